@@ -1,4 +1,5 @@
-"""Build hook: makes the parse table from the grammar, so that nobody who runs gradcli needs Lark."""
+"""Build hook: makes the parse table from the grammar, so that nobody who runs gradcli needs
+Lark."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class ParseTableHook(BuildHookInterface[Any]):
 
 
 def _load(path: Path) -> Any:
-    """The module at `path` alone, without the package around it, whose dependencies a build doesn't have."""
+    """The module at `path` alone, without the package around it, whose dependencies a build doesn't
+    have."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

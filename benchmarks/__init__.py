@@ -1,1 +1,2 @@
-"""The project's own benchmarks: `python -m benchmarks` (README.md has the method, the workloads and the goals)."""
+"""The project's own benchmarks: `python -m benchmarks` (README.md has the method, the workloads and
+the goals)."""

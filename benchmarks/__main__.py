@@ -23,9 +23,15 @@ NAMES = sorted(path.stem for path in (Path(__file__).parent / "workloads").glob(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures gradcli side by side with its peers.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"workloads: {', '.join(NAMES)} (default: all)")
-    parser.add_argument("--runs", type=int, default=7, metavar="N", help="rounds that are timed (default: 7)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measures gradcli side by side with its peers."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"workloads: {', '.join(NAMES)} (default: all)"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=7, metavar="N", help="rounds that are timed (default: 7)"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all timings and figures there too")
     arguments = parser.parse_args()
     for name in arguments.names:
@@ -40,12 +46,16 @@ def main() -> int:
 
     from gradcli.engine.backends.backend import CPU
 
-    _ = CPU.xp  # NumPy as gradcli loads it, for all that use it here: with the same memory and the same kernels
+    # NumPy as gradcli loads it, for all that use it here: with the same memory and the same kernels
+    _ = CPU.xp
     from .runner import run, show
 
     outcomes = []
     print(
-        f"Python {platform.python_version()} on {platform.machine()}, one thread, medians of {arguments.runs} rounds\n",
+        (
+            f"Python {platform.python_version()} on {platform.machine()}, one thread, medians of "
+            f"{arguments.runs} rounds\n"
+        ),
         flush=True,
     )
     for name in arguments.names or NAMES:
@@ -56,7 +66,9 @@ def main() -> int:
             outcomes.append(run(workload, arguments.runs))
             print(show(outcomes[-1]), flush=True)
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps([o.as_json() for o in outcomes], indent=1) + "\n", encoding="utf-8")
+        Path(arguments.json).write_text(
+            json.dumps([o.as_json() for o in outcomes], indent=1) + "\n", encoding="utf-8"
+        )
     return 1 if any(o.disagreements for o in outcomes) else 0
 
 

@@ -1,4 +1,5 @@
-"""Runs a workload: every contender once for its results, then all in turn, round after round; and shows what came out."""
+"""Runs a workload: every contender once for its results, then all in turn, round after round; and
+shows what came out."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ MOST_CALLS = 100
 
 
 class Outcome:
-    """What a workload gave: timings, figures by goal, contenders that aren't installed, disagreements."""
+    """What a workload gave: timings, figures by goal, contenders that aren't installed,
+    disagreements."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -33,7 +35,13 @@ class Outcome:
             "missing": self.missing,
             "disagreements": self.disagreements,
             "goals": [
-                {"what": g.what, "unit": g.unit, "limit": g.limit, "figure": figure, "met": _is_met(g, figure)}
+                {
+                    "what": g.what,
+                    "unit": g.unit,
+                    "limit": g.limit,
+                    "figure": figure,
+                    "met": _is_met(g, figure),
+                }
                 for g, figure in self.figures
             ],
         }
@@ -52,8 +60,9 @@ def run(workload: Workload, rounds: int) -> Outcome:
 
 
 def _seconds(task: Task) -> float:
-    """What a call takes. A short one is made again and again, and the median counts: the garbage collector, which goes through
-    all that the peers have imported, has just emptied the processor's caches, and that alone doubles a millisecond."""
+    """What a call takes. A short one is made again and again, and the median counts: the garbage
+    collector, which goes through all that the peers have imported, has just emptied the processor's
+    caches, and that alone doubles a millisecond."""
     gc.collect()
     taken: list[float] = []
     while sum(taken) < STRETCH and len(taken) < MOST_CALLS:
@@ -80,7 +89,8 @@ def _prepared(workload: Workload, outcome: Outcome) -> list[tuple[Contender, Tas
         wanted = expected() if expected is not None else results.get(workload.baseline or "")
         if found is not None and wanted is not None and not _agree(found, wanted, workload.rtol):
             outcome.disagreements.append(
-                f"{contender.name} disagrees with what is expected: {found!r:.200} against {wanted!r:.200}"
+                f"{contender.name} disagrees with what is expected: {found!r:.200} against "
+                f"{wanted!r:.200}"
             )
         task()  # once more, warm
     return tasks
@@ -91,24 +101,36 @@ def _agree(found: Any, wanted: Any, rtol: float) -> bool:
     if len(found) != len(wanted):
         return False
     for a, b in zip(map(np.asarray, found), map(np.asarray, wanted), strict=True):
-        if a.shape != b.shape or not np.all(np.abs(a - b) <= rtol * max(1e-300, float(np.max(np.abs(b), initial=0.0)))):
+        if a.shape != b.shape or not np.all(
+            np.abs(a - b) <= rtol * max(1e-300, float(np.max(np.abs(b), initial=0.0)))
+        ):
             return False
     return True
 
 
-# ---- showing ---------------------------------------------------------------------------------------------------------
+# ---- showing -------------------------------------------------------------------------------------
 
 
 def show(outcome: Outcome) -> str:
     workload, timings = outcome.workload, outcome.timings
     ours = next((name for name in timings.seconds if name.startswith("gradcli")), None)
     baseline = workload.baseline if workload.baseline in timings else None
-    width = max([len(name) for name in timings.seconds] + [len(g.what) for g in workload.goals] + [16])
-    lines = [f"{workload.name}: {workload.summary}", f"  {'':{width}}  {'median ms':>11}  {'x gradcli':>9}  {'x baseline':>10}"]
+    width = max(
+        [len(name) for name in timings.seconds] + [len(g.what) for g in workload.goals] + [16]
+    )
+    lines = [
+        f"{workload.name}: {workload.summary}",
+        f"  {'':{width}}  {'median ms':>11}  {'x gradcli':>9}  {'x baseline':>10}",
+    ]
     for name in timings.seconds:
         cells = [f"{timings.median(name) * 1e3:11.3f}"]
-        cells += [f"{timings.ratio(name, other):{w}.2f}" if other else " " * w for other, w in ((ours, 9), (baseline, 10))]
-        lines.append(f"  {name:{width}}  {'  '.join(cells)}{'   (baseline)' if name == baseline else ''}")
+        cells += [
+            f"{timings.ratio(name, other):{w}.2f}" if other else " " * w
+            for other, w in ((ours, 9), (baseline, 10))
+        ]
+        lines.append(
+            f"  {name:{width}}  {'  '.join(cells)}{'   (baseline)' if name == baseline else ''}"
+        )
     if outcome.missing:
         lines.append(f"  not installed: {', '.join(outcome.missing)}")
     lines += [f"  {g.what:{width}}  {_show_figure(g, figure)}" for g, figure in outcome.figures]

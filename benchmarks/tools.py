@@ -19,7 +19,12 @@ from .workload import Contender, Goal, Task, ratio
 
 
 def contender(
-    source: str, inputs: Mapping[str, Any], by: tuple[str, ...], name: str = "gradcli", dtype: str = "float64", **facts: Any
+    source: str,
+    inputs: Mapping[str, Any],
+    by: tuple[str, ...],
+    name: str = "gradcli",
+    dtype: str = "float64",
+    **facts: Any,
 ) -> Contender:
     """gradcli on a program with one output: its value, and the gradients `by` these variables."""
 
@@ -39,7 +44,9 @@ def contender(
 FUNCTION = "gradcli, value only"
 
 
-def function(source: str, inputs: Mapping[str, Any], dtype: str = "float64", name: str = FUNCTION) -> Contender:
+def function(
+    source: str, inputs: Mapping[str, Any], dtype: str = "float64", name: str = FUNCTION
+) -> Contender:
     """gradcli on the same program without a gradient: what the cost of one is held against."""
 
     def prepare() -> Task:
@@ -58,7 +65,8 @@ CHEAP = Goal("gradient / function", "", 4.0, ratio("gradcli", FUNCTION))
 
 
 def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
-    """A finished run, with its trace, and its frame, which keeps the values alive that keep the trace alive."""
+    """A finished run, with its trace, and its frame, which keeps the values alive that keep the
+    trace alive."""
     settings = Settings()
     run = new_run(settings, inputs)
     frame = execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
@@ -66,8 +74,8 @@ def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
 
 
 def operations(frame: list[Any]) -> int:
-    """The operations that the values of a frame were computed by, as far as they are on the trace. A record may be of
-    several: of an expression that was compiled to one."""
+    """The operations that the values of a frame were computed by, as far as they are on the trace.
+    A record may be of several: of an expression that was compiled to one."""
     total = 0
     for segment in reachable([value[2] for value in frame if type(value) is tuple], 0):
         for site in segment.records[::STRIDE]:
@@ -91,7 +99,8 @@ def bytes_per_operation(source: str, inputs: Mapping[str, Any]) -> float:
 
 
 def peak_memory(source: str, inputs: Mapping[str, Any]) -> int:
-    """The peak resident memory, in bytes, of a process of its own that evaluates a program with its gradients."""
+    """The peak resident memory, in bytes, of a process of its own that evaluates a program with its
+    gradients."""
     command = [sys.executable, "-c", _PEAK, source, repr(dict(inputs))]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -105,7 +114,8 @@ try:
     with open("/proc/self/status") as lines:
         print(next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")))
 except OSError:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    unit = 1 if sys.platform == "darwin" else 1024
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)
 """
 
 

@@ -1,4 +1,5 @@
-"""What a workload is: contenders that do the same work, and goals that the figures are held against."""
+"""What a workload is: contenders that do the same work, and goals that the figures are held
+against."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ Task = Callable[[], Any]
 class Contender:
     """One way to do the work.
 
-    prepare   imports and compiles what it needs and gives the function that is timed, which returns its results: a
-              sequence of numbers and arrays, the value first, or None where there is nothing to compare. An ImportError
-              means that it isn't installed here
-    scale     its time is multiplied by this: for peers that would take minutes and are given a smaller task
+    prepare   imports and compiles what it needs and gives the function that is timed, which returns
+              its results: a sequence of numbers and arrays, the value first, or None where there is
+              nothing to compare. An ImportError means that it isn't installed here
+    scale     its time is multiplied by this: for peers that would take minutes and are given a
+              smaller task
     expected  what its results are checked against; None: the results of the workload's baseline
     """
 
@@ -28,7 +30,8 @@ class Contender:
 
 
 class Timings:
-    """Seconds by contender, one a round; rounds are kept in step, so that ratios are of neighbours in time."""
+    """Seconds by contender, one a round; rounds are kept in step, so that ratios are of neighbours
+    in time."""
 
     def __init__(self, seconds: dict[str, list[float]]) -> None:
         self.seconds = seconds
@@ -47,10 +50,12 @@ class Timings:
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure, and what it should be: at most `limit` (at least, if so said); None is a figure without a goal.
+    """A figure, and what it should be: at most `limit` (at least, if so said); None is a figure
+    without a goal.
 
-    `measure` gets the timings, or does measurements of its own (of memory, say, which isn't timed). It returns None where
-    there is nothing to measure: the peer that it compares with isn't installed.
+    `measure` gets the timings, or does measurements of its own (of memory, say, which isn't timed).
+    It returns None where there is nothing to measure: the peer that it compares with isn't
+    installed.
     """
 
     what: str
@@ -66,8 +71,8 @@ class Goal:
 
 @dataclass(frozen=True)
 class Workload:
-    """A piece of work. `summary` says what is done; the first contender that is no gradcli is the baseline. `lacks` says what
-    this machine lacks for it, "" where it lacks nothing."""
+    """A piece of work. `summary` says what is done; the first contender that is no gradcli is the
+    baseline. `lacks` says what this machine lacks for it, "" where it lacks nothing."""
 
     name: str
     summary: str

@@ -5,44 +5,55 @@
     >>> program.run(x=4.0).gradients["y"]["x"]
     8.0
 
-The tour of the house. Each room is a folder, and imports go one way, downwards in this list (tests/test_house.py):
+The tour of the house. Each room is a folder, and imports go one way, downwards in this list
+(tests/test_house.py):
 
 cli         how it is asked: one thin file a command; typer enters only here
 report      how answers look: one file a format
 tasks       what a user asks for: plain functions that return result dataclasses
 rows        how rows of data come and go: one file a format; pyarrow enters only here
-engine      how it runs: programs become closures; the trace, and the sweeps over it; NumPy and CuPy enter here
-lang        what a program means: text to syntax tree to resolved program, and every error that can be known before running
+engine      how it runs: programs become closures; the trace, and the sweeps over it; NumPy and CuPy
+            enter here
+lang        what a program means: text to syntax tree to resolved program, and every error that can
+            be known before running
 ops         what functions exist: one table, one entry a function, with its derivative
 library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
-eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
+eager       the engine without the language: `gradcli.Tape`, and the values that it records;
+            numpy.py has their functions
 extension   `gradcli.register`: functions of other packages join the table
-platform    what is changed of the process: one of gradcli's own is arranged for the work, any other is put back as it was
+platform    what is changed of the process: one of gradcli's own is arranged for the work, any other
+            is put back as it was
 
-The engine has rooms of its own; the first line of each says which question it answers. From the top down: `lowering`,
-`interpreter`, `calls` and `compilation` make closures of a program; `transforms`, `jacobian` and `explain` answer what is
-asked of a run; `lanes` lets many rows run at once; `ad` carries derivatives over the `trace`; `operations` has `apply`, which
-every operation goes through; `analysis` reads the text of a program; `kernels` and `formulas` compute; `values` and
-`backends` say what a value is and where it is; `symbolic` reads a run back as SymPy's expressions.
+The engine has rooms of its own; the first line of each says which question it answers. From the top
+down: `lowering`, `interpreter`, `calls` and `compilation` make closures of a program; `transforms`,
+`jacobian` and `explain` answer what is asked of a run; `lanes` lets many rows run at once; `ad`
+carries derivatives over the `trace`; `operations` has `apply`, which every operation goes through;
+`analysis` reads the text of a program; `kernels` and `formulas` compute; `values` and `backends`
+say what a value is and where it is; `symbolic` reads a run back as SymPy's expressions.
 
-An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
-and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->
-engine.row_runs -> columns -> rows.writing`, a block at a time; `tasks.batch.job` sees to it that every block comes to its end.
+An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation
+-> report -> stdout`, and `gradcli eval --show ast|program|trace` prints what lies between. A batch
+goes `rows.sources -> ranges -> tasks.batch.block -> engine.row_runs -> columns -> rows.writing`, a
+block at a time; `tasks.batch.job` sees to it that every block comes to its end.
 
-To add a builtin, write one entry in ops. A statement: the grammar, a node in lang/syntax, and its case in
-resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
-in report, one line in its FORMATS. A format of rows: one file each in rows/reading and rows/writing, one line each in OPENERS
-and WRITERS. A command: a file in tasks, a file in cli, one word in cli/app.py.
+To add a builtin, write one entry in ops. A statement: the grammar, a node in lang/syntax, and its
+case in resolving, running and printing. An error: one call where it is found, one entry in
+codes.py. An output format: one file in report, one line in its FORMATS. A format of rows: one file
+each in rows/reading and rows/writing, one line each in OPENERS and WRITERS. A command: a file in
+tasks, a file in cli, one word in cli/app.py.
 
-Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor a formula of numbers.
+Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor a formula of
+numbers.
 """
 
 from __future__ import annotations
 
 import sys
 
-if sys.argv[:1] == ["-m"]:  # `python -m gradcli`: before anything is imported that the current folder may have, too
+if sys.argv[:1] == [
+    "-m"
+]:  # `python -m gradcli`: before anything is imported that the current folder may have, too
     from .platform.search_path import leave_out_current_folder
 
     leave_out_current_folder()
@@ -72,9 +83,18 @@ _HOMES = {
     "unregister": "extension",
 }
 __all__ = [
-    "Diagnostic", "Evaluation", "GradcliError", "Program", "Tape", "Value", "Variable", "__version__",
-    "load", "register", "unregister",
-]  # fmt: skip
+    "Diagnostic",
+    "Evaluation",
+    "GradcliError",
+    "Program",
+    "Tape",
+    "Value",
+    "Variable",
+    "__version__",
+    "load",
+    "register",
+    "unregister",
+]
 
 
 def __getattr__(name: str) -> Any:

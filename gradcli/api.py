@@ -24,24 +24,33 @@ def load(path: str | os.PathLike[str] | None = None, *, source: str | None = Non
     """
     if (path is None) == (source is None):
         raise TypeError("load() takes a path or source=…, one of the two")
-    text = read_source(os.fspath(path)) if path is not None else Source("<source>", (source or "").removeprefix("\ufeff"))
+    text = (
+        read_source(os.fspath(path))
+        if path is not None
+        else Source("<source>", (source or "").removeprefix("\ufeff"))
+    )
     return Program(parse_program(text), Options())
 
 
 class Program:
-    """A program that is ready to run, with its options. Immutable: each run starts from fresh state."""
+    """A program that is ready to run, with its options. Immutable: each run starts from fresh
+    state."""
 
     def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
         self._resolved, self._options = resolved, options
-        self._compiled: Compiled | None = None  # at the first run, and again when the table of functions has changed
+        self._compiled: Compiled | None = (
+            None  # at the first run, and again when the table of functions has changed
+        )
         self._changes = 0
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
-        """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy arrays.
+        """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy
+        arrays.
 
-        Names with a path (`layer.w`) go into the mapping; keywords win over it. Raises GradcliError for errors of the
-        inputs or the program; its `evaluation` then holds what was computed and printed before a run-time error. A failed
-        `expect` isn't an error: see `Evaluation.expectations`.
+        Names with a path (`layer.w`) go into the mapping; keywords win over it. Raises GradcliError
+        for errors of the inputs or the program; its `evaluation` then holds what was computed and
+        printed before a run-time error. A failed `expect` isn't an error: see
+        `Evaluation.expectations`.
         """
         from .tasks.answer import prepare
         from .tasks.evaluate import evaluate
@@ -53,7 +62,10 @@ class Program:
             if program._resolved.names.keys() != self._resolved.names.keys():
                 return program.run(values)
         if self._compiled is None or self._changes != changes():
-            self._compiled, self._changes = prepare(self._resolved, self._options, alone=True), changes()
+            self._compiled, self._changes = (
+                prepare(self._resolved, self._options, alone=True),
+                changes(),
+            )
         evaluation = evaluate(self._resolved, values, self._options, self._compiled)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:
@@ -63,11 +75,15 @@ class Program:
         return evaluation
 
     def with_options(self, **options: Any) -> Program:
-        """The same program under other options, those of `tasks.evaluation.Options`: of, wrt, grad, dtype, device, …"""
+        """The same program under other options, those of `tasks.evaluation.Options`: of, wrt, grad,
+        dtype, device, …"""
         known = [field.name for field in fields(Options)]
         for name in options:
             if name not in known:
-                raise TypeError(f"no option {name!r}: {did_you_mean(name, known) or 'the options are ' + ', '.join(known)}")
+                raise TypeError(
+                    f"no option {name!r}: "
+                    f"{did_you_mean(name, known) or 'the options are ' + ', '.join(known)}"
+                )
         for name in ("of", "wrt"):
             if name in options:
                 options[name] = _names(options[name])

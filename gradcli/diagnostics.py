@@ -1,7 +1,9 @@
-"""Sources, spans and diagnostics: what every error and warning of gradcli is made of, and how it looks.
+"""Sources, spans and diagnostics: what every error and warning of gradcli is made of, and how it
+looks.
 
-A diagnostic is data (`Diagnostic`); `render` is the only place that draws one. The codes and their explanations
-stand in `codes.py`. This module imports nothing else of the project, so every room may use it.
+A diagnostic is data (`Diagnostic`); `render` is the only place that draws one. The codes and their
+explanations stand in `codes.py`. This module imports nothing else of the project, so every room may
+use it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ _MAX_QUOTED = 60  # characters of a program's text within a message
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`; or one of the library's."""
+    """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`; or one of
+    the library's."""
 
     name: str
     text: str
@@ -83,9 +86,10 @@ class CallSite(NamedTuple):
 class Diagnostic:
     """One error or warning.
 
-    `code` is `E…` or `W…` from `codes.CODES`; `label` stands behind the caret and gives the actual values; `help` is the
-    fix. `reason` is the stable reason code of an unconnected gradient, "" elsewhere; `calls` runs from the
-    innermost call outwards; `span` is None where no source line is at fault (a bad option, a missing file).
+    `code` is `E…` or `W…` from `codes.CODES`; `label` stands behind the caret and gives the actual
+    values; `help` is the fix. `reason` is the stable reason code of an unconnected gradient, ""
+    elsewhere; `calls` runs from the innermost call outwards; `span` is None where no source line is
+    at fault (a bad option, a missing file).
     """
 
     code: str
@@ -122,9 +126,20 @@ class Diagnostic:
         return entry
 
 
-# E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E9 a bug;
-# of E6, what a check or a job finds, only those that stop it
-EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E609": 2, "E613": 2, "E614": 4, "E9": 70}
+# E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device ·
+# E9 a bug; of E6, what a check or a job finds, only those that stop it
+EXIT_CODES = {
+    "E0": 2,
+    "E1": 3,
+    "E2": 3,
+    "E3": 3,
+    "E4": 4,
+    "E5": 5,
+    "E609": 2,
+    "E613": 2,
+    "E614": 4,
+    "E9": 70,
+}
 
 
 class GradcliError(Exception):
@@ -151,38 +166,59 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else ""
 
 
-# ---- drawing -------------------------------------------------------------------------------------------------------
+# ---- drawing -------------------------------------------------------------------------------------
 
-_STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "bold": "\x1b[1m", "frame": "\x1b[1;34m", "off": "\x1b[0m"}
+_STYLES = {
+    "error": "\x1b[1;31m",
+    "warning": "\x1b[1;33m",
+    "bold": "\x1b[1m",
+    "frame": "\x1b[1;34m",
+    "off": "\x1b[0m",
+}
 _MAX_LINE = 160  # longer source lines are shown as a window around the caret
 _MAX_CALLS = 8
 
 
 def said(diagnostic: Diagnostic) -> str:
     """What a diagnostic says in words, without the lines of the program that it shows."""
-    calls = [call if isinstance(call, str) else f"in `{call.function}`" for call in shorten_calls(diagnostic.calls)]
+    calls = [
+        call if isinstance(call, str) else f"in `{call.function}`"
+        for call in shorten_calls(diagnostic.calls)
+    ]
     headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     return "\n".join([headline, diagnostic.label, diagnostic.help, *calls])
 
 
 def render(diagnostic: Diagnostic, color: bool = False) -> str:
-    """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls that led there."""
+    """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls
+    that led there."""
     paint = _painter(color)
     headline = paint("bold", f": {printable(diagnostic.message)}")
     lines = [paint(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]") + headline]
     gutter = 1
     if diagnostic.span is not None:
-        excerpt, gutter = _excerpt(diagnostic.span, printable(diagnostic.label), diagnostic.severity, paint)
+        excerpt, gutter = _excerpt(
+            diagnostic.span, printable(diagnostic.label), diagnostic.severity, paint
+        )
         lines += excerpt
     elif diagnostic.label:
         lines.append(f"  {printable(diagnostic.label)}")
     if diagnostic.help:
-        lines.append(" " * gutter + paint("frame", " = ") + paint("bold", "help: ") + printable(diagnostic.help))
+        lines.append(
+            " " * gutter
+            + paint("frame", " = ")
+            + paint("bold", "help: ")
+            + printable(diagnostic.help)
+        )
     for call in shorten_calls(diagnostic.calls):
         if isinstance(call, str):
             lines.append(" " * gutter + paint("frame", " = ") + call)
         else:
-            lines.append(" " * gutter + paint("frame", " = ") + f"in `{printable(call.function)}`, called at {call.span}")
+            lines.append(
+                " " * gutter
+                + paint("frame", " = ")
+                + f"in `{printable(call.function)}`, called at {call.span}"
+            )
     return "\n".join(lines)
 
 
@@ -193,14 +229,16 @@ def _painter(color: bool) -> Any:
 
 
 def shorten_calls(calls: Sequence[CallSite]) -> list[CallSite | str]:
-    """The calls that led somewhere, or the first and last of them with a line that counts the others."""
+    """The calls that led somewhere, or the first and last of them with a line that counts the
+    others."""
     if len(calls) <= _MAX_CALLS:
         return list(calls)
     half = _MAX_CALLS // 2
     return [*calls[:half], f"… {len(calls) - 2 * half} more calls …", *calls[-half:]]
 
 
-# Control characters but for the tab, marks that turn the direction of a line or can't be seen, and halves of characters.
+# Control characters but for the tab, marks that turn the direction of a line or can't be seen, and
+# halves of characters.
 _INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f"
@@ -208,19 +246,20 @@ _INVISIBLE = (
 _LINE = re.compile(f"[\n{_INVISIBLE}]")
 _LINES = re.compile(f"[{_INVISIBLE}]")
 _COLORED = re.compile(f"(?!\x1b\\[[0-9;]*m)[{_INVISIBLE}]")
-# What build services take for commands in a log: GitHub `::` where a line begins, it and Azure `##[` and `##vso[` anywhere.
+# What build services take for commands in a log: GitHub `::` where a line begins, it and Azure
+# `##[` and `##vso[` anywhere.
 _COMMAND = re.compile(r"^(\s*)::|##(?=\[|vso\[)", re.MULTILINE)
 
 
 def printable(text: str) -> str:
-    """Text of somebody else's on one line of ours: with a visible counterpart of all that would drive a terminal, break the
-    line, or be a command to whoever reads the log."""
+    """Text of somebody else's on one line of ours: with a visible counterpart of all that would
+    drive a terminal, break the line, or be a command to whoever reads the log."""
     return _tamed(_LINE, text)
 
 
 def printable_lines(text: str, color: bool = False, commands: bool = False) -> str:
-    """The same of an answer with lines of its own, with `color` with colours of its own, and with `commands` with such, too.
-    A string of JSON is the same string afterwards."""
+    """The same of an answer with lines of its own, with `color` with colours of its own, and with
+    `commands` with such, too. A string of JSON is the same string afterwards."""
     return _tamed(_COLORED if color else _LINES, text, commands)
 
 
@@ -228,12 +267,15 @@ def _tamed(invisible: re.Pattern[str], text: str, commands: bool = False) -> str
     if not text.isprintable():
         text = invisible.sub(lambda found: _visible(found[0]), text)
     if not commands and ("::" in text or "##" in text):
-        text = _COMMAND.sub(lambda found: found[0].replace("::", "\\u003a:").replace("##", "#\\u0023"), text)
+        text = _COMMAND.sub(
+            lambda found: found[0].replace("::", "\\u003a:").replace("##", "#\\u0023"), text
+        )
     return text
 
 
 def _visible(c: str) -> str:
-    """`␛` for the escape character; for what has no picture what JSON writes for it: backslash, u, 202e."""
+    """`␛` for the escape character; for what has no picture what JSON writes for it: backslash, u,
+    202e."""
     code = ord(c)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -267,7 +309,8 @@ def _excerpt(span: Span, label: str, severity: str, paint: Any) -> tuple[list[st
 
 @dataclass(slots=True)
 class Report:
-    """Collects diagnostics where several are wanted at once (all errors of the resolver, all warnings of a run)."""
+    """Collects diagnostics where several are wanted at once (all errors of the resolver, all
+    warnings of a run)."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
 

@@ -38,44 +38,61 @@ def register(
     """Adds a builtin: programs call it by its name, and `gradcli ops` lists it.
 
     name       how programs call it
-    signature  its parameters: operands, which are numbers and arrays, and after a `;` options, which are static:
-               `"x, slope = 0.01"`, `"x; axis = none"`; `"*arrays; axis = 0"` takes any number of operands
+    signature  its parameters: operands, which are numbers and arrays, and after a `;` options,
+               which are static: `"x, slope = 0.01"`, `"x; axis = none"`; `"*arrays; axis = 0"`
+               takes any number of operands
     summary    one sentence
     forward    what it computes, `(*operands, **options) -> array`, in NumPy's functions
-    domain     the open interval of each operand in which it is smooth: where checks sample it; without it everywhere
+    domain     the open interval of each operand in which it is smooth: where checks sample it;
+               without it everywhere
     note       the convention at kinks and edges, in words
     category   the heading that `gradcli ops` puts it under
-    replace    whether a function that was registered under this name before may be replaced; a builtin never is
+    replace    whether a function that was registered under this name before may be replaced; a
+               builtin never is
 
-    The derivatives are written in the language's own functions, `m.sin(x)`, with Python's operators; `y` is the result.
-    Derivatives of derivatives follow from that. There are two forms, for two kinds of function:
+    The derivatives are written in the language's own functions, `m.sin(x)`, with Python's
+    operators; `y` is the result. Derivatives of derivatives follow from that. There are two forms,
+    for two kinds of function:
 
-    partials   of an elementwise function: for each operand the partial derivative, `(m, y, *operands)`. They are read once
-               as formulas, so they have no `if` (use `m.where`) and no shapes. Both modes follow from them. None stands for
-               a whole number that never moves, the order of a Bessel function; such operands come first.
-    vjp        of any other function: for each operand its cotangent, `(m, g, y, *operands, **options)`, where `g` is the
-               result's; None for an operand without one, as an index is. For any number of operands one function,
-               `(m, g, y, k, *operands, **options)`.
-    jvp        the same for forward mode: `(m, t, y, *operands, **options)` gives the tangent of the result; `t` lists the
-               operands' tangents, None where there is none. Functions that are `linear` in all operands together,
-               or `multilinear`, in each, need none. Without it forward mode fails, with a message.
-    saves      the operands, and "result", whose values `vjp` and `jvp` read; of the others they see the shape only.
-               Without it all are kept.
+    partials   of an elementwise function: for each operand the partial derivative, `(m, y,
+               *operands)`. They are read once as formulas, so they have no `if` (use `m.where`) and
+               no shapes. Both modes follow from them. None stands for a whole number that never
+               moves, the order of a Bessel function; such operands come first.
+    vjp        of any other function: for each operand its cotangent, `(m, g, y, *operands,
+               **options)`, where `g` is the result's; None for an operand without one, as an index
+               is. For any number of operands one function, `(m, g, y, k, *operands, **options)`.
+    jvp        the same for forward mode: `(m, t, y, *operands, **options)` gives the tangent of the
+               result; `t` lists the operands' tangents, None where there is none. Functions that
+               are `linear` in all operands together, or `multilinear`, in each, need none. Without
+               it forward mode fails, with a message.
+    saves      the operands, and "result", whose values `vjp` and `jvp` read; of the others they see
+               the shape only. Without it all are kept.
 
-    symbolic   its closed form, `(s, *operands, **options)` in SymPy's functions, `s.sin(x)`; without it there is none
+    symbolic   its closed form, `(s, *operands, **options)` in SymPy's functions, `s.sin(x)`;
+               without it there is none
 
-    Without derivatives, differentiating through it is an error; with `differentiable = False` it is zero, as of `argmax`.
+    Without derivatives, differentiating through it is an error; with `differentiable = False` it is
+    zero, as of `argmax`.
 
     Raises ValueError or TypeError, with what is wrong.
     """
     _verify_name(name, replace)
     elementwise = partials is not None
     operands, variadic = _read_signature(name, signature)
-    for what, function in (("forward", forward), *_rules(partials, vjp), ("jvp", jvp), ("symbolic", symbolic)):
+    for what, function in (
+        ("forward", forward),
+        *_rules(partials, vjp),
+        ("jvp", jvp),
+        ("symbolic", symbolic),
+    ):
         if not callable(function) and (function is not None or what == "forward"):
             _fail(name, f"{what} is {function!r}, and should be a function", TypeError)
     if elementwise and (vjp is not None or jvp is not None or linear or multilinear):
-        _fail(name, "`partials` say all of an elementwise function; `vjp`, `jvp` and `linear` are for others")
+        _fail(
+            name,
+            "`partials` say all of an elementwise function; `vjp`, `jvp` and `linear` are for "
+            "others",
+        )
     if not differentiable and (elementwise or vjp is not None or jvp is not None):
         _fail(name, "it has derivatives, and is said to have none (`differentiable = False`)")
     if (jvp is not None or linear or multilinear) and vjp is None:
@@ -104,18 +121,29 @@ def register(
         facts["partials"] = tuple(partials)
     else:
         _verify_vjp(name, operands, variadic, vjp)
-        facts |= {"compute": lambda xp, *values, **options: function(*values, **options), "differentiable": differentiable}
-        facts |= {"vjp": _guarded_rules(name, operands, vjp), "jvp": None if jvp is None else _guarded(name, jvp)}
-        facts |= {"linear": linear, "multilinear": multilinear, "saves": tuple(known if saves is None else saves)}
+        facts |= {
+            "compute": lambda xp, *values, **options: function(*values, **options),
+            "differentiable": differentiable,
+        }
+        facts |= {
+            "vjp": _guarded_rules(name, operands, vjp),
+            "jvp": None if jvp is None else _guarded(name, jvp),
+        }
+        facts |= {
+            "linear": linear,
+            "multilinear": multilinear,
+            "saves": tuple(known if saves is None else saves),
+        }
     registry.add(Op(name, signature, summary.strip(), **facts))
 
 
 def unregister(name: str) -> None:
-    """Takes a registered function out again. Raises ValueError for a builtin, and for what isn't registered."""
+    """Takes a registered function out again. Raises ValueError for a builtin, and for what isn't
+    registered."""
     registry.remove(name)
 
 
-# ---- what can be wrong -----------------------------------------------------------------------------------------------
+# ---- what can be wrong ---------------------------------------------------------------------------
 
 
 def _fail(name: str, message: str, error: type[Exception] = ValueError) -> NoReturn:
@@ -130,7 +158,9 @@ def _verify_name(name: str, replace: bool) -> None:
     if name in RESERVED or name in CONSTANTS:
         _fail(name, "the language has another meaning for this name")
     if name in OPS and name not in registry.REGISTERED:
-        _fail(name, "there is a builtin of this name; programs that want another define it with `fn`")
+        _fail(
+            name, "there is a builtin of this name; programs that want another define it with `fn`"
+        )
     if name in registry.REGISTERED and not replace:
         _fail(name, "it is registered already; `replace = True` replaces it")
 
@@ -140,8 +170,13 @@ def _read_signature(name: str, text: str) -> tuple[list[str], str]:
     try:
         signature = Signature(text)
     except (ValueError, AttributeError) as error:
-        raise ValueError(f"cannot register `{name}`: the signature {text!r} can't be read: {error}") from None
-    names = [*(p.name for p in signature.parameters), *([signature.variadic] if signature.variadic else [])]
+        raise ValueError(
+            f"cannot register `{name}`: the signature {text!r} can't be read: {error}"
+        ) from None
+    names = [
+        *(p.name for p in signature.parameters),
+        *([signature.variadic] if signature.variadic else []),
+    ]
     if bad := next((n for n in names if not n.isidentifier()), None):
         _fail(name, f"the signature {text!r} has a parameter {bad!r}, which is no name")
     if len(set(names)) < len(names):
@@ -151,19 +186,31 @@ def _read_signature(name: str, text: str) -> tuple[list[str], str]:
     return [p.name for p in signature.operands], signature.variadic
 
 
-def _rules(partials: Sequence[Rule | None] | None, vjp: Sequence[Rule | None] | Rule | None) -> list[tuple[str, Any]]:
+def _rules(
+    partials: Sequence[Rule | None] | None, vjp: Sequence[Rule | None] | Rule | None
+) -> list[tuple[str, Any]]:
     """The rules that should be functions, with what to call them."""
     if callable(vjp):
         return [("vjp", vjp)]
     both = (("partials", partials or ()), ("vjp", vjp or ()))
-    return [(f"{what}[{k}]", rule) for what, rules in both for k, rule in enumerate(rules) if rule is not None]
+    return [
+        (f"{what}[{k}]", rule)
+        for what, rules in both
+        for k, rule in enumerate(rules)
+        if rule is not None
+    ]
 
 
-def _verify_partials(name: str, operands: list[str], variadic: str, partials: Sequence[Rule | None]) -> None:
+def _verify_partials(
+    name: str, operands: list[str], variadic: str, partials: Sequence[Rule | None]
+) -> None:
     if variadic:
         _fail(name, "an elementwise function has a fixed number of operands")
     if len(partials) != len(operands):
-        _fail(name, f"`partials` has {len(partials)} functions, and the operands are {', '.join(operands)}")
+        _fail(
+            name,
+            f"`partials` has {len(partials)} functions, and the operands are {', '.join(operands)}",
+        )
     orders = [rule is None for rule in partials]
     if orders != sorted(orders, reverse=True) or all(orders):
         _fail(name, "operands that never move come first, and one has to move")
@@ -174,7 +221,8 @@ def _verify_partials(name: str, operands: list[str], variadic: str, partials: Se
             formula = read_partial(rule, len(operands))
         except Exception as error:  # whatever a function may raise that is given formulas
             raise ValueError(
-                f"cannot register `{name}`: the partial by {operand} is no formula: {type(error).__name__}: {error}"
+                f"cannot register `{name}`: the partial by {operand} is no formula: "
+                f"{type(error).__name__}: {error}"
             ) from error
         _verify_formula(name, operand, formula)
 
@@ -185,19 +233,43 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             continue
         if node.kind == "number":
             if not isinstance(node.value, int | float | complex):
-                _fail(name, f"the partial by {operand} holds {node.value!r}, which isn't a number", TypeError)
+                _fail(
+                    name,
+                    f"the partial by {operand} holds {node.value!r}, which isn't a number",
+                    TypeError,
+                )
             continue
         op = OPS.get(node.kind)
         if op is None and node.kind != name:
             help = did_you_mean(node.kind, OPS)
-            _fail(name, f"the partial by {operand} calls `m.{node.kind}`, which isn't there{f'; {help}' if help else ''}")
+            _fail(
+                name,
+                (
+                    f"the partial by {operand} calls `m.{node.kind}`, which isn't "
+                    f"there{f'; {help}' if help else ''}"
+                ),
+            )
         if op is not None and not (op.elementwise or op.name == "where"):
-            _fail(name, f"the partial by {operand} calls `m.{node.kind}`, which isn't elementwise; rules on arrays are a `vjp`")
+            _fail(
+                name,
+                (
+                    f"the partial by {operand} calls `m.{node.kind}`, which isn't elementwise; "
+                    "rules on arrays are a `vjp`"
+                ),
+            )
         if op is not None and len(node.arguments) != len(op.signature.operands):
-            _fail(name, f"the partial by {operand} calls `m.{node.kind}` with {len(node.arguments)} arguments")
+            _fail(
+                name,
+                (
+                    f"the partial by {operand} calls `m.{node.kind}` with {len(node.arguments)} "
+                    "arguments"
+                ),
+            )
 
 
-def _verify_vjp(name: str, operands: list[str], variadic: str, vjp: Sequence[Rule | None] | Rule | None) -> None:
+def _verify_vjp(
+    name: str, operands: list[str], variadic: str, vjp: Sequence[Rule | None] | Rule | None
+) -> None:
     if vjp is None:
         return
     if variadic and not callable(vjp):
@@ -208,18 +280,24 @@ def _verify_vjp(name: str, operands: list[str], variadic: str, vjp: Sequence[Rul
         _fail(name, f"`vjp` has {len(vjp)} functions, and the operands are {', '.join(operands)}")
 
 
-# ---- functions of others ---------------------------------------------------------------------------------------------
+# ---- functions of others -------------------------------------------------------------------------
 
 
 class _FailedError(OpError, ValueError):
-    """Another package's function has raised something. A ValueError, too: hot code passes these on to those who tell."""
+    """Another package's function has raised something. A ValueError, too: hot code passes these on
+    to those who tell."""
 
 
 def _guarded_rules(name: str, operands: list[str], vjp: Sequence[Rule | None] | Rule | None) -> Any:
-    """The cotangent rules of a structural entry; of one that has none, None for each operand: there is no way back."""
+    """The cotangent rules of a structural entry; of one that has none, None for each operand: there
+    is no way back."""
     if vjp is None:
         return (None,) * len(operands)
-    return _guarded(name, vjp) if callable(vjp) else tuple(None if rule is None else _guarded(name, rule) for rule in vjp)
+    return (
+        _guarded(name, vjp)
+        if callable(vjp)
+        else tuple(None if rule is None else _guarded(name, rule) for rule in vjp)
+    )
 
 
 def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,9 +1,11 @@
-"""NumPy's functions as tapes record them: every builtin of the table, by its name, on numbers, arrays and lists of these.
+"""NumPy's functions as tapes record them: every builtin of the table, by its name, on numbers,
+arrays and lists of these.
 
     from gradcli import numpy as gnp
     gnp.logsumexp(x, axis = 0)
 
-`gradcli ops` lists them. Those of NumPy's own names may be called on NumPy, too: `np.sin(x)` of a `Value` comes here.
+`gradcli ops` lists them. Those of NumPy's own names may be called on NumPy, too: `np.sin(x)` of a
+`Value` comes here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The pytest plugin: `pytest samples/` collects `.tg` files, an item an expectation and one a gradient.
+"""The pytest plugin: `pytest samples/` collects `.tg` files, an item an expectation and one a
+gradient.
 
-Failures are shown in the program's source. An expectation that wasn't executed, a gradient that no method can judge, and a
-program whose inputs come from outside are skipped, and say why. What fails in a program and belongs to none of its items, such
-as an output without a gradient that is nan, fails all of them; a program of which nothing is verified fails.
+Failures are shown in the program's source. An expectation that wasn't executed, a gradient that no
+method can judge, and a program whose inputs come from outside are skipped, and say why. What fails
+in a program and belongs to none of its items, such as an output without a gradient that is nan,
+fails all of them; a program of which nothing is verified fails.
 """
 
 from __future__ import annotations
@@ -72,8 +74,14 @@ class ProgramFile(pytest.File):
         if self._check is None:
             self._check = check(self.node, {}, CheckOptions(strict=in_ci()))
         found = self._check
-        others = [problem_of(found, r) for r in found.results if (r.output, r.variable) not in self.pairs]
-        errors = [d for d in (*found.diagnostics, found.nothing, *others) if d is not None and d.severity == "error"]
+        others = [
+            problem_of(found, r) for r in found.results if (r.output, r.variable) not in self.pairs
+        ]
+        errors = [
+            d
+            for d in (*found.diagnostics, found.nothing, *others)
+            if d is not None and d.severity == "error"
+        ]
         if errors:
             raise FailedError(*errors)
         return found
@@ -110,7 +118,8 @@ class BrokenItem(ProgramItem):
 
 
 class WholeItem(ProgramItem):
-    """A program without expectations and gradients; one without variables, which others import, has nothing to verify."""
+    """A program without expectations and gradients; one without variables, which others import, has
+    nothing to verify."""
 
     parent: ProgramFile
 
@@ -138,8 +147,8 @@ class ExpectationItem(ProgramItem):
 
 
 class GradientItem(ProgramItem):
-    """The gradient of one output by one variable, against every method that applies; or, without a variable, the derivatives
-    that the program itself asks for."""
+    """The gradient of one output by one variable, against every method that applies; or, without a
+    variable, the derivatives that the program itself asks for."""
 
     parent: ProgramFile
 
@@ -151,7 +160,10 @@ class GradientItem(ProgramItem):
         from .report.checks import problem_of
 
         check = self.parent.check()
-        result = next((r for r in check.results if (r.output, r.variable) == (self.output, self.variable)), None)
+        result = next(
+            (r for r in check.results if (r.output, r.variable) == (self.output, self.variable)),
+            None,
+        )
         if result is None:
             pytest.skip("there is no such derivative on the path that was taken")
         problem = problem_of(check, result)

@@ -64,7 +64,8 @@ _NONE = {
     ),
     "condition_only": Code(
         "the source decides only a condition",
-        "The choice of the branch depends on the source, but the value that the branch computes doesn't. Choices have no\n"
+        "The choice of the branch depends on the source, but the value that the branch computes "
+        "doesn't. Choices have no\n"
         "derivative.",
         "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
         "var x = 1.0\nvar v = 2.0\nif x > 0 { y = v } else { y = -v }\noutput y",
@@ -83,9 +84,11 @@ _NONE = {
     ),
     "not_watched": Code(
         "the tape doesn't watch the source",
-        "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
+        "A tape watches trainable variables, unless opened with `watch_variables = false`; "
+        "anything else has to be watched.",
         "Write `watch x` inside the block of the tape.",
-        "var x = 2.0\ntape t (watch_variables = false) { y = x**2 }\ng = t.gradient(y, x)\noutput y",
+        "var x = 2.0\ntape t (watch_variables = false) { y = x**2 }\ng = t.gradient(y, "
+        "x)\noutput y",
     ),
     "not_recorded": Code(
         "the path was computed while the tape wasn't recording",
@@ -95,13 +98,15 @@ _NONE = {
     ),
     "rule_gives_none": Code(
         "a function's own rule returned none",
-        "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
+        "The path goes through a function whose `backward` rule says, for this parameter, that "
+        "there is no gradient.",
         "Return a gradient in its place, or zeros if the function doesn't depend on the parameter.",
         "fn f(a) { return a**2 } backward (dy) { return none }\nvar x = 2.0\ny = f(x)",
     ),
     "opaque": Code(
         "the path goes through an opaque function",
-        "This `opaque fn` has no derivative rule, so differentiating through it is an error (E317).",
+        "This `opaque fn` has no derivative rule, so differentiating through it is an error "
+        "(E317).",
         "Add one with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
         "opaque fn f(a) { return a**2 }\nvar x = 2.0\ny = f(x) * 3",
     ),
@@ -113,8 +118,10 @@ _NONE = {
     ),
     "unknown": Code(
         "the reason wasn't found",
-        "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
-        "Use `gradcli why`, which has no such limit, or make the run shorter: fewer iterations, less data.",
+        "The search runs the program a second time, for a bounded number of steps, and this "
+        "program takes more.",
+        "Use `gradcli why`, which has no such limit, or make the run shorter: fewer iterations, "
+        "less data.",
     ),
 }
 
@@ -127,7 +134,8 @@ _ZERO = {
     ),
     "saturated": Code(
         "a function that has flattened out",
-        "For large arguments `tanh`, `sigmoid` and similar functions are so flat that their slope is 0 in floating point.",
+        "For large arguments `tanh`, `sigmoid` and similar functions are so flat that their "
+        "slope is 0 in floating point.",
         "Keep the argument small, for example by normalising it, or compute with logarithms.",
         "var x = 500.0\ny = tanh(x) * 2",
     ),
@@ -139,14 +147,16 @@ _ZERO = {
     ),
     "clipped": Code(
         "a value outside its bounds",
-        "Outside its bounds `clip` returns the bound, and `maximum` and `minimum` return the other operand. The result doesn't\n"
+        "Outside its bounds `clip` returns the bound, and `maximum` and `minimum` return the "
+        "other operand. The result doesn't\n"
         "depend on this value.",
         "Values inside the bounds have a gradient.",
         "var x = 2.5\ny = clip(x, 0, 1) * 2",
     ),
     "not_chosen": Code(
         "another value is chosen",
-        "`where`, `max`, `x[i]` and similar operations choose some of their values; the result doesn't depend on the others.",
+        "`where`, `max`, `x[i]` and similar operations choose some of their values; the result "
+        "doesn't depend on the others.",
         "Inputs for which this value is chosen have a gradient.",
         "var x = 2.0\ny = where(x > 0, 1.0, x)",
     ),
@@ -164,13 +174,15 @@ _ZERO = {
     ),
     "kink": Code(
         "a kink",
-        "The function has no derivative here, and by convention it counts as 0 (`gradcli ops` has the conventions).",
+        "The function has no derivative here, and by convention it counts as 0 (`gradcli ops` "
+        "has the conventions).",
         "Other points have a gradient.",
         "var x = 0.0\ny = abs(x) * 3",
     ),
     "cancelled": Code(
         "paths that cancel",
-        "Several paths lead from the source to the target, and their contributions to the gradient add up to 0.",
+        "Several paths lead from the source to the target, and their contributions to the "
+        "gradient add up to 0.",
         "Nothing is lost: the target doesn't change with the source.",
         "var x = 2.0\ny = (x + 1) - x",
     ),
@@ -191,7 +203,8 @@ _ZERO = {
 _NOT_FINITE = {
     "nonfinite_value": Code(
         "an operation that gave nan or infinity",
-        "Its operands are finite and its result isn't: outside the domain, a division by zero, or more than the largest float.",
+        "Its operands are finite and its result isn't: outside the domain, a division by zero, "
+        "or more than the largest float.",
         "`why` and `eval --debug-nan` suggest a formula that is finite there, if they know one.",
         "var x = 800.0\ny = log(1 + exp(x))",
     ),
@@ -204,12 +217,14 @@ _NOT_FINITE = {
     "infinite_slope": Code(
         "a derivative that is infinite or nan",
         "The value is finite, but the function is infinitely steep here, as `sqrt` at 0.",
-        "Leave the point out with `where(x > 0, sqrt(x), 0)`, or use a formula with a derivative there.",
+        "Leave the point out with `where(x > 0, sqrt(x), 0)`, or use a formula with a derivative "
+        "there.",
         "var x = [0.0, 4.0]\ny = sum(sqrt(x))",
     ),
     "overflow": Code(
         "slopes whose product is too large",
-        "No slope on the path is infinite, but their product or sum is more than the largest float.",
+        "No slope on the path is infinite, but their product or sum is more than the largest "
+        "float.",
         "Scale the values, or compute with logarithms.",
         "var x = 1e-200\na = x * 1e200\nb = a * 1e200\ny = b * 1e-50",
     ),

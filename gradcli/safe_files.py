@@ -1,5 +1,5 @@
-"""Files in folders that somebody else may have filled: opened without following links, and named so that they stay where they
-belong."""
+"""Files in folders that somebody else may have filled: opened without following links, and named so
+that they stay where they belong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-_KEPT_APART = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_KEPT_APART = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+)
 
 
 def plain_file(path: str, flags: int) -> int:
-    """An `opener` for `open`: only of plain files. Raises OSError for a link, which would lead the writer elsewhere, and for a
-    pipe, which would keep the reader waiting."""
+    """An `opener` for `open`: only of plain files. Raises OSError for a link, which would lead the
+    writer elsewhere, and for a pipe, which would keep the reader waiting."""
     try:
         descriptor = os.open(path, flags | _KEPT_APART, 0o666)
     except OSError as error:
@@ -25,13 +27,16 @@ def plain_file(path: str, flags: int) -> int:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, f"`{path}` is no plain file" + ", or has another name, too" * (found.st_nlink > 1))
+        raise OSError(
+            errno.EINVAL,
+            f"`{path}` is no plain file" + ", or has another name, too" * (found.st_nlink > 1),
+        )
     return descriptor
 
 
 def own_folder(path: Path) -> None:
-    """Makes a folder that nobody else may look into, or takes the one that is there. Raises OSError where that is a link, no
-    folder, or somebody else's."""
+    """Makes a folder that nobody else may look into, or takes the one that is there. Raises OSError
+    where that is a link, no folder, or somebody else's."""
     while True:
         try:
             path.mkdir(mode=0o700)
@@ -52,8 +57,9 @@ def _verify_own(path: Path) -> None:
 
 
 def member_name(name: str) -> str:
-    """The name of a file in an archive, for text that may be anything: below the folder that it is unpacked in, and without
-    control characters. What can't stand there is written as in a URL: `%2E%2E/x` for `../x`."""
+    """The name of a file in an archive, for text that may be anything: below the folder that it is
+    unpacked in, and without control characters. What can't stand there is written as in a URL:
+    `%2E%2E/x` for `../x`."""
     name = re.sub(r"%(?=[0-9A-Fa-f]{2})|[\\\x00-\x1f\x7f-\x9f]", _as_in_url, name)
     parts = name.split("/")
     parts = [re.sub(r"\.", _as_in_url, part) if part in (".", "..") else part for part in parts]

@@ -7,16 +7,26 @@ from hypothesis import HealthCheck, settings
 
 os.environ.pop("CI", None)  # checks are strict there; tests say themselves whether they are
 
-collect_ignore_glob = ["*.tg"]  # programs under tests/ are material for tests, and no tests themselves
+collect_ignore_glob = [
+    "*.tg"
+]  # programs under tests/ are material for tests, and no tests themselves
 
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # no test depends on timing
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # no test depends on timing
 settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--tier", choices=["0", "1", "2"], help="how far programs are compiled: GRADCLI_TIER (docs/python.md)")
+    parser.addoption(
+        "--tier",
+        choices=["0", "1", "2"],
+        help="how far programs are compiled: GRADCLI_TIER (docs/python.md)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if tier := config.getoption("--tier"):
-        os.environ["GRADCLI_TIER"] = tier  # also of the processes that tests start, and of pytest-xdist's
+        os.environ["GRADCLI_TIER"] = (
+            tier  # also of the processes that tests start, and of pytest-xdist's
+        )

@@ -13,5 +13,7 @@ def shell(command: str, folder: Path, scratch: Path) -> str:
     (scratch / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
     (scratch / "gradcli").chmod(0o755)
     environment = {**os.environ, "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True
+    )
     return done.stdout + done.stderr

@@ -1,4 +1,5 @@
-"""Tapes of Python: the same answers as in programs, on NumPy's operators, methods and functions; errors without places."""
+"""Tapes of Python: the same answers as in programs, on NumPy's operators, methods and functions;
+errors without places."""
 
 from __future__ import annotations
 
@@ -31,30 +32,37 @@ def gradient(function: Callable[..., Any], *points: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-# ---- derivatives -----------------------------------------------------------------------------------------------------
+# ---- derivatives ---------------------------------------------------------------------------------
 
 # What is computed here, and in the language: one and the same engine, and the same digits.
 SAME: list[tuple[Callable[[Any], Any], str, Any]] = [
     (lambda x: x**2 + 3 * x - 1 / x, "x**2 + 3*x - 1/x", 2.0),
-    (lambda x: 2**x + x % 0.75 - (-x) // 2 + abs(-x) + +x, "2**x + x % 0.75 - (-x) // 2 + abs(-x) + +x", 2.0),
+    (lambda x: 2**x + x % 0.75 - (-x) // 2 + abs(-x) + +x,
+        "2**x + x % 0.75 - (-x) // 2 + abs(-x) + +x", 2.0),
     (lambda x: gnp.sin(x) * gnp.erf(x) + gnp.lgamma(x), "sin(x) * erf(x) + lgamma(x)", 0.7),
     (lambda x: np.sin(x) * np.exp(x) + np.arctan2(x, 2.0), "sin(x) * exp(x) + atan2(x, 2.0)", 0.7),
     (lambda x: x.sum() + (x * [1.0, 2.0]).prod(), "x.sum() + (x * [1.0, 2.0]).prod()", [0.5, -1.5]),
-    (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), "sum(where(x > 0, sqrt(x), 0.0))", [0.5, 0.0, -1.5]),
+    (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), "sum(where(x > 0, sqrt(x), 0.0))",
+        [0.5, 0.0, -1.5]),
     (lambda x: x[0] * x[-1] + x[1:].sum(), "x[0] * x[-1] + x[1:].sum()", [0.5, 2.0, 3.0]),
-    (lambda x: gnp.logsumexp(np.stack([x, 2 * x]), axis=0).sum(), "sum(logsumexp(stack([x, 2*x]), axis = 0))", [0.5, 2.0]),
+    (lambda x: gnp.logsumexp(np.stack([x, 2 * x]), axis=0).sum(),
+        "sum(logsumexp(stack([x, 2*x]), axis = 0))", [0.5, 2.0]),
     (lambda x: (x @ x.T).trace() + np.linalg.inv(x).sum(), "trace(x @ x.T) + sum(inv(x))", A),
-    (lambda x: np.einsum("ij,ij->", x, x) + np.mean(x, axis=0)[1], 'einsum("ij,ij->", x, x) + mean(x, axis = 0)[1]', A),
+    (lambda x: np.einsum("ij,ij->", x, x) + np.mean(x, axis=0)[1],
+        'einsum("ij,ij->", x, x) + mean(x, axis = 0)[1]', A),
     (lambda x: gnp.eigh(x + x.T)[0][1], "eigh(x + x.T)[0][1]", A),
     (lambda x: sum(row.sum() * k for k, row in enumerate(x)), "sum(x[1])", A),
-    (lambda x: np.float64(2) * x + np.ones(2) @ (A @ (x * np.ones(2))), "2*x + sum(array([[1., 2.], [3., 4.]]) * x)", 0.5),
+    (lambda x: np.float64(2) * x + np.ones(2) @ (A @ (x * np.ones(2))),
+        "2*x + sum(array([[1., 2.], [3., 4.]]) * x)", 0.5),
     (lambda x: gnp.detach(x) * x, "detach(x) * x", 3.0),
     (lambda x: np.concatenate([x, [1.0], x])[3], "concatenate([x, [1.0], x])[3]", [1.0, 2.0]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "text", "x"), SAME, ids=[case[1] for case in SAME])
-def test_the_gradients_are_those_of_a_program(function: Callable[[Any], Any], text: str, x: Any) -> None:
+def test_the_gradients_are_those_of_a_program(
+    function: Callable[[Any], Any], text: str, x: Any
+) -> None:
     evaluation = gradcli.load(
         source=f"var x = 0.0; x = {np.array(x).tolist()}; watch x; y = {text}; g = grad(y, x); output y, g"
     ).run()
@@ -146,7 +154,7 @@ def test_a_training_loop() -> None:
     assert np.allclose(w.value, wanted, atol=1e-6)
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 def test_a_value_is_like_an_array() -> None:
@@ -154,7 +162,14 @@ def test_a_value_is_like_an_array() -> None:
         x, n = t.watch(A), t.watch(3)
         y = x * 1.0
         assert (y.shape, y.ndim, y.size, y.dtype, len(y)) == ((2, 2), 2, 4, "float64", 2)
-        assert (n.shape, n.ndim, n.size, n.dtype, float(n), bool(n)) == ((), 0, 1, "float64", 3.0, True)
+        assert (n.shape, n.ndim, n.size, n.dtype, float(n), bool(n)) == (
+            (),
+            0,
+            1,
+            "float64",
+            3.0,
+            True,
+        )
         assert (y > 1.5).tolist() == [[False, True], [True, True]]
         assert (n == 3.0, n != 3.0, n < 4) == (True, False, True)
         assert y[np.array([True, False])].shape == (1, 2)
@@ -204,7 +219,9 @@ def test_a_state_that_is_assigned_is_the_present_one() -> None:
     assert t.gradient(z, x) == 2 * 2.0 * 5.0 + 4.0
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8", ">f8", "bool", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "int32", "uint8", ">f8", "bool", "complex64"]
+)
 def test_arrays_of_any_number_are_taken(dtype: str) -> None:
     with Tape() as t:
         x = t.watch(np.array([1.0, 2.0]))
@@ -230,13 +247,20 @@ def test_registered_functions_are_functions_here() -> None:
     gradcli.register("cubed", "x", "The cube.", lambda x: x**3, partials=[lambda m, y, x: 3 * x**2])
     try:
         assert gradient(lambda x: gnp.cubed(x) + x.cubed(), 2.0) == 24.0
-        gradcli.register("cubed", "x", "The cube.", lambda x: x**3, partials=[lambda m, y, x: 5 * x], replace=True)
+        gradcli.register(
+            "cubed",
+            "x",
+            "The cube.",
+            lambda x: x**3,
+            partials=[lambda m, y, x: 5 * x],
+            replace=True,
+        )
         assert gradient(lambda x: gnp.cubed(x), 2.0) == 10.0
     finally:
         gradcli.unregister("cubed")
 
 
-# ---- errors ----------------------------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 def _ask_twice() -> None:
@@ -275,7 +299,11 @@ FAILURES: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: W * np.array(["a"]), "E301", "the dtype of the array is <U1"),
     (lambda: W * 2**70, "E305", "doesn't fit into 64 bits"),
     (lambda: W.assign([1.0]), "E313", "`w` has shape (3, 2), and the new state (1,)"),
-    (lambda: W.assign(np.ones((3, 2)) * 1j), "E313", "`w` is float64, and the new state complex128"),
+    (
+        lambda: W.assign(np.ones((3, 2)) * 1j),
+        "E313",
+        "`w` is float64, and the new state complex128",
+    ),
     (lambda: Variable("one"), "E312", "can't be the string"),
     (lambda: Variable([[1.0], [1.0, 2.0]]), "E302", "the rows of the list differ in length"),
     (lambda: np.allclose(W, 1.0), "E308", "NumPy's `allclose` has no derivatives here"),
@@ -290,8 +318,12 @@ FAILURES: list[tuple[Callable[[], Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "code", "message"), FAILURES, ids=[f"{case[1]} {case[2]}" for case in FAILURES])
-def test_failures_have_codes_and_no_places(action: Callable[[], Any], code: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("action", "code", "message"), FAILURES, ids=[f"{case[1]} {case[2]}" for case in FAILURES]
+)
+def test_failures_have_codes_and_no_places(
+    action: Callable[[], Any], code: str, message: str
+) -> None:
     with pytest.raises(gradcli.GradcliError) as caught:
         action()
     (diagnostic,) = caught.value.diagnostics
@@ -313,7 +345,7 @@ def test_a_value_is_not_copied() -> None:
         copy.deepcopy(x)
 
 
-# ---- the world around ------------------------------------------------------------------------------------------------
+# ---- the world around ----------------------------------------------------------------------------
 
 
 def test_numpys_own_warnings_are_as_they_were() -> None:
@@ -388,7 +420,9 @@ def test_errors_come_without_the_frames_of_the_engine_but_with_what_a_function_r
         _ = W @ W
     assert len(caught.traceback) <= 5
     assert caught.value.__suppress_context__
-    gradcli.register("failing", "x", "Fails.", lambda x: {}["table"], partials=[lambda m, y, x: 1.0])
+    gradcli.register(
+        "failing", "x", "Fails.", lambda x: {}["table"], partials=[lambda m, y, x: 1.0]
+    )
     try:
         with pytest.raises(gradcli.GradcliError, match="`failing` failed: KeyError") as caught:
             gnp.failing(1.0)

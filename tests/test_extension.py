@@ -1,4 +1,5 @@
-"""Functions that other packages register: in every mode like a builtin, refused with what is wrong, found by entry points."""
+"""Functions that other packages register: in every mode like a builtin, refused with what is wrong,
+found by entry points."""
 
 from __future__ import annotations
 
@@ -31,8 +32,14 @@ def clean() -> Iterator[None]:
 
 
 def register_softsign(**facts: Any) -> None:
-    facts = {"partials": [lambda m, y, x: 1 / (1 + m.abs(x)) ** 2], "domain": [(0.1, np.inf)], **facts}
-    gradcli.register("softsign", "x", "A sigmoid without exponentials.", lambda x: x / (1 + np.abs(x)), **facts)
+    facts = {
+        "partials": [lambda m, y, x: 1 / (1 + m.abs(x)) ** 2],
+        "domain": [(0.1, np.inf)],
+        **facts,
+    }
+    gradcli.register(
+        "softsign", "x", "A sigmoid without exponentials.", lambda x: x / (1 + np.abs(x)), **facts
+    )
 
 
 def register_weighted(**facts: Any) -> None:
@@ -42,7 +49,9 @@ def register_weighted(**facts: Any) -> None:
         return g * power * x ** (power - 1) * w
 
     facts = {"vjp": [vjp_x, lambda m, g, y, x, w, power: g * x**power], **facts}
-    gradcli.register("weighted", "x, w; power = 1", "A sum.", lambda x, w, power: np.sum(x**power * w), **facts)
+    gradcli.register(
+        "weighted", "x, w; power = 1", "A sum.", lambda x, w, power: np.sum(x**power * w), **facts
+    )
 
 
 def run(source: str, **options: Any) -> Any:
@@ -93,11 +102,17 @@ def test_forward_mode_asks_for_its_own_rule() -> None:
     register_weighted()
     source = "var x = 3.0; y = weighted(x, 2.0, power = 2)"
     assert run(source).gradients["y"]["x"] == 12.0
-    with pytest.raises(gradcli.GradcliError, match=r"E317.*forward mode can't differentiate `weighted`"):
+    with pytest.raises(
+        gradcli.GradcliError, match=r"E317.*forward mode can't differentiate `weighted`"
+    ):
         run(source, mode="forward")
 
     def jvp(m: Any, t: Any, y: Any, x: Any, w: Any, power: int) -> Any:
-        return sum(m.sum(d) for d in (t[0] and t[0] * power * x ** (power - 1) * w, t[1] and t[1] * x**power) if d is not None)
+        return sum(
+            m.sum(d)
+            for d in (t[0] and t[0] * power * x ** (power - 1) * w, t[1] and t[1] * x**power)
+            if d is not None
+        )
 
     register_weighted(jvp=jvp, replace=True)
     assert run(source, mode="forward").gradients["y"]["x"] == 12.0
@@ -105,17 +120,31 @@ def test_forward_mode_asks_for_its_own_rule() -> None:
 
 def test_linear_functions_need_no_forward_rule() -> None:
     gradcli.register(
-        "backwards", "x", "The elements in reverse.", lambda x: x[::-1], vjp=[lambda m, g, y, x: m.backwards(g)], linear=True
+        "backwards",
+        "x",
+        "The elements in reverse.",
+        lambda x: x[::-1],
+        vjp=[lambda m, g, y, x: m.backwards(g)],
+        linear=True,
     )
-    evaluation = run("var x = [1.0, 2.0]; y = sum(backwards(x) * [3.0, 4.0]); j = jvp(backwards(x), x, [1.0, 0.0]); output y, j")
+    evaluation = run(
+        "var x = [1.0, 2.0]; y = sum(backwards(x) * [3.0, 4.0]); j = jvp(backwards(x), x, [1.0, 0.0]); output y, j"
+    )
     assert evaluation.gradients["y"]["x"].tolist() == [4.0, 3.0]
     assert evaluation.outputs["j"].tolist() == [0.0, 1.0]
-    assert run("var x = [1.0, 2.0]; y = backwards(x)[0]", mode="forward").gradients["y"]["x"].tolist() == [0.0, 1.0]
+    assert run("var x = [1.0, 2.0]; y = backwards(x)[0]", mode="forward").gradients["y"][
+        "x"
+    ].tolist() == [0.0, 1.0]
 
 
 def test_any_number_of_operands() -> None:
     gradcli.register(
-        "total", "*parts", "The sum of all.", lambda *parts: sum(parts), vjp=lambda m, g, y, k, *parts: g * (k + 1), linear=True
+        "total",
+        "*parts",
+        "The sum of all.",
+        lambda *parts: sum(parts),
+        vjp=lambda m, g, y, k, *parts: g * (k + 1),
+        linear=True,
     )  # a wrong rule, to see that it knows which operand is meant
     evaluation = run("var a = 1.0; var b = 2.0; y = total(a, b, 3.0); output y", mode="reverse")
     assert (evaluation.outputs["y"], evaluation.gradients["y"]) == (6.0, {"a": 1.0, "b": 2.0})
@@ -130,7 +159,10 @@ def test_without_derivatives() -> None:
 
 
 def test_orders_come_first() -> None:
-    register = {"forward": lambda n, x: x**n, "partials": [None, lambda m, y, n, x: n * m.monomial(n - 1, x)]}
+    register = {
+        "forward": lambda n, x: x**n,
+        "partials": [None, lambda m, y, n, x: n * m.monomial(n - 1, x)],
+    }
     gradcli.register("monomial", "n, x", "x to the power n.", **register)
     source = "var x = 2.0; y = monomial(3, x); g = grad(y, x); h = grad(g, x); output g, h"
     assert run(source, grad=False).outputs == {"g": 12.0, "h": 12.0}
@@ -168,7 +200,13 @@ def test_what_it_raises_is_told_where_it_was_called(x: str) -> None:
 
 
 def _unary(*rules: Any, **facts: Any) -> dict[str, Any]:
-    return {"signature": "x", "summary": "A test.", "forward": np.sin, **({"partials": rules} if rules else {}), **facts}
+    return {
+        "signature": "x",
+        "summary": "A test.",
+        "forward": np.sin,
+        **({"partials": rules} if rules else {}),
+        **facts,
+    }
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -184,7 +222,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("f", _unary(signature="x, x"), "two parameters of one name"),
     ("f", _unary(signature="x = one"), "can't be read"),
     ("f", _unary(signature="; n = 1"), "no operands"),
-    ("f", _unary(signature="x, y", partials=[lambda m, y, x: 1]), "`partials` has 1 functions, and the operands are x, y"),
+    (
+        "f",
+        _unary(signature="x, y", partials=[lambda m, y, x: 1]),
+        "`partials` has 1 functions, and the operands are x, y",
+    ),
     ("f", _unary(signature="*xs", partials=[lambda m, y, x: 1]), "a fixed number of operands"),
     ("f", _unary(None), "one has to move"),
     ("f", _unary(lambda m, y, x: 1 if x > 0 else 2), "`m.where.condition, a, b.` chooses"),
@@ -206,7 +248,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "facts", "message"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "facts", "message"), REFUSED, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_what_is_refused(name: str, facts: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         gradcli.register(name, **facts)
@@ -220,7 +264,9 @@ def test_nothing_is_replaced_silently() -> None:
     before = gradcli.load(source="var x = 2.0; y = softsign(x)")
     register_softsign(partials=[lambda m, y, x: 7.0 * x], replace=True)
     assert run("var x = 2.0; y = softsign(x)").gradients["y"]["x"] == 14.0
-    assert before.run().gradients["y"]["x"] == pytest.approx(SLOPE)  # what was loaded keeps what it found
+    assert before.run().gradients["y"]["x"] == pytest.approx(
+        SLOPE
+    )  # what was loaded keeps what it found
     with pytest.raises(ValueError, match="`sin` is a builtin"):
         gradcli.unregister("sin")
     gradcli.unregister("softsign")
@@ -230,7 +276,7 @@ def test_nothing_is_replaced_silently() -> None:
         run("var x = 2.0; y = softsign(x)")
 
 
-# ---- wrong rules, planted --------------------------------------------------------------------------------------------
+# ---- wrong rules, planted ------------------------------------------------------------------------
 
 WRONG = [
     ("sin", {"partials": (lambda m, y, x: 2 * m.cos(x),)}, "sin(x)", 2.0),
@@ -238,12 +284,15 @@ WRONG = [
     ("sum", {"vjp": (lambda m, g, y, x, axis, keepdims: 2 * g + m.zeros_like(x),), "linear": False,
              "jvp": lambda m, t, y, x, axis, keepdims: 2 * m.sum(t[0])}, "sum([x, 3.0 * x])", 2.0),
     ("stack", {"vjp": lambda m, g, y, k, *xs, axis: 2 * g[k], "linear": False,
-               "jvp": lambda m, t, y, *xs, axis: 2 * m.stack(*[0 * x if s is None else s for s, x in zip(t, xs, strict=True)])},
+               "jvp": lambda m, t, y, *xs,
+               axis: 2 * m.stack(*[0 * x if s is None else s for s, x in zip(t, xs, strict=True)])},
      "sum([x, 3.0 * x])", 2.0),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "rules", "expression", "factor"), WRONG, ids=[case[0] for case in WRONG])
+@pytest.mark.parametrize(
+    ("name", "rules", "expression", "factor"), WRONG, ids=[case[0] for case in WRONG]
+)
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_a_planted_rule_holds_in_every_mode_until_it_is_taken_back(
     mode: str, name: str, rules: dict[str, Any], expression: str, factor: float
@@ -254,17 +303,22 @@ def test_a_planted_rule_holds_in_every_mode_until_it_is_taken_back(
     right, both = program.run().gradients["y"]["x"], second.run().outputs
     with replaced(name, **rules):
         assert program.run().gradients["y"]["x"] == pytest.approx(factor * right)
-        assert second.run().outputs == {key: pytest.approx(factor * value) for key, value in both.items()}
+        assert second.run().outputs == {
+            key: pytest.approx(factor * value) for key, value in both.items()
+        }
     assert program.run().gradients["y"]["x"] == right
     assert second.run().outputs == both
 
 
 def test_only_rules_can_be_replaced() -> None:
-    with pytest.raises(TypeError, match="'compute' is no rule of an entry"), replaced("sin", compute=None):
+    with (
+        pytest.raises(TypeError, match="'compute' is no rule of an entry"),
+        replaced("sin", compute=None),
+    ):
         pass
 
 
-# ---- other packages --------------------------------------------------------------------------------------------------
+# ---- other packages ------------------------------------------------------------------------------
 
 PLUGIN = """
 import gradcli
@@ -280,16 +334,30 @@ def installed(folder: Path, entry: str) -> dict[str, str]:
     """The environment of a process that sees a package with such an entry point."""
     (folder / "thricely.py").write_text(PLUGIN)
     (folder / "thricely-1.0.dist-info").mkdir()
-    (folder / "thricely-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: thricely\nVersion: 1.0\n")
-    (folder / "thricely-1.0.dist-info" / "entry_points.txt").write_text(f"[gradcli.ops]\nthricely = thricely:{entry}\n")
-    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(gradcli.__file__).parent.parent}"}
+    (folder / "thricely-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: thricely\nVersion: 1.0\n"
+    )
+    (folder / "thricely-1.0.dist-info" / "entry_points.txt").write_text(
+        f"[gradcli.ops]\nthricely = thricely:{entry}\n"
+    )
+    return {
+        **os.environ,
+        "PYTHONPATH": f"{folder}{os.pathsep}{Path(gradcli.__file__).parent.parent}",
+    }
 
 
 def command(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "gradcli", *arguments], env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "gradcli", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
 
 
-@pytest.mark.parametrize("expression", ["thrice(x)", "x.thrice()", "sum([x]) + (fn(f) = f(2*x))(thrice) - 4*x"])
+@pytest.mark.parametrize(
+    "expression", ["thrice(x)", "x.thrice()", "sum([x]) + (fn(f) = f(2*x))(thrice) - 4*x"]
+)
 def test_a_package_is_asked_when_a_function_is_unknown(tmp_path: Path, expression: str) -> None:
     environment = installed(tmp_path, "functions")
     program = f"var x = 2.0; y = {expression}; output y"
@@ -298,7 +366,10 @@ def test_a_package_is_asked_when_a_function_is_unknown(tmp_path: Path, expressio
     assert "dy/dx" in done.stdout.replace("∂", "d"), done
     assert "3" in done.stdout
     assert done.returncode == 0
-    assert command(environment, "eval", "-e", "x**2 + sin(x)", "--set", "x=3").stdout.count("asked") == 0
+    assert (
+        command(environment, "eval", "-e", "x**2 + sin(x)", "--set", "x=3").stdout.count("asked")
+        == 0
+    )
 
 
 def test_gradcli_ops_lists_what_packages_add(tmp_path: Path) -> None:
@@ -309,7 +380,9 @@ def test_gradcli_ops_lists_what_packages_add(tmp_path: Path) -> None:
 
 def test_a_package_that_fails_is_named(tmp_path: Path) -> None:
     environment = installed(tmp_path, "broken")
-    message = "error[E008]: the package `thricely` can't add its functions: RuntimeError: no licence"
+    message = (
+        "error[E008]: the package `thricely` can't add its functions: RuntimeError: no licence"
+    )
     done = command(environment, "eval", "-e", "y = thrice(2.0)")
     assert message in done.stderr
     assert "unknown function `thrice`" in done.stderr

@@ -24,8 +24,23 @@ output y
 
 
 def pytest_on(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "gradcli.pytest_plugin", "-rA", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "gradcli.pytest_plugin",
+        "-rA",
+        *arguments,
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "COLUMNS": "200",
+    }
     (folder / "pytest.ini").write_text("[pytest]\n")
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
@@ -61,11 +76,19 @@ def test_programs_that_do_not_run(tmp_path: Path) -> None:
 
 
 def test_the_samples_are_collected() -> None:
-    installed = any(entry.value == "gradcli.pytest_plugin" for entry in entry_points(group="pytest11"))
+    installed = any(
+        entry.value == "gradcli.pytest_plugin" for entry in entry_points(group="pytest11")
+    )
     command = ["-p", "no:cacheprovider", "samples/rosenbrock.tg", "-q", "--co"]
     command += [] if installed else ["-p", "gradcli.pytest_plugin"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-m", "pytest", *command], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.splitlines()[:3] == [
         "samples/rosenbrock.tg::expect:5",
         "samples/rosenbrock.tg::expect:6",
@@ -83,13 +106,18 @@ def test_the_plugin_is_an_entry_point() -> None:
 def test_loading_it_loads_nothing_heavy() -> None:
     code = "import sys, pytest; before = set(sys.modules); import gradcli.pytest_plugin; print(*set(sys.modules) - before)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert set(done.stdout.split()) <= {"gradcli", "gradcli.pytest_plugin"}
 
 
 def test_nothing_that_fails_a_check_is_passed_over(tmp_path: Path) -> None:
-    """What has no item of its own fails those of its program, and a program of which nothing is verified fails."""
+    """What has no item of its own fails those of its program, and a program of which nothing is
+    verified fails."""
     (tmp_path / "number.tg").write_text("var x = 2\ny = x**2\noutput y")
     (tmp_path / "prints.tg").write_text("var x = 2.0\nprint x")
     (tmp_path / "nan.tg").write_text("var x = 2.0\noutput y = x**2\noutput z = int64(x) / 0")

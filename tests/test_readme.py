@@ -1,4 +1,5 @@
-"""The README's console blocks are run and have to print what it says; its Python blocks are run too."""
+"""The README's console blocks are run and have to print what it says; its Python blocks are run
+too."""
 
 from __future__ import annotations
 
@@ -94,7 +95,10 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 def anchors(text: str) -> set[str]:
     """What GitHub calls the headings of a page in links."""
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)", text, re.M)}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.*)", text, re.M)
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -103,16 +107,23 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
         linked = page.parent / target if target else page
         assert located(linked).exists(), target
-        assert not anchor or anchor in anchors(linked.read_text(encoding="utf-8")), f"{target}#{anchor}"
+        assert not anchor or anchor in anchors(linked.read_text(encoding="utf-8")), (
+            f"{target}#{anchor}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_paths_exist(page: Path) -> None:
     """A path of this repository in backquotes (`gradcli/ops`) is one that it has."""
-    for path in re.findall(r"`((?:gradcli|docs|tests|grammar|benchmarks|samples)/[\w./-]*)`", page.read_text(encoding="utf-8")):
+    for path in re.findall(
+        r"`((?:gradcli|docs|tests|grammar|benchmarks|samples)/[\w./-]*)`",
+        page.read_text(encoding="utf-8"),
+    ):
         assert located(ROOT / path).exists(), path
 
 
 def test_the_changelog_knows_this_version() -> None:
-    headings = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    headings = re.findall(
+        r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
+    )
     assert gradcli.__version__ in headings or headings[0] == "Unreleased"

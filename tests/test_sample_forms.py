@@ -1,4 +1,5 @@
-"""Every sample that has closed forms: at the point of the sample they give what `eval` gives, values and gradients."""
+"""Every sample that has closed forms: at the point of the sample they give what `eval` gives,
+values and gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program, read_source
 
 ALL = sorted((Path(__file__).parent.parent / "samples").glob("*.tg"))
-SAMPLES = [path for path in ALL if "import nn" not in path.read_text(encoding="utf-8")]  # networks have no short forms
+SAMPLES = [
+    path for path in ALL if "import nn" not in path.read_text(encoding="utf-8")
+]  # networks have no short forms
 MOST = 6  # elements of one value that are compared
 
 
@@ -61,7 +64,11 @@ def compare(found: symbolic.ClosedForms, form: Any, value: Any) -> None:
 def elements(value: Any) -> list[Any]:
     if isinstance(value, dict):
         value = list(value.values())
-    return [e for part in value for e in elements(part)] if isinstance(value, list | np.ndarray) else [value]
+    return (
+        [e for part in value for e in elements(part)]
+        if isinstance(value, list | np.ndarray)
+        else [value]
+    )
 
 
 def test_enough_samples_have_forms() -> None:

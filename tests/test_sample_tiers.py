@@ -1,4 +1,5 @@
-"""Every sample gives the same in all tiers: values to the last bit, and derivatives, and what is made of them, to rounding."""
+"""Every sample gives the same in all tiers: values to the last bit, and derivatives, and what is
+made of them, to rounding."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from tests.engine.campaign.ways import Answer, answer
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 PATHS = sorted(SAMPLES.rglob("*.tg"))
-ASKS = re.compile(r"\b(grad|value_and_grad|jacobian|hessian|hvp|vjp|jvp|value_and_jvp|gradient|batch_jacobian|backward)\b")
+ASKS = re.compile(
+    r"\b(grad|value_and_grad|jacobian|hessian|hvp|vjp|jvp|value_and_jvp|gradient|batch_jacobian|backward)\b"
+)
 
 
 def _found(path: Path, tier: int) -> tuple[Answer, list[str], list[str]]:

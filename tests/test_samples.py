@@ -14,7 +14,9 @@ ROOT = Path(__file__).parent.parent
 SAMPLES = sorted((ROOT / "samples").rglob("*.tg"))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.relative_to(ROOT / "samples").as_posix())
+@pytest.mark.parametrize(
+    "path", SAMPLES, ids=lambda path: path.relative_to(ROOT / "samples").as_posix()
+)
 def test_sample(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# "), "a sample begins with what it shows"
     evaluation = gradcli.load(path).run()

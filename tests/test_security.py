@@ -58,7 +58,10 @@ def sentences() -> list[str]:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").split("## Reporting")[0]
     text = re.sub(r"^(#.*|\*\*.*\*\*)$", "", text, flags=re.MULTILINE)
     blocks = re.split(r"\n\n|\n- ", f"\n{text}")
-    found = [re.split(r"(?<=\.) (?=[A-Z`])", " ".join(block.removeprefix("- ").split())) for block in blocks]
+    found = [
+        re.split(r"(?<=\.) (?=[A-Z`])", " ".join(block.removeprefix("- ").split()))
+        for block in blocks
+    ]
     return [sentence for block in found for sentence in block if sentence]
 
 
@@ -72,7 +75,7 @@ def test_each_sentence_has_a_test() -> None:
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, test
 
 
-# ---- programs --------------------------------------------------------------------------------------------------------
+# ---- programs ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +84,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("call", ["{}('touch ran')", "{}.system('touch ran')", "x.{}", "import {}", "import '{}.py' as m"])
+@pytest.mark.parametrize(
+    "call",
+    ["{}('touch ran')", "{}.system('touch ran')", "x.{}", "import {}", "import '{}.py' as m"],
+)
 def test_a_program_only_computes(folder: Path, call: str) -> None:
     names = "open exec eval system os sys subprocess __import__ __class__ __builtins__ __globals__ socket getattr compile"
     for name in names.split():
@@ -97,7 +103,8 @@ def test_imports_stay_in_the_folder(folder: Path, capsys: pytest.CaptureFixture[
     (folder / "inner" / "link.tg").symlink_to(folder / "outside.tg")
     (folder / "inner" / "folder").symlink_to(folder)
     for path, code in {
-        "deep/fine.tg": 0, "../outside.tg": 3, "link.tg": 3, "folder/outside.tg": 3, str(folder / "outside.tg"): 3,
+        "deep/fine.tg": 0, "../outside.tg": 3, "link.tg": 3, "folder/outside.tg": 3,
+        str(folder / "outside.tg"): 3,
     }.items():  # fmt: skip
         (folder / "inner" / "p.tg").write_text(f'import "{path}" as m\ny = m.a\n')
         assert run(["eval", "inner/p.tg"]) == code, path
@@ -105,17 +112,26 @@ def test_imports_stay_in_the_folder(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_nothing_evaluates_text() -> None:
-    """No call of what makes code or objects of text; where pickles are read they come from a process of one's own."""
+    """No call of what makes code or objects of text; where pickles are read they come from a
+    process of one's own."""
     forbidden = {"eval", "sympify", "parse_expr", "lambdify", "unpickle", "Unpickler"}
     unpickling = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                name = (
+                    node.func.attr
+                    if isinstance(node.func, ast.Attribute)
+                    else getattr(node.func, "id", "")
+                )
                 assert name not in forbidden, f"{path}:{node.lineno}"
                 if ast.unparse(node.func).startswith("pickle.load"):
                     unpickling.add(path.name)
-    assert unpickling == {"processes.py", "local.py", "simplifier.py"}  # each from its own children, or as such a child
+    assert unpickling == {
+        "processes.py",
+        "local.py",
+        "simplifier.py",
+    }  # each from its own children, or as such a child
 
 
 def test_limits() -> None:
@@ -124,7 +140,7 @@ def test_limits() -> None:
     assert run(["eval", "-e", "y = sum(ones(200000000))", "--max-memory", "100M"]) == 4
 
 
-# ---- data ------------------------------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 
 class Evil:
@@ -132,7 +148,10 @@ class Evil:
         return os.system, ("touch ran",)
 
 
-@pytest.mark.parametrize("name", ["evil.npy", "evil.npz", "evil.json", "evil.csv", "evil.parquet", "evil.arrow", "evil.jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    ["evil.npy", "evil.npz", "evil.json", "evil.csv", "evil.parquet", "evil.arrow", "evil.jsonl"],
+)
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_pickle_is_refused(folder: Path, name: str, inside: bool) -> None:
     """In place of a file, and as an array of objects inside one."""
@@ -153,13 +172,26 @@ def test_a_pickle_is_refused(folder: Path, name: str, inside: bool) -> None:
         assert not (folder / "ran").exists()
 
 
-# ---- the folder ------------------------------------------------------------------------------------------------------
+# ---- the folder ----------------------------------------------------------------------------------
 
 
 def test_what_lies_there_is_thrown_away(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Finished rows that a stranger changed go into an answer only where the job is told to go on from them."""
+    """Finished rows that a stranger changed go into an answer only where the job is told to go on
+    from them."""
     (folder / "rows.csv").write_text("x\n" + "".join(f"{k}\n" for k in range(20)) + "banana\n")
-    job = ["batch", "-e", "x**2", "--rows", "rows.csv", "-o", "out.csv", "--block-rows", "5", "--threads", "1"]
+    job = [
+        "batch",
+        "-e",
+        "x**2",
+        "--rows",
+        "rows.csv",
+        "-o",
+        "out.csv",
+        "--block-rows",
+        "5",
+        "--threads",
+        "1",
+    ]
     assert run(job) == 6
     whole = (folder / "out.csv").read_bytes()
     assert run([*job, "--on-error", "fail"]) == 3
@@ -174,7 +206,10 @@ def test_what_options_name_is_read_and_written(folder: Path) -> None:
     (folder / "link.json").symlink_to("x.json")
     (folder / "target.json").write_text("")
     (folder / "out.json").symlink_to("target.json")
-    assert run(["eval", "-e", "x**2", "--set", "x=@link.json", "--format", "json", "-o", "out.json"]) == 0
+    assert (
+        run(["eval", "-e", "x**2", "--set", "x=@link.json", "--format", "json", "-o", "out.json"])
+        == 0
+    )
     assert json.loads((folder / "target.json").read_text())["outputs"]["result"]["value"] == 9
     assert (folder / "out.json").is_symlink()
 
@@ -183,7 +218,16 @@ def test_pytest_runs_what_it_runs_anyway(folder: Path) -> None:
     (folder / "conftest.py").write_text("open('ran', 'a').close()\n")
     (folder / "test_nothing.py").write_text("def test_nothing(): pass\n")
     for more in (["-p", "no:gradcli"], []):
-        arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *more, "test_nothing.py"]
+        arguments = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *more,
+            "test_nothing.py",
+        ]
         done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         (folder / "ran").unlink()

@@ -1,7 +1,8 @@
-"""`gradcli batch`: blocks of rows in memory on one core and on two, and from a Parquet file to another.
+"""`gradcli batch`: blocks of rows in memory on one core and on two, and from a Parquet file to
+another.
 
-No peer is loaded here: processes are forked, which takes long where much is, and JAX's threads don't survive it. `rows` and
-`formula` have the peers.
+No peer is loaded here: processes are forked, which takes long where much is, and JAX's threads
+don't survive it. `rows` and `formula` have the peers.
 """
 
 from __future__ import annotations
@@ -45,13 +46,18 @@ def blocks_of(columns: dict[str, Any]) -> list[Any]:
     cuts = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
     turned = {name: np.ascontiguousarray(values.T) for name, values in columns.items()}
     return [
-        Block(cut.start, cut.stop - cut.start, columns={n: np.ascontiguousarray(v[..., cut]).T for n, v in turned.items()})
+        Block(
+            cut.start,
+            cut.stop - cut.start,
+            columns={n: np.ascontiguousarray(v[..., cut]).T for n, v in turned.items()},
+        )
         for cut in cuts
     ]
 
 
 def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
-    """The blocks computed, on so many cores; the answers come and go, as a writer would have them."""
+    """The blocks computed, on so many cores; the answers come and go, as a writer would have
+    them."""
     from gradcli.diagnostics import Source
     from gradcli.tasks.batch.block import Computer
     from gradcli.tasks.batch.plan import Plan, bound_columns
@@ -71,7 +77,9 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
     def outcomes() -> Iterator[Any]:  # as a job has them
         if first.is_native or cores == 1:
             return in_threads(blocks, [lambda c=c: c.compute for c in computers])  # type: ignore[misc]
-        return in_processes(range(len(blocks)), lambda k, empty: computers[0].compute(blocks[k], empty), cores, room)
+        return in_processes(
+            range(len(blocks)), lambda k, empty: computers[0].compute(blocks[k], empty), cores, room
+        )
 
     def task() -> list[Any]:
         return [sum(float(outcome.columns[0].values.sum()) for outcome in outcomes())]
@@ -94,15 +102,22 @@ def file_to_file(text: str, columns: dict[str, Any], **request: Any) -> Task:
     flat = {}
     for name, values in columns.items():
         parts = values.T if values.ndim > 1 else [values]
-        flat |= {f"{name}.{k}" if values.ndim > 1 else name: np.ascontiguousarray(part) for k, part in enumerate(parts)}
+        flat |= {
+            f"{name}.{k}" if values.ndim > 1 else name: np.ascontiguousarray(part)
+            for k, part in enumerate(parts)
+        }
     pq.write_table(pa.table(flat), data, row_group_size=BLOCK, use_dictionary=False)
     node = parse_program(Source("<program>", text))
 
     numbers = count()
 
     def task() -> None:
-        out = Path(folder.name) / f"out{next(numbers)}.parquet"  # each time a new one: to free an old one's memory takes long
-        Job(node, Request(str(data), str(out), Options(mode="reverse"), **request)).run(lambda summary, total: None)
+        out = (
+            Path(folder.name) / f"out{next(numbers)}.parquet"
+        )  # each time a new one: to free an old one's memory takes long
+        Job(node, Request(str(data), str(out), Options(mode="reverse"), **request)).run(
+            lambda summary, total: None
+        )
 
     return tools.on_all_cores(task)
 
@@ -128,7 +143,10 @@ HAND = "NumPy in pieces, by hand"
 WORKLOADS = [
     Workload(
         "batch",
-        f"batch: Rosenbrock's function in 10 dimensions and its gradient, {ROWS:,} rows\n{ROSENBROCK}",
+        (
+            f"batch: Rosenbrock's function in 10 dimensions and its gradient, {ROWS:,} "
+            f"rows\n{ROSENBROCK}"
+        ),
         [
             Contender(ONE, partial(in_memory, ROSENBROCK, {"x": X}, 1)),
             Contender(TWO, partial(in_memory, ROSENBROCK, {"x": X}, 2)),
@@ -140,7 +158,13 @@ WORKLOADS = [
             Goal("a row, one core", "ns", 60.0, _nanoseconds(ONE)),
             Goal("a row, two cores", "ns", 35.0, _nanoseconds(TWO)),
             Goal("one core / by hand", "", 2.1, _ratio(ONE, HAND)),
-            Goal("rate from file to file, of that in memory, one core", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal(
+                "rate from file to file, of that in memory, one core",
+                "",
+                0.6,
+                _ratio(ONE, FILES),
+                at_least=True,
+            ),
             Goal("the same on two cores", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
         ],
     ),
@@ -156,14 +180,23 @@ WORKLOADS = [
         [
             Goal("a row, one core", "ns", None, _nanoseconds(ONE)),
             Goal("a row, two cores", "ns", None, _nanoseconds(TWO)),
-            Goal("rate from file to file, of that in memory, one core", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal(
+                "rate from file to file, of that in memory, one core",
+                "",
+                0.6,
+                _ratio(ONE, FILES),
+                at_least=True,
+            ),
             Goal("the same on two cores", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
         ],
     ),
     Workload(
         "batch_heavy",
         f"batch: a loop of 60 turns, {len(A):,} rows, on one core and two\n{HEAVY}",
-        [Contender(ONE, partial(in_memory, HEAVY, {"a": A}, 1)), Contender(TWO, partial(in_memory, HEAVY, {"a": A}, 2))],
+        [
+            Contender(ONE, partial(in_memory, HEAVY, {"a": A}, 1)),
+            Contender(TWO, partial(in_memory, HEAVY, {"a": A}, 2)),
+        ],
         [Goal("two cores, times the rate of one", "", 1.7, _ratio(ONE, TWO), at_least=True)],
     ),
 ]

@@ -1,4 +1,5 @@
-"""`check` as a whole process: of one small program, with SymPy's derivative, and of all samples without."""
+"""`check` as a whole process: of one small program, with SymPy's derivative, and of all samples
+without."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def _small() -> Task:
 
 
 def _samples() -> Task:
-    return tools.on_all_cores(process([*GRADCLI, "check", str(SAMPLES), *WITHOUT_SYMPY], prints_result=False))
+    return tools.on_all_cores(
+        process([*GRADCLI, "check", str(SAMPLES), *WITHOUT_SYMPY], prints_result=False)
+    )
 
 
 def _import_sympy() -> Task:
@@ -40,8 +43,18 @@ WORKLOADS = [
             Contender("import sympy", _import_sympy),
         ],
         [
-            Goal("gradcli check -e / import sympy", "", 2.5, ratio("gradcli check -e", "import sympy")),
-            Goal("gradcli check samples / import sympy", "", 20.0, ratio("gradcli check samples", "import sympy")),
+            Goal(
+                "gradcli check -e / import sympy",
+                "",
+                2.5,
+                ratio("gradcli check -e", "import sympy"),
+            ),
+            Goal(
+                "gradcli check samples / import sympy",
+                "",
+                20.0,
+                ratio("gradcli check samples", "import sympy"),
+            ),
         ],
     ),
 ]

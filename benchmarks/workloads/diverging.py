@@ -1,4 +1,5 @@
-"""Rows that take a loop as often as each needs to: what it costs that they part, and a solver against masks made by hand."""
+"""Rows that take a loop as often as each needs to: what it costs that they part, and a solver
+against masks made by hand."""
 
 from __future__ import annotations
 

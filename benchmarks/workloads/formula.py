@@ -1,4 +1,5 @@
-"""A formula of some thirty operations on very many rows, and its gradient: what an option costs, by Black and Scholes."""
+"""A formula of some thirty operations on very many rows, and its gradient: what an option costs, by
+Black and Scholes."""
 
 from __future__ import annotations
 
@@ -50,7 +51,14 @@ def _by_hand() -> Task:
         discount, density = np.exp(-r * t), np.exp(-d * d / 2) / np.sqrt(2 * np.pi)
         here, there = ndtr(d), ndtr(d - v * root)
         due = discount * there
-        return [s * here - k * due, here, -due, s * density * v / (2 * root) + r * k * due, s * density * root, k * t * due]
+        return [
+            s * here - k * due,
+            here,
+            -due,
+            s * density * v / (2 * root) + r * k * due,
+            s * density * root,
+            k * t * due,
+        ]
 
     return task
 

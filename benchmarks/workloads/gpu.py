@@ -1,5 +1,6 @@
-"""The rows workload on a GPU, where the data are: Rosenbrock's function and its gradient, against the GPU's memory bandwidth,
-JAX and PyTorch. And the same from the host's memory to the host's, as `gradcli batch` does it between its files."""
+"""The rows workload on a GPU, where the data are: Rosenbrock's function and its gradient, against
+the GPU's memory bandwidth, JAX and PyTorch. And the same from the host's memory to the host's, as
+`gradcli batch` does it between its files."""
 
 from __future__ import annotations
 
@@ -65,7 +66,9 @@ def _gradcli(dtype: str) -> Task:
             runs = RowRuns(compiled, options.settings, {}, {"x": x}, partial(ask, node, options))
             (found,) = runs.answers(ROWS)
             backend.xp.cuda.get_current_stream().synchronize()
-        return [OnGPU(partial(_fetched, backend, found.answer[name].array)) for name in ("f", "df/dx")]
+        return [
+            OnGPU(partial(_fetched, backend, found.answer[name].array)) for name in ("f", "df/dx")
+        ]
 
     return task
 
@@ -98,11 +101,14 @@ def _parsed(dtype: str) -> Any:
     from gradcli.tasks.evaluation import Options
     from gradcli.tasks.programs import parse_program
 
-    return parse_program(Source("rows.tg", PROGRAM)), Options(device="cuda", dtype=dtype, mode="reverse")
+    return parse_program(Source("rows.tg", PROGRAM)), Options(
+        device="cuda", dtype=dtype, mode="reverse"
+    )
 
 
 def _copy(dtype: str) -> Task:
-    """What the work has to read and to write at least: the rows, their values and their gradients."""
+    """What the work has to read and to write at least: the rows, their values and their
+    gradients."""
     import cupy
 
     x, values = cupy.asarray(rows(dtype)), cupy.empty(ROWS, dtype)
@@ -117,7 +123,9 @@ def _copy(dtype: str) -> Task:
 
 
 def _jax(dtype: str) -> Task:
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # it would take three quarters of the GPU's memory
+    os.environ.setdefault(
+        "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
+    )  # it would take three quarters of the GPU's memory
     import jax
     import jax.numpy as jnp
 
@@ -189,8 +197,14 @@ def _workload(dtype: str) -> Workload:
     }
     return Workload(
         f"gpu_{dtype}",
-        f"Rosenbrock's function in {COLUMNS} dimensions and its gradient, {ROWS:,} rows on a GPU, {dtype}",
-        [Contender(name, partial(make, dtype), expected=partial(by_hand, dtype)) for name, make in contenders.items()],
+        (
+            f"Rosenbrock's function in {COLUMNS} dimensions and its gradient, {ROWS:,} rows on a "
+            f"GPU, {dtype}"
+        ),
+        [
+            Contender(name, partial(make, dtype), expected=partial(by_hand, dtype))
+            for name, make in contenders.items()
+        ],
         [
             Goal("a row", "ns", None, _a_row("gradcli")),
             Goal("a row, host to host", "ns", None, _a_row("gradcli, host to host")),

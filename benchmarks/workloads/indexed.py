@@ -76,8 +76,18 @@ WORKLOADS = [
         [
             tools.contender(PROGRAM, {"x": X}, ("x",)),
             Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
-            Contender(f"jax (jit, scan; scaled by {SHARE})", _jax, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-            Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+            Contender(
+                f"jax (jit, scan; scaled by {SHARE})",
+                _jax,
+                scale=SHARE,
+                expected=lambda: by_hand(N // SHARE),
+            ),
+            Contender(
+                f"torch (scaled by {SHARE})",
+                _torch,
+                scale=SHARE,
+                expected=lambda: by_hand(N // SHARE),
+            ),
         ],
         [Goal("value and gradient", "s", 2.0, _seconds)],
     ),

@@ -1,4 +1,5 @@
-"""Jacobians and Hessians of what has few entries, whole and sparse: by how many sweeps, and what one costs."""
+"""Jacobians and Hessians of what has few entries, whole and sparse: by how many sweeps, and what
+one costs."""
 
 from __future__ import annotations
 
@@ -38,14 +39,16 @@ def _gradcli(source: str, x: Any, kind: str, sparse: bool = False) -> Callable[[
             answer = program.run({"x": x})
             (value,), (row,) = answer.outputs.values(), getattr(answer, kind).values()
             found = row["x"]
-            return [value, found["rows"], found["cols"], found["values"]] if sparse else [value, found]
+            return (
+                [value, found["rows"], found["cols"], found["values"]] if sparse else [value, found]
+            )
 
         return task
 
     return prepare
 
 
-# ---- Broyden's tridiagonal function ------------------------------------------------------------------------------------
+# ---- Broyden's tridiagonal function --------------------------------------------------------------
 
 
 def _broyden(m: Any, x: Any) -> Any:
@@ -115,17 +118,24 @@ def _casadi(dense: bool) -> Callable[[], Task]:
             value, found = both(X)
             if dense:
                 return [value.full().ravel(), found.full()]
-            columns, rows = (np.asarray(k) for k in (found.sparsity().get_colind(), found.sparsity().row()))
+            columns, rows = (
+                np.asarray(k) for k in (found.sparsity().get_colind(), found.sparsity().row())
+            )
             columns = np.repeat(np.arange(N), np.diff(columns))
             order = np.lexsort((columns, rows))
-            return [value.full().ravel(), rows[order], columns[order], np.asarray(found.nonzeros())[order]]
+            return [
+                value.full().ravel(),
+                rows[order],
+                columns[order],
+                np.asarray(found.nonzeros())[order],
+            ]
 
         return task
 
     return prepare
 
 
-# ---- Rosenbrock's extended function ------------------------------------------------------------------------------------
+# ---- Rosenbrock's extended function --------------------------------------------------------------
 
 
 def _rosenbrock(m: Any, x: Any) -> Any:

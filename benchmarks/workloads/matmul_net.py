@@ -104,7 +104,10 @@ def _torch() -> Task:
 WORKLOADS = [
     Workload(
         "matmul_net",
-        f"a dense network {INPUTS}-{HIDDEN}-{CLASSES} on a batch of {BATCH}, its loss by all weights",
+        (
+            f"a dense network {INPUTS}-{HIDDEN}-{CLASSES} on a batch of {BATCH}, its loss by all "
+            "weights"
+        ),
         [
             tools.contender(PROGRAM, GIVEN, tuple(WEIGHTS)),
             Contender("NumPy, by hand", lambda: by_hand),

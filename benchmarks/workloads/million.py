@@ -1,4 +1,5 @@
-"""A trace of millions of records: memory grows with them, and not at all where nothing is active."""
+"""A trace of millions of records: memory grows with them, and not at all where nothing is
+active."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""A particle pushed by the gradient of a potential, inside a search that differentiates through its whole path.
+"""A particle pushed by the gradient of a potential, inside a search that differentiates through its
+whole path.
 
-The problem of Pearlmutter and Siskind ("Using polyvariant union-free flow analysis to compile a higher-order
-functional-programming language with a first-class derivative operator to efficient Fortran-like code"): charges at
-(10, 10 - w) and (10, 0), a particle from (0, 8) with velocity (0.75, 0), Euler steps of 0.1 until it crosses the axis. The
-search finds the w that makes it cross at the origin. The inner derivative is the force, the outer that of the cost by w;
-each in reverse or forward mode.
+The problem of Pearlmutter and Siskind ("Using polyvariant union-free flow analysis to compile a
+higher-order functional-programming language with a first-class derivative operator to efficient
+Fortran-like code"): charges at (10, 10 - w) and (10, 0), a particle from (0, 8) with velocity
+(0.75, 0), Euler steps of 0.1 until it crosses the axis. The search finds the w that makes it cross
+at the origin. The inner derivative is the force, the outer that of the cost by w; each in reverse
+or forward mode.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def program(outer: str, inner: str) -> str:
     return PROGRAM % {"outer": OUTER[outer], **INNER[inner]}
 
 
-def search(cost: Callable[[float], float], slope: Callable[[float], float], rounds: int) -> list[float]:
+def search(
+    cost: Callable[[float], float], slope: Callable[[float], float], rounds: int
+) -> list[float]:
     """Gradient descent with a step that grows and shrinks, from 0."""
     w, f, g = 0.0, cost(0.0), slope(0.0)
     eta, better = 1e-5, 0
@@ -88,7 +92,7 @@ def search(cost: Callable[[float], float], slope: Callable[[float], float], roun
     return [w]
 
 
-# ---- by hand ---------------------------------------------------------------------------------------------------------
+# ---- by hand -------------------------------------------------------------------------------------
 
 
 def path(w: float, steps: list[int] | None = None) -> float:
@@ -143,7 +147,7 @@ def euler_steps(rounds: int) -> int:
     return steps[0]
 
 
-# ---- contenders ------------------------------------------------------------------------------------------------------
+# ---- contenders ----------------------------------------------------------------------------------
 
 
 def _gradcli(outer: str, inner: str) -> Contender:
@@ -155,9 +159,12 @@ def _gradcli(outer: str, inner: str) -> Contender:
 
 
 def _some(name: str, prepare: Callable[[], Task]) -> Contender:
-    """One that runs the first rounds only: its time is scaled by the Euler steps that the others are."""
+    """One that runs the first rounds only: its time is scaled by the Euler steps that the others
+    are."""
     share = euler_steps(WHOLE) / euler_steps(SOME)
-    return Contender(f"{name} (scaled by {share:.0f})", prepare, scale=share, expected=lambda: by_hand(SOME))
+    return Contender(
+        f"{name} (scaled by {share:.0f})", prepare, scale=share, expected=lambda: by_hand(SOME)
+    )
 
 
 def _torch() -> Task:
@@ -166,7 +173,9 @@ def _torch() -> Task:
     def cost(w: Any) -> Any:
         def potential(x: Any) -> Any:
             near, far = torch.stack([ten, 10.0 - w]), torch.stack([ten, zero])
-            return 1.0 / torch.sqrt(((x - near) ** 2).sum()) + 1.0 / torch.sqrt(((x - far) ** 2).sum())
+            return 1.0 / torch.sqrt(((x - near) ** 2).sum()) + 1.0 / torch.sqrt(
+                ((x - far) ** 2).sum()
+            )
 
         x, v = start.clone().requires_grad_(), velocity
         while True:
@@ -216,7 +225,9 @@ def _step(name: str) -> Callable[[Timings], float | None]:
 
 
 def _whole(t: Timings) -> float:
-    return t.median(next(c.name for c in CONTENDERS if c.name.startswith("gradcli, reverse over reverse")))
+    return t.median(
+        next(c.name for c in CONTENDERS if c.name.startswith("gradcli, reverse over reverse"))
+    )
 
 
 CONTENDERS = [
@@ -229,10 +240,15 @@ CONTENDERS = [
 WORKLOADS = [
     Workload(
         "nested",
-        f"a search through the paths of a particle, {euler_steps(WHOLE):,} Euler steps, derivatives inside derivatives",
+        (
+            f"a search through the paths of a particle, {euler_steps(WHOLE):,} Euler steps, "
+            "derivatives inside derivatives"
+        ),
         CONTENDERS,
         [
-            Goal(f"a step, {outer} over {inner}", "µs", None, _step(f"gradcli, {outer} over {inner}"))
+            Goal(
+                f"a step, {outer} over {inner}", "µs", None, _step(f"gradcli, {outer} over {inner}")
+            )
             for outer in OUTER
             for inner in INNER
         ]

@@ -1,4 +1,5 @@
-"""A dense network as it is trained: three layers, relu, cross-entropy, in both float types; bound by matrix products."""
+"""A dense network as it is trained: three layers, relu, cross-entropy, in both float types; bound
+by matrix products."""
 
 from __future__ import annotations
 
@@ -111,7 +112,10 @@ def _workload(dtype: str) -> Workload:
     inputs = _inputs(dtype)
     return Workload(
         f"network ({dtype})",
-        f"a dense network {'-'.join(map(str, SIZES))} with relu on a batch of {BATCH}, cross-entropy by all weights",
+        (
+            f"a dense network {'-'.join(map(str, SIZES))} with relu on a batch of {BATCH}, "
+            "cross-entropy by all weights"
+        ),
         [
             tools.contender(PROGRAM, inputs, _weights(inputs), dtype=dtype),
             Contender("NumPy, by hand", lambda: _by_hand(inputs)),

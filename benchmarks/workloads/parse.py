@@ -92,14 +92,24 @@ def _growth(t: Timings) -> float:
 WORKLOADS = [
     Workload(
         "parse",
-        "machine-written programs of several sizes parsed and resolved; a long sum parsed, run and differentiated",
+        "machine-written programs of several sizes parsed and resolved; a long sum parsed, run "
+        "and differentiated",
         [
             *map(_parse, SIZES),
             _long_sum(),
             Contender(f"Python's own parser, {SIZES[-1]:,} statements", _python),
         ],
         [
-            *(Goal(f"speed, {n:,} statements", "tokens/s", 100_000.0, _tokens_per_second(n), at_least=True) for n in SIZES),
+            *(
+                Goal(
+                    f"speed, {n:,} statements",
+                    "tokens/s",
+                    100_000.0,
+                    _tokens_per_second(n),
+                    at_least=True,
+                )
+                for n in SIZES
+            ),
             Goal("a token, largest / smallest", "", 1.3, _growth),
         ],
     ),

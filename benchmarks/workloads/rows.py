@@ -1,4 +1,5 @@
-"""A small function and its gradient on very many rows: bound by memory, and by what each operation costs beside it."""
+"""A small function and its gradient on very many rows: bound by memory, and by what each operation
+costs beside it."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ def _gradcli() -> Task:
 
 
 def _by_hand() -> Task:
-    """NumPy on as many rows as fit into the cache, turned so that a row's numbers are far apart, in buffers that are used
-    again."""
+    """NumPy on as many rows as fit into the cache, turned so that a row's numbers are far apart, in
+    buffers that are used again."""
     x, g = (np.empty((COLUMNS, CHUNK)) for _ in range(2))
     a, b, t = (np.empty((COLUMNS - 1, CHUNK)) for _ in range(3))
 

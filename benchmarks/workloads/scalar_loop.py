@@ -94,12 +94,27 @@ WORKLOADS = [
             tools.contender(PROGRAM, {}, ("x",)),
             Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
             Contender("jax (jit, scan)", _jax),
-            Contender(f"autograd (scaled by {SHARE})", _autograd, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-            Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+            Contender(
+                f"autograd (scaled by {SHARE})",
+                _autograd,
+                scale=SHARE,
+                expected=lambda: by_hand(N // SHARE),
+            ),
+            Contender(
+                f"torch (scaled by {SHARE})",
+                _torch,
+                scale=SHARE,
+                expected=lambda: by_hand(N // SHARE),
+            ),
         ],
         [
             Goal("an iteration", "µs", 4.0, _microseconds),
-            Goal("an operation on the trace", "bytes", 120.0, lambda t: tools.bytes_per_operation(PROGRAM, {"n": N})),
+            Goal(
+                "an operation on the trace",
+                "bytes",
+                120.0,
+                lambda t: tools.bytes_per_operation(PROGRAM, {"n": N}),
+            ),
         ],
     ),
 ]

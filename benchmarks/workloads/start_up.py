@@ -1,4 +1,5 @@
-"""A whole process for a formula, its value and its gradient: what a shell script or a makefile pays."""
+"""A whole process for a formula, its value and its gradient: what a shell script or a makefile
+pays."""
 
 from __future__ import annotations
 
@@ -18,11 +19,23 @@ GRADCLI = [_SCRIPT] if _SCRIPT else [sys.executable, "-m", "gradcli"]
 # Each prints the value of x**2 at 3, and its gradient.
 PEERS = {
     "autograd": "import autograd; f = lambda x: x**2; print(f(3.0), autograd.grad(f)(3.0))",
-    "symengine": "import symengine as s; x = s.Symbol('x'); y = x**2; print(y.subs({x: 3.0}), y.diff(x).subs({x: 3.0}))",
-    "sympy": "import sympy as s; x = s.Symbol('x'); y = x**2; print(y.subs({x: 3.0}), y.diff(x).subs({x: 3.0}))",
-    "casadi": "import casadi as c; x = c.SX.sym('x'); f = c.Function('f', [x], [x**2, c.gradient(x**2, x)]); print(*f(3.0))",
+    "symengine": (
+        "import symengine as s; x = s.Symbol('x'); y = x**2; print(y.subs({x: 3.0}), "
+        "y.diff(x).subs({x: 3.0}))"
+    ),
+    "sympy": (
+        "import sympy as s; x = s.Symbol('x'); y = x**2; print(y.subs({x: 3.0}), "
+        "y.diff(x).subs({x: 3.0}))"
+    ),
+    "casadi": (
+        "import casadi as c; x = c.SX.sym('x'); f = c.Function('f', [x], [x**2, c.gradient(x**2, "
+        "x)]); print(*f(3.0))"
+    ),
     "jax": "import jax; print(*jax.value_and_grad(lambda x: x**2)(3.0))",
-    "torch": "import torch; x = torch.tensor(3.0, requires_grad=True); y = x**2; y.backward(); print(y.item(), x.grad.item())",
+    "torch": (
+        "import torch; x = torch.tensor(3.0, requires_grad=True); y = x**2; y.backward(); "
+        "print(y.item(), x.grad.item())"
+    ),
 }
 
 

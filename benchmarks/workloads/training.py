@@ -97,7 +97,13 @@ def _jax() -> Task:
 
 
 def _growth(t: Timings) -> float:
-    return abs(tools.peak_memory(PROGRAM, {"steps": LONG}) - tools.peak_memory(PROGRAM, {"steps": SHORT})) / 1e6
+    return (
+        abs(
+            tools.peak_memory(PROGRAM, {"steps": LONG})
+            - tools.peak_memory(PROGRAM, {"steps": SHORT})
+        )
+        / 1e6
+    )
 
 
 WORKLOADS = [

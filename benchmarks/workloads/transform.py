@@ -1,8 +1,10 @@
-"""Transforms of small functions, called again and again: what a call costs over that of the function itself.
+"""Transforms of small functions, called again and again: what a call costs over that of the
+function itself.
 
-`f` is read as a formula once it is hot, and so are its derivatives; `g` has a branch, and each side of it is read; `h` has a
-loop of a number of turns that is written, and is read turn by turn; that of `w` takes as many as it takes, so functions are
-written that run it there and back; that of `k` can't be read, so `k` is called, recorded and swept.
+`f` is read as a formula once it is hot, and so are its derivatives; `g` has a branch, and each side
+of it is read; `h` has a loop of a number of turns that is written, and is read turn by turn; that
+of `w` takes as many as it takes, so functions are written that run it there and back; that of `k`
+can't be read, so `k` is called, recorded and swept.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ fn k(x) { y = x; for i in range(len([x, x])) { y = y*x + sin(x) }; return y }
 for i in range(10000) { z = %s }
 output z
 """
-CALLS = ["grad(f)(x)", "grad(g)(x)", "value_and_grad(g)(x)[1]", "jvp(g)(x, 1.0)", "grad(grad(f))(x)", "grad(grad(g))(x)",
+CALLS = ["grad(f)(x)", "grad(g)(x)", "value_and_grad(g)(x)[1]", "jvp(g)(x, 1.0)",
+    "grad(grad(f))(x)", "grad(grad(g))(x)",
          "grad(h)(x)", "jvp(h)(x, 1.0)", "grad(w)(x)", "jvp(w)(x, 1.0)", "grad(grad(w))(x)",
          "grad(k)(x)", "jvp(k)(x, 1.0)", "value_and_grad(k)(x)[1]"]  # fmt: skip
 
@@ -49,7 +52,9 @@ def _over(call: str) -> Goal:
     def measure(t: Timings) -> float:
         return (t.median(f"gradcli, {call}") - t.median(f"gradcli, {plain}")) / N * 1e6
 
-    return Goal(f"{call}, over {plain}", "µs", 20.0 if call.startswith("grad(grad") else 10.0, measure)
+    return Goal(
+        f"{call}, over {plain}", "µs", 20.0 if call.startswith("grad(grad") else 10.0, measure
+    )
 
 
 WORKLOADS = [

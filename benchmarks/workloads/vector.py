@@ -22,7 +22,8 @@ output mean(softplus(sin(x)*exp(-x**2) + x*c))
 
 
 def _by_hand() -> Task:
-    """NumPy in pieces that fit into the cache, in buffers that are used again; value and gradient in one pass."""
+    """NumPy in pieces that fit into the cache, in buffers that are used again; value and gradient
+    in one pass."""
     buffers = [np.empty(CHUNK) for _ in range(5)]
 
     def task() -> list[Any]:
@@ -104,7 +105,9 @@ def _torch() -> Task:
 
     def task() -> list[Any]:
         x.grad = c.grad = None
-        y = torch.nn.functional.softplus(torch.sin(x) * torch.exp(-(x**2)) + x * c, threshold=1e9).mean()
+        y = torch.nn.functional.softplus(
+            torch.sin(x) * torch.exp(-(x**2)) + x * c, threshold=1e9
+        ).mean()
         y.backward()
         return [y.item(), x.grad.numpy(), c.grad.item()]
 

@@ -1,7 +1,8 @@
-"""How gradcli is asked: the console script. `main` turns whatever happens into an exit code, and never shows a traceback.
+"""How gradcli is asked: the console script. `main` turns whatever happens into an exit code, and
+never shows a traceback.
 
-Nothing is imported here that isn't needed to say so: typer comes with `app`, a command's file when the command is
-called, the engine when it runs.
+Nothing is imported here that isn't needed to say so: typer comes with `app`, a command's file when
+the command is called, the engine when it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def main() -> None:
     leave_out_current_folder()
     arrange()
     code = run(sys.argv[1:])
-    keep_for_good()  # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a small job
+    # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a
+    # small job
+    keep_for_good()
     sys.exit(code)
 
 
@@ -60,7 +63,9 @@ def began() -> float:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    if list(arguments) == ["--version"]:  # asked by scripts and bug reports: not worth loading anything for
+    if list(arguments) == [
+        "--version"
+    ]:  # asked by scripts and bug reports: not worth loading anything for
         from .. import __version__
 
         print(f"gradcli {__version__}")
@@ -96,7 +101,9 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         _print_error("E405", "out of memory", "raise --max-memory, or make the arrays smaller")
         return 4
     if isinstance(error, RecursionError):
-        _print_error("E406", "nested too deeply", "split the expression, or turn the recursion into a loop")
+        _print_error(
+            "E406", "nested too deeply", "split the expression, or turn the recursion into a loop"
+        )
         return 4
     if isinstance(error, OSError):
         _print_error("E006", f"{error.filename or 'input or output'}: {error.strerror or error}")
@@ -104,7 +111,8 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
     _print_error(
         "E900",
         f"internal error: {type(error).__name__}: {error}",
-        "this is a bug in gradcli: please report the command, the program, `gradcli --version` and what --traceback shows",
+        "this is a bug in gradcli: please report the command, the program, `gradcli --version` "
+        "and what --traceback shows",
     )
     return 70
 
@@ -116,6 +124,9 @@ def _print_error(code: str, message: str, help: str = "") -> None:
 
 
 def _abandon_stdout() -> None:
-    """Nobody reads standard output any more: what is still buffered goes nowhere, so that the exit stays quiet."""
-    with contextlib.suppress(OSError, ValueError):  # where it is no file at all, but a test's buffer
+    """Nobody reads standard output any more: what is still buffered goes nowhere, so that the exit
+    stays quiet."""
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # where it is no file at all, but a test's buffer
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,5 @@
-"""The command line as a whole: the list of commands, and what is wrong with a command line that doesn't parse."""
+"""The command line as a whole: the list of commands, and what is wrong with a command line that
+doesn't parse."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _ClickException: Any = _UsageError.__mro__[1]
 
 
 class Commands(typer.core.TyperGroup):
-    """Loads a command's file when the command is asked for: a call pays for one command, not for all."""
+    """Loads a command's file when the command is asked for: a call pays for one command, not for
+    all."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -40,9 +42,16 @@ class Command(typer.core.TyperCommand):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        no_config: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _configure}
+        no_config: dict[str, Any] = {
+            "is_flag": True,
+            "is_eager": True,
+            "expose_value": False,
+            "callback": _configure,
+        }
         help = "Read no settings file: neither gradcli.toml nor pyproject.toml."
-        self.params.append(typer.core.TyperOption(param_decls=["--no-config"], help=help, **no_config))
+        self.params.append(
+            typer.core.TyperOption(param_decls=["--no-config"], help=help, **no_config)
+        )
 
     def invoke(self, ctx: Any) -> Any:
         """Says which settings came from where, and runs the command."""
@@ -72,7 +81,9 @@ def _tell_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
 
 def load_command(name: str) -> Any:
     """The click command of the file `name`.py."""
-    single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    single = typer.Typer(
+        rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
+    )
     single.command(name, cls=Command)(importlib.import_module(f".{name}", __package__).command)
     return typer.main.get_command(single)
 
@@ -96,7 +107,10 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
 ) -> None:
     """Evaluate and differentiate small programs.
 
@@ -131,7 +145,11 @@ def _diagnose(error: Any) -> Diagnostic:
     help = ""
     if wrong := getattr(error, "option_name", ""):
         message = f"no such option: `{wrong}`"
-        known = [name for parameter in context.command.params for name in parameter.opts] if context else []
+        known = (
+            [name for parameter in context.command.params for name in parameter.opts]
+            if context
+            else []
+        )
         help = did_you_mean(wrong, known)
     elif found := re.match(r"No such command '(.*)'", message):
         message = f"no such command: `{found[1]}`"

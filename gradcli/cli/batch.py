@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from ..tasks.batch.job import Job
     from ..tasks.batch.request import Request
 
-File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - reads standard input.", show_default=False)]
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE]", help="The program; - reads standard input.", show_default=False
+    ),
+]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
 
 
@@ -24,28 +29,52 @@ def command(
     expr: options.Expression = None,
     rows: Annotated[
         str | None,
-        typer.Option("--rows", metavar="DATA", help="The rows: a file, a folder or glob of part files, or - for standard input."),
+        typer.Option(
+            "--rows",
+            metavar="DATA",
+            help="The rows: a file, a folder or glob of part files, or - for standard input.",
+        ),
     ] = None,
     rows_format: Annotated[
         Format | None,
-        typer.Option("--rows-format", metavar="FORMAT", help="Format of DATA, if its name doesn't show it: csv, jsonl, …"),
+        typer.Option(
+            "--rows-format",
+            metavar="FORMAT",
+            help="Format of DATA, if its name doesn't show it: csv, jsonl, …",
+        ),
     ] = None,
     output_file: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="OUT", help="Write the results to this file, atomically; - writes to standard output."
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Write the results to this file, atomically; - writes to standard output.",
         ),
     ] = None,
     out_format: Annotated[
-        Format | None, typer.Option("--out-format", metavar="FORMAT", help="Format of OUT, if its name doesn't show it.")
+        Format | None,
+        typer.Option(
+            "--out-format", metavar="FORMAT", help="Format of OUT, if its name doesn't show it."
+        ),
     ] = None,
     compression: Annotated[
         Literal["none", "snappy", "zstd"] | None,
-        typer.Option("--compression", metavar="none|snappy|zstd", help="Compression of a Parquet file (default: zstd)."),
+        typer.Option(
+            "--compression",
+            metavar="none|snappy|zstd",
+            help="Compression of a Parquet file (default: zstd).",
+        ),
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN,...", help="Copy these columns to OUT.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN,...", help="Copy these columns to OUT."),
+    ] = None,
     map_: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=NAME", help="Let this column set the declaration NAME.")
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="COLUMN=NAME", help="Let this column set the declaration NAME."
+        ),
     ] = None,
     set_: options.Set = None,
     inputs: options.Inputs = None,
@@ -55,19 +84,28 @@ def command(
     no_grad: options.NoGrad = False,
     reduce: Annotated[
         Literal["sum", "mean"] | None,
-        typer.Option("--reduce", metavar="sum|mean", help="Write one row: the sum or mean over all rows."),
+        typer.Option(
+            "--reduce", metavar="sum|mean", help="Write one row: the sum or mean over all rows."
+        ),
     ] = None,
     nan: Annotated[
         Literal["keep", "error"],
-        typer.Option("--nan", metavar="keep|error", help="With error, reject rows whose results have a nan."),
+        typer.Option(
+            "--nan", metavar="keep|error", help="With error, reject rows whose results have a nan."
+        ),
     ] = "keep",
     on_error: Annotated[
         Literal["reject", "fail"],
-        typer.Option("--on-error", metavar="reject|fail", help="With fail, stop at the first row that fails."),
+        typer.Option(
+            "--on-error", metavar="reject|fail", help="With fail, stop at the first row that fails."
+        ),
     ] = "reject",
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted job.")] = False,
     device: Annotated[
-        str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="The device that computes rows.")
+        str,
+        typer.Option(
+            "--device", metavar="cpu|cuda|cuda:N|cuda:all", help="The device that computes rows."
+        ),
     ] = "cpu",
     threads: Annotated[
         int | None,
@@ -75,29 +113,48 @@ def command(
             "--threads",
             metavar="N",
             min=1,
-            help="Compute N blocks in parallel on this machine (default: one per core, two per GPU).",
+            help=(
+                "Compute N blocks in parallel on this machine (default: one per core, two per GPU)."
+            ),
         ),
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Use N local worker processes.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="Use N local worker processes."),
+    ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
-            "--scheduler", metavar="ADDRESS", help="Use a Dask cluster: its address, or the file that its scheduler wrote."
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Use a Dask cluster: its address, or the file that its scheduler wrote.",
         ),
     ] = None,
     block_rows: Annotated[
         int | None,
         typer.Option(
-            "--block-rows", metavar="N", min=1, help="Number of rows in a block, which is read, computed and written as one."
+            "--block-rows",
+            metavar="N",
+            min=1,
+            help="Number of rows in a block, which is read, computed and written as one.",
         ),
     ] = None,
     report_file: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Also write the summary to this file, as JSON.")
+        str | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Also write the summary to this file, as JSON."
+        ),
     ] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
     max_steps: Annotated[
-        int | None, typer.Option("--max-steps", metavar="N", min=1, help="Reject a row that executes more than N statements.")
+        int | None,
+        typer.Option(
+            "--max-steps",
+            metavar="N",
+            min=1,
+            help="Reject a row that executes more than N statements.",
+        ),
     ] = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
@@ -108,14 +165,17 @@ def command(
 ) -> int:
     """Run one program for every row of data; write outputs and gradients as rows.
 
-    Every declaration that needs a value is read from a column: `x`, or `x.0`, `x.1` for the elements of a vector. The
-    ending of a file selects its format: .csv .tsv .jsonl .parquet .arrow .feather .npy .npz. Rows that fail are written to
-    OUT.rejects.jsonl, and the exit code is then 6.
+    Every declaration that needs a value is read from a column: `x`, or `x.0`, `x.1` for the
+    elements of a vector. The ending of a file selects its format: .csv .tsv .jsonl .parquet .arrow
+    .feather .npy .npz. Rows that fail are written to OUT.rejects.jsonl, and the exit code is
+    then 6.
 
     \b
     Examples:
-      printf 'x,y\\n3,0.5\\n1,2\\n' | gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
-      printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
+      printf 'x,y\\n3,0.5\\n1,2\\n' | \\
+        gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
+      printf '{"a": 2}\\n{"a": 7}\\n' | \\
+        gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
     """
     from ..platform.blas import one_thread
 
@@ -127,19 +187,33 @@ def command(
 
     if rows is None or output_file is None:
         lacking, help = (
-            ("--rows", "name the data: `--rows data.csv`") if rows is None else ("-o", "name the output: `-o out.csv`")
+            ("--rows", "name the data: `--rows data.csv`")
+            if rows is None
+            else ("-o", "name the output: `-o out.csv`")
         )
         raise GradcliError(Diagnostic("E001", f"batch needs {lacking}", help=help))
     _verify_together(
-        (reduce and keep, "--keep with --reduce", "a reduction has one row for all, which has no keys"),
-        (resume and output_file == "-", "--resume with -o -", "what went to standard output is gone; write to a file"),
+        (
+            reduce and keep,
+            "--keep with --reduce",
+            "a reduction has one row for all, which has no keys",
+        ),
+        (
+            resume and output_file == "-",
+            "--resume with -o -",
+            "what went to standard output is gone; write to a file",
+        ),
         (workers and scheduler, "--workers with --scheduler", "the cluster has workers of its own"),
         (
             threads and (workers or scheduler),
             "--threads with workers",
             "a worker computes as many blocks at a time as it has threads",
         ),
-        (report_file == "-" == output_file, "-o - with --report -", "both are standard output; name a file for one"),
+        (
+            report_file == "-" == output_file,
+            "-o - with --report -",
+            "both are standard output; name a file for one",
+        ),
     )
     if report_file is not None:
         output.verify_writable(report_file)
@@ -175,11 +249,17 @@ def command(
         block_rows=block_rows,
         report=report_file,
     )
-    return _run(_job(options.program(file, expr), expr, request), request, terminal, limits.parse_timeout(timeout))
+    return _run(
+        _job(options.program(file, expr), expr, request),
+        request,
+        terminal,
+        limits.parse_timeout(timeout),
+    )
 
 
 def _verify_together(*refused: tuple[object, str, str]) -> None:
-    """Raises GradcliError (E001) for options that can't be asked for at once: the first of which the condition holds."""
+    """Raises GradcliError (E001) for options that can't be asked for at once: the first of which
+    the condition holds."""
     for condition, message, help in refused:
         if condition:
             raise GradcliError(Diagnostic("E001", message, help=help))
@@ -190,15 +270,25 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
     from ..tasks.programs import parse_program, program_source
 
     if name == "-" == request.data:
-        raise GradcliError(Diagnostic("E001", "the program and the data are both standard input", help="name a file for one"))
+        raise GradcliError(
+            Diagnostic(
+                "E001",
+                "the program and the data are both standard input",
+                help="name a file for one",
+            )
+        )
     return Job(parse_program(program_source(name, expr), request.shared), request)
 
 
 def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) -> int:
-    """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
+    """Does the job under its limits; what it finished, and how it goes on, is told whatever ends
+    it."""
     from .. import report
 
-    bar = Bar(not terminal.quiet and not (request.out == "-" and terminal.interactive), terminal.color_errors)
+    bar = Bar(
+        not terminal.quiet and not (request.out == "-" and terminal.interactive),
+        terminal.color_errors,
+    )
 
     def fail(*errors: Diagnostic) -> None:
         bar.close()
@@ -206,7 +296,10 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
             how = "with --resume, the same command goes on from there"
-            terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {printable(request.out)}.partial: {how}")
+            terminal.summary(
+                f"{job.summary.rows:,} rows are finished and kept in "
+                f"{printable(request.out)}.partial: {how}"
+            )
 
     def account() -> None:
         for diagnostic in job.told:
@@ -222,7 +315,9 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
         account()
 
     grace = limits.GRACE_OF_PROCESSES if request.scheduler else limits.GRACE
-    limited = limits.limited(timeout, request.options.max_memory, last_words, request.options.device, grace)
+    limited = limits.limited(
+        timeout, request.options.max_memory, last_words, request.options.device, grace
+    )
     try:
         with bar, limited:
             summary = job.run(bar.tell)
@@ -234,5 +329,7 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
         raise
     finally:
         account()
-    terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
+    terminal.summary(
+        report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl")
+    )
     return summary.exit_code

@@ -17,18 +17,32 @@ if TYPE_CHECKING:
     from ..tasks.check.results import Check
 
 Against = Annotated[
-    str | None, typer.Option("--against", metavar="FILE", help="Also compare with the gradients in this file (.json .npz .csv).")
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="FILE",
+        help="Also compare with the gradients in this file (.json .npz .csv).",
+    ),
 ]
 AgainstCommand = Annotated[
     str | None,
     typer.Option(
         "--against-command",
         metavar="CMD",
-        help="Also compare with the gradients of this program, which reads inputs and prints gradients as JSON.",
+        help=(
+            "Also compare with the gradients of this program, which reads inputs and prints "
+            "gradients as JSON."
+        ),
     ),
 ]
 CommandTimeout = Annotated[
-    float, typer.Option("--command-timeout", metavar="SECONDS", min=0.001, help="Time limit of that program at each point.")
+    float,
+    typer.Option(
+        "--command-timeout",
+        metavar="SECONDS",
+        min=0.001,
+        help="Time limit of that program at each point.",
+    ),
 ]
 Strict = Annotated[
     bool | None,
@@ -39,11 +53,18 @@ Strict = Annotated[
     ),
 ]
 AllowNonfinite = Annotated[
-    bool, typer.Option("--allow-nonfinite", help="Don't fail on values and gradients that are nan or infinite.")
+    bool,
+    typer.Option(
+        "--allow-nonfinite", help="Don't fail on values and gradients that are nan or infinite."
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--methods", metavar="NAME,...", help="Use only these: forward, complex, differences, taylor, sympy."),
+    typer.Option(
+        "--methods",
+        metavar="NAME,...",
+        help="Use only these: forward, complex, differences, taylor, sympy.",
+    ),
 ]
 
 
@@ -60,26 +81,51 @@ def command(
     command_timeout: CommandTimeout = 60.0,
     methods: Methods = None,
     points: Annotated[
-        int, typer.Option("--points", metavar="N", min=0, help="Also check at N random points of the declared domains.")
+        int,
+        typer.Option(
+            "--points",
+            metavar="N",
+            min=0,
+            help="Also check at N random points of the declared domains.",
+        ),
     ] = 0,
     order: Annotated[
-        int, typer.Option("--order", metavar="1|2", min=1, max=2, help="With 2, also check second derivatives.")
+        int,
+        typer.Option(
+            "--order", metavar="1|2", min=1, max=2, help="With 2, also check second derivatives."
+        ),
     ] = 1,
     rtol: Annotated[
         float | None,
-        typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance (default: derived from the errors of the methods)."),
+        typer.Option(
+            "--rtol",
+            metavar="X",
+            min=0,
+            help="Relative tolerance (default: derived from the errors of the methods).",
+        ),
     ] = None,
     atol: Annotated[
         float | None,
-        typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance (default: derived from the errors of the methods)."),
+        typer.Option(
+            "--atol",
+            metavar="X",
+            min=0,
+            help="Absolute tolerance (default: derived from the errors of the methods).",
+        ),
     ] = None,
     inconclusive: Annotated[
-        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="Whether a gradient at a kink passes.")
+        Literal["pass", "fail"],
+        typer.Option(
+            "--inconclusive", metavar="pass|fail", help="Whether a gradient at a kink passes."
+        ),
     ] = "pass",
     strict: Strict = None,
     allow_nonfinite: AllowNonfinite = False,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Check N files in parallel (default: one per core).")
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Check N files in parallel (default: one per core)."
+        ),
     ] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
@@ -98,9 +144,10 @@ def command(
 ) -> int:
     """Verify gradients: compare reverse mode with every other method that applies.
 
-    The methods are forward mode, the complex step, finite differences with an error estimate, the order of the Taylor
-    remainder, and SymPy's derivative with 50 digits. If a gradient is wrong, check names the operation whose derivative
-    rule is wrong. A gradient that only forward mode confirms is undecided. A check that verifies nothing fails.
+    The methods are forward mode, the complex step, finite differences with an error estimate, the
+    order of the Taylor remainder, and SymPy's derivative with 50 digits. If a gradient is wrong,
+    check names the operation whose derivative rule is wrong. A gradient that only forward mode
+    confirms is undecided. A check that verifies nothing fails.
 
     \b
     Examples:
@@ -148,26 +195,37 @@ def command(
 
     def tell(*errors: Diagnostic) -> int:
         at = names[min(len(checks), len(names) - 1)]
-        stopped = [Check("<stdin>" if at == "-" else at, diagnostics=list(errors))] if errors else []
+        stopped = (
+            [Check("<stdin>" if at == "-" else at, diagnostics=list(errors))] if errors else []
+        )
         return _tell([*checks, *stopped], format, style, terminal, output_file)
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):
-            for check in check_all(names, expr, options.values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs):
+            for check in check_all(
+                names, expr, options.values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs
+            ):
                 checks.append(check)
     except GradcliError as error:
         return tell(*error.diagnostics)
     return tell()
 
 
-def _tell(checks: list[Check], format: str, style: report.Style, terminal: Terminal, path: str | None) -> int:
+def _tell(
+    checks: list[Check], format: str, style: report.Style, terminal: Terminal, path: str | None
+) -> int:
     """Prints everything, answers first; returns the exit code."""
     from ..tasks.check.results import nothing_in_all
 
     if (nothing := nothing_in_all(checks)) is not None:
         checks[0].diagnostics.append(nothing)
     try:
-        output.write(report.render_checks(format, checks, style), path, style.color, commands=format == "github")
+        output.write(
+            report.render_checks(format, checks, style),
+            path,
+            style.color,
+            commands=format == "github",
+        )
     finally:
         for diagnostic in [d for check in checks for d in check.diagnostics]:
             terminal.diagnostic(diagnostic)
@@ -178,13 +236,22 @@ def _tell(checks: list[Check], format: str, style: report.Style, terminal: Termi
 
 
 def _words(command: str | None) -> tuple[str, ...]:
-    """The program and its arguments in a command, split as a shell splits words. Raises GradcliError (E001)."""
+    """The program and its arguments in a command, split as a shell splits words. Raises
+    GradcliError (E001)."""
     if command is None:
         return ()
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise GradcliError(Diagnostic("E001", f"--against-command: {error}", help="quotes come in pairs")) from None
+        raise GradcliError(
+            Diagnostic("E001", f"--against-command: {error}", help="quotes come in pairs")
+        ) from None
     if not words:
-        raise GradcliError(Diagnostic("E001", "--against-command: no program", help="write `--against-command './gradient'`"))
+        raise GradcliError(
+            Diagnostic(
+                "E001",
+                "--against-command: no program",
+                help="write `--against-command './gradient'`",
+            )
+        )
     return words

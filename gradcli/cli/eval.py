@@ -38,23 +38,35 @@ def command(
     mode: options.Mode = "auto",
     unconnected: options.Unconnected = "none",
     closed_form: Annotated[
-        bool, typer.Option("--closed-form", help="Add the closed form of each value and gradient, simplified by SymPy.")
+        bool,
+        typer.Option(
+            "--closed-form",
+            help="Add the closed form of each value and gradient, simplified by SymPy.",
+        ),
     ] = False,
     debug_nan: options.DebugNan = False,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
-    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings.")] = 1,
+    repeat: Annotated[
+        int,
+        typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings."),
+    ] = 1,
     show: Annotated[
         Literal["ast", "program", "trace"] | None,
-        typer.Option("--show", metavar="ast|program|trace", help="Print this stage instead of the results."),
+        typer.Option(
+            "--show", metavar="ast|program|trace", help="Print this stage instead of the results."
+        ),
     ] = None,
     format: Annotated[
         Literal["text", "json", "jsonl", "csv", "npz"],
         typer.Option("--format", metavar="text|json|jsonl|csv|npz", help="Output format."),
     ] = "text",
     precision: Annotated[
-        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text output.")
+        int | None,
+        typer.Option(
+            "--precision", metavar="N", min=1, max=17, help="Significant digits in text output."
+        ),
     ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
@@ -67,8 +79,8 @@ def command(
 ) -> int:
     """Run programs; print their outputs and gradients.
 
-    Each output is differentiated by each trainable variable; --of and --wrt select others. If an output isn't
-    a scalar, its gradient and Hessian are those of the sum of its elements.
+    Each output is differentiated by each trainable variable; --of and --wrt select others. If an
+    output isn't a scalar, its gradient and Hessian are those of the sum of its elements.
 
     \b
     Examples:
@@ -78,8 +90,12 @@ def command(
     """
     options.verify_apart(files, output_file)
     if format == "npz" and output_file is None:
-        raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
-    from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
+        raise GradcliError(
+            Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`")
+        )
+    from ..tasks.evaluation import (
+        Options,
+    )  # here, so that `--help` doesn't pay for what runs programs
 
     job = _Job(Terminal(color, quiet, verbose), format, precision, show, output_file)
     try:
@@ -106,7 +122,9 @@ def command(
             trace=show == "trace",
         )
         names = options.programs(files, expr)
-        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device):
+        with limits.limited(
+            limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
+        ):
             values = options.values(set_, inputs)
             for name in names:
                 job.run(name, expr, values, wanted)
@@ -118,7 +136,14 @@ def command(
 class _Job:
     """One call of the command: the answers so far, and how they are told."""
 
-    def __init__(self, terminal: Terminal, format: str, precision: int | None, show: Stage | None, path: str | None) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        format: str,
+        precision: int | None,
+        show: Stage | None,
+        path: str | None,
+    ) -> None:
         self.terminal, self.format, self.show, self.path = terminal, format, show, path
         to_file = path not in (None, "-")
         self.style = report.Style(terminal.color and not to_file, precision)
@@ -139,13 +164,17 @@ class _Job:
                 self.stages.append(list_stage(source, self.show))
                 return
             program = parse_program(source, values)
-            from ..tasks.evaluate import evaluate  # an error in the program doesn't pay for the engine
+            from ..tasks.evaluate import (
+                evaluate,
+            )  # an error in the program doesn't pay for the engine
 
             evaluation = evaluate(program, values, wanted)
             failed = [e.diagnostic for e in evaluation.expectations if e.diagnostic]
             self.remarks += failed[:MAX_FAILED]
             if len(failed) > MAX_FAILED:
-                self.remarks.append(Diagnostic("E601", f"{len(failed) - MAX_FAILED} more expectations failed"))
+                self.remarks.append(
+                    Diagnostic("E601", f"{len(failed) - MAX_FAILED} more expectations failed")
+                )
             self._add(evaluation)
         except GradcliError as error:
             if error.exit_code == 4:
@@ -153,7 +182,8 @@ class _Job:
             self._reject(error.diagnostics)
 
     def fail(self, *errors: Diagnostic) -> int:
-        """Ends the job early with these errors of the program that was running, or of the command line."""
+        """Ends the job early with these errors of the program that was running, or of the command
+        line."""
         self._reject(list(errors))
         return self.tell()
 

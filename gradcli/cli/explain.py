@@ -14,7 +14,10 @@ from .terminal import Terminal
 
 def command(
     code: Annotated[
-        str | None, typer.Argument(metavar="[CODE]", help="A code such as E304 or W201, or a reason such as detached.")
+        str | None,
+        typer.Argument(
+            metavar="[CODE]", help="A code such as E304 or W201, or a reason such as detached."
+        ),
     ] = None,
     color: options.Color = "auto",
 ) -> int:
@@ -32,7 +35,10 @@ def command(
         return 0
     name = next((known for known in CODES if known.lower() == code.strip().lower()), "")
     if not name:
-        help = did_you_mean(code.upper() if len(code) == 4 else code, CODES) or "`gradcli explain` lists all of them"
+        help = (
+            did_you_mean(code.upper() if len(code) == 4 else code, CODES)
+            or "`gradcli explain` lists all of them"
+        )
         raise GradcliError(Diagnostic("E001", f"no such code: `{code}`", help=help))
     print(describe(name, CODES[name], bold))
     return 0

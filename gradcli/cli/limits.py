@@ -1,7 +1,9 @@
-"""The limits of one command: `--timeout` and `--max-memory`. Both hold for the whole process, so they are set only here.
+"""The limits of one command: `--timeout` and `--max-memory`. Both hold for the whole process, so
+they are set only here.
 
-Two things enforce the timeout. A timer interrupts the program between two steps of the interpreter, so that what it
-printed so far survives. A watchdog thread ends the process where that doesn't happen, inside one long array operation.
+Two things enforce the timeout. A timer interrupts the program between two steps of the interpreter,
+so that what it printed so far survives. A watchdog thread ends the process where that doesn't
+happen, inside one long array operation.
 """
 
 from __future__ import annotations
@@ -26,14 +28,22 @@ def parse_memory(text: str | None) -> int | None:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
-        raise GradcliError(Diagnostic("E001", f"--max-memory: `{text}` is not a size", help="write `100M` or `2G`"))
+        raise GradcliError(
+            Diagnostic("E001", f"--max-memory: `{text}` is not a size", help="write `100M` or `2G`")
+        )
     return size
 
 
 def parse_timeout(seconds: float | None) -> float | None:
     """The seconds of `--timeout`, which have to be a time that passes."""
     if seconds is not None and not 0 < seconds < 1e9:
-        raise GradcliError(Diagnostic("E001", f"--timeout: `{seconds:g}` is not a time", help="write seconds: `--timeout 10`"))
+        raise GradcliError(
+            Diagnostic(
+                "E001",
+                f"--timeout: `{seconds:g}` is not a time",
+                help="write seconds: `--timeout 10`",
+            )
+        )
     return seconds
 
 
@@ -46,13 +56,18 @@ def limited(
     grace: float = GRACE,
     given: float | None = None,
 ) -> Iterator[None]:
-    """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a GPU the limit of memory
-    is that of the arrays there, which the run sets: of the process the GPU's driver takes as much as it likes.
+    """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a
+    GPU the limit of memory is that of the arrays there, which the run sets: of the process the
+    GPU's driver takes as much as it likes.
 
-    `last_words` is called, from another thread, before the process is ended for not coming back within `grace` seconds; the
-    exit code is 4 then. `given` is the timeout that the user gave, where `timeout` is what is left of it.
+    `last_words` is called, from another thread, before the process is ended for not coming back
+    within `grace` seconds; the exit code is 4 then. `given` is the timeout that the user gave,
+    where `timeout` is what is left of it.
     """
-    with _time_limit(timeout, last_words, grace, given or timeout), _memory_limit(memory if device == "cpu" else None):
+    with (
+        _time_limit(timeout, last_words, grace, given or timeout),
+        _memory_limit(memory if device == "cpu" else None),
+    ):
         try:
             yield
         except (MemoryError, SystemError) as error:
@@ -62,12 +77,17 @@ def limited(
 
 
 def out_of_memory(detail: str = "") -> Diagnostic:
-    return Diagnostic("E405", "out of memory", label=detail, help="raise --max-memory, or make the arrays smaller")
+    return Diagnostic(
+        "E405", "out of memory", label=detail, help="raise --max-memory, or make the arrays smaller"
+    )
 
 
 @contextmanager
 def _time_limit(
-    seconds: float | None, last_words: Callable[[Diagnostic], object], grace: float, given: float | None
+    seconds: float | None,
+    last_words: Callable[[Diagnostic], object],
+    grace: float,
+    given: float | None,
 ) -> Iterator[None]:
     if seconds is None:
         yield
@@ -78,7 +98,9 @@ def _time_limit(
     from .signals import kept_from_threads
 
     reached = Diagnostic(
-        "E404", f"the program ran longer than --timeout {given:g} seconds", help="raise --timeout, or compute less"
+        "E404",
+        f"the program ran longer than --timeout {given:g} seconds",
+        help="raise --timeout, or compute less",
     )
     fired = False
 
@@ -120,7 +142,8 @@ def _memory_limit(size: int | None) -> Iterator[None]:
     if size is None:
         yield
         return
-    # The array library is loaded first: the limit is for what the program makes, not for the code that makes it.
+    # The array library is loaded first: the limit is for what the program makes, not for the code
+    # that makes it.
     import numpy  # noqa: F401
 
     try:

@@ -16,8 +16,13 @@ from .terminal import Terminal
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator.")] = None,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator.")
+    ] = None,
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", metavar="text|json", help="Output format."),
+    ] = "text",
     color: options.Color = "auto",
 ) -> int:
     """List the builtins, or describe one.
@@ -49,7 +54,9 @@ def find(name: str) -> Op:
     if op := INFIX.get(name) or OPS.get(name) or registry.find(name):
         return op
     close = f"did you mean `{ALIASES[name]}`?" if name in ALIASES else did_you_mean(name, OPS)
-    raise GradcliError(Diagnostic("E001", f"no builtin `{name}`", help=close or "`gradcli ops` lists all of them"))
+    raise GradcliError(
+        Diagnostic("E001", f"no builtin `{name}`", help=close or "`gradcli ops` lists all of them")
+    )
 
 
 def listing(ops: list[Op], bold: tuple[str, str] = ("", "")) -> str:
@@ -57,7 +64,9 @@ def listing(ops: list[Op], bold: tuple[str, str] = ("", "")) -> str:
     headings: dict[str, list[str]] = {}
     for op in ops:
         headings.setdefault(op.category, []).append(f"  {usage(op):<42}  {op.summary}")
-    return "\n\n".join("\n".join([f"{bold[0]}{heading}{bold[1]}", *lines]) for heading, lines in headings.items())
+    return "\n\n".join(
+        "\n".join([f"{bold[0]}{heading}{bold[1]}", *lines]) for heading, lines in headings.items()
+    )
 
 
 def page(op: Op, bold: tuple[str, str] = ("", "")) -> str:
@@ -67,13 +76,20 @@ def page(op: Op, bold: tuple[str, str] = ("", "")) -> str:
     if not facts:
         facts = [("derivative", _rule(op))]
     if op.of_function is not None:
-        facts.append(("of a function", f"{op.name}({op.of_function.signature.text}) is the function that gives it"))
+        facts.append(
+            (
+                "of a function",
+                f"{op.name}({op.of_function.signature.text}) is the function that gives it",
+            )
+        )
     facts += [("smooth for", text) for text in smooth_domain(op)]
     if op.note:
         facts.append(("convention", op.note))
     if accuracy := _accuracy(op):
         ulps = "{} ulps; first derivatives {}, second {}".format(*accuracy)
-        facts.append(("accuracy", f"{ulps}: of the result, or of an operand where that moves it more"))
+        facts.append(
+            ("accuracy", f"{ulps}: of the result, or of an operand where that moves it more")
+        )
     width = max(len(label) for label, _ in facts)
     return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in facts)])
 
@@ -82,7 +98,9 @@ def as_object(op: Op) -> dict[str, Any]:
     return {
         "name": op.name,
         "signature": f"{op.name}({op.signature.text})",
-        "of_function": "" if op.of_function is None else f"{op.name}({op.of_function.signature.text})",
+        "of_function": ""
+        if op.of_function is None
+        else f"{op.name}({op.of_function.signature.text})",
         "infix": op.infix,
         "summary": op.summary,
         "category": op.category,
@@ -105,7 +123,8 @@ def usage(op: Op) -> str:
 
 
 def derivatives(op: Op) -> dict[str, str]:
-    """The partial derivative by each operand as a formula in the operands and the result `y`; {} where the rule isn't one."""
+    """The partial derivative by each operand as a formula in the operands and the result `y`; {}
+    where the rule isn't one."""
     operands = [p.name for p in op.signature.operands]
     return {
         operand: write_formula(read_partial(partial, len(operands)), operands)
@@ -131,9 +150,22 @@ def smooth_domain(op: Op) -> list[str]:
     return texts
 
 
-# ---- formulas ------------------------------------------------------------------------------------------------------
+# ---- formulas ------------------------------------------------------------------------------------
 
-_BINDING = {"lt": 1, "le": 1, "gt": 1, "ge": 1, "eq": 1, "ne": 1, "add": 2, "sub": 2, "mul": 3, "div": 3, "mod": 3, "floordiv": 3}
+_BINDING = {
+    "lt": 1,
+    "le": 1,
+    "gt": 1,
+    "ge": 1,
+    "eq": 1,
+    "ne": 1,
+    "add": 2,
+    "sub": 2,
+    "mul": 3,
+    "div": 3,
+    "mod": 3,
+    "floordiv": 3,
+}
 _UNARY, _POWER, _ATOM = 4, 5, 6
 
 
@@ -146,7 +178,11 @@ def _write(node: Formula, names: list[str]) -> tuple[str, int]:
     """The text of a node, and how tightly its outermost operator binds."""
     if node.kind == "number":
         value = node.value
-        text = f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+        text = (
+            f"{value:g}"
+            if isinstance(value, float) and float(f"{value:g}") == value
+            else str(value)
+        )
         return text, _UNARY if text.startswith("-") else _ATOM
     if node.kind == "operand":
         return names[node.value], _ATOM

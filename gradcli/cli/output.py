@@ -15,9 +15,12 @@ from ..safe_files import plain_file
 LONG = 3600.0  # seconds; no answer takes as long to write
 
 
-def write(answer: str | bytes, path: str | None, color: bool = False, commands: bool = False) -> None:
-    """Writes `answer` to the file `path`, or to standard output where it is None or `-`. Of text everything is made printable,
-    but for the colours that it has with `color`, and the commands to a build service with `commands`.
+def write(
+    answer: str | bytes, path: str | None, color: bool = False, commands: bool = False
+) -> None:
+    """Writes `answer` to the file `path`, or to standard output where it is None or `-`. Of text
+    everything is made printable, but for the colours that it has with `color`, and the commands to
+    a build service with `commands`.
 
     Raises GradcliError (E006) where the file can't be written; nothing is left behind then.
     """
@@ -37,19 +40,33 @@ def write(answer: str | bytes, path: str | None, color: bool = False, commands: 
         else:
             _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
-        raise GradcliError(Diagnostic("E006", f"cannot write `{path}`: {error.strerror}", help=_advice(path))) from None
+        raise GradcliError(
+            Diagnostic("E006", f"cannot write `{path}`: {error.strerror}", help=_advice(path))
+        ) from None
 
 
 def verify_writable(path: str) -> None:
-    """Raises GradcliError (E006) where `write` would: for answers that take long, before they are computed."""
+    """Raises GradcliError (E006) where `write` would: for answers that take long, before they are
+    computed."""
     folder = os.path.dirname(os.path.realpath(path))
-    wrong = (path != "-") and ("it is a folder" if os.path.isdir(path) else os.strerror(2) if not os.path.isdir(folder) else "")
+    wrong = (path != "-") and (
+        "it is a folder"
+        if os.path.isdir(path)
+        else os.strerror(2)
+        if not os.path.isdir(folder)
+        else ""
+    )
     if wrong or not (path == "-" or os.access(path if os.path.exists(path) else folder, os.W_OK)):
-        raise GradcliError(Diagnostic("E006", f"cannot write `{path}`: {wrong or os.strerror(13)}", help=_advice(path)))
+        raise GradcliError(
+            Diagnostic(
+                "E006", f"cannot write `{path}`: {wrong or os.strerror(13)}", help=_advice(path)
+            )
+        )
 
 
 def _replace(target: Path, data: bytes) -> None:
-    """Writes beside the target and renames: readers see the old file or the new one, and a full disk leaves the old."""
+    """Writes beside the target and renames: readers see the old file or the new one, and a full
+    disk leaves the old."""
     if target.is_dir():
         raise IsADirectoryError(21, "it is a folder")
     _remove_left(target)
@@ -65,11 +82,15 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _remove_left(target: Path) -> None:
-    """Removes what is left of writes of this file whose process was killed, and so long ago that none still goes on."""
+    """Removes what is left of writes of this file whose process was killed, and so long ago that
+    none still goes on."""
     name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.partial")
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
-            if name.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > LONG:
+            if (
+                name.fullmatch(entry.name)
+                and time.time() - entry.stat(follow_symlinks=False).st_mtime > LONG
+            ):
                 os.unlink(entry.path)
 
 

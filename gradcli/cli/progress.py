@@ -16,7 +16,8 @@ _MOMENT = 0.5  # seconds: what is done by then needs no bar, and doesn't pay for
 
 
 class Bar:
-    """A bar for as long as its block runs, if it is wanted and standard error is a terminal. `tell` says how far the job is."""
+    """A bar for as long as its block runs, if it is wanted and standard error is a terminal. `tell`
+    says how far the job is."""
 
     def __init__(self, wanted: bool, color: bool = True) -> None:
         self._wanted, self._color = wanted and sys.stderr.isatty(), color
@@ -37,14 +38,28 @@ class Bar:
         """Takes what is done so far, and of about how many rows, where that is known."""
         if not self._wanted:
             return
-        left = "" if total is None or not summary.rate else f"{_clock((total - summary.rows) / summary.rate)} left"
+        left = (
+            ""
+            if total is None or not summary.rate
+            else f"{_clock((total - summary.rows) / summary.rate)} left"
+        )
         failed = f"{summary.failed:,} failed" if summary.failed else ""
         with self._lock:
-            self._last = {"total": total, "completed": summary.rows, "rate": summary.rate, "failed": failed, "left": left}
+            self._last = {
+                "total": total,
+                "completed": summary.rows,
+                "rate": summary.rate,
+                "failed": failed,
+                "left": left,
+            }
             if self._shown is not None:
                 self._shown.update(self._shown.task_ids[0], **self._last)
-            elif self._timer is None:  # not before: the job forks when it begins, which threads make unsafe
-                self._timer = threading.Timer(_MOMENT - (time.monotonic() - self._began), self._appear)
+            elif (
+                self._timer is None
+            ):  # not before: the job forks when it begins, which threads make unsafe
+                self._timer = threading.Timer(
+                    _MOMENT - (time.monotonic() - self._began), self._appear
+                )
                 self._timer.daemon = True
                 with kept_from_threads():
                     self._timer.start()
@@ -62,14 +77,24 @@ class Bar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        texts = ("{task.completed:,.0f} rows", "{task.fields[rate]:,.0f} rows/s", "{task.fields[failed]}", "{task.fields[left]}")
+        texts = (
+            "{task.completed:,.0f} rows",
+            "{task.fields[rate]:,.0f} rows/s",
+            "{task.fields[failed]}",
+            "{task.fields[left]}",
+        )
         columns = (BarColumn(bar_width=None), TaskProgressColumn(), *map(TextColumn, texts))
         console = Console(stderr=True, no_color=not self._color)
         with self._lock:
             if not self._wanted:
                 return
             self._shown = Progress(
-                *columns, console=console, transient=True, expand=True, redirect_stdout=False, redirect_stderr=False
+                *columns,
+                console=console,
+                transient=True,
+                expand=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
             )
             self._shown.add_task("", **self._last)
             self._shown.start()

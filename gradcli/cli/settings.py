@@ -1,7 +1,9 @@
-"""What a settings file may set: what can't harm whoever runs gradcli in a folder that somebody else filled.
+"""What a settings file may set: what can't harm whoever runs gradcli in a folder that somebody else
+filled.
 
-Options that stand here choose how answers look, or make a command stricter. Not here: whatever names an address, a command, or
-a file to read or write; takes more of the machine; hides a warning; or lets `check` pass over something.
+Options that stand here choose how answers look, or make a command stricter. Not here: whatever
+names an address, a command, or a file to read or write; takes more of the machine; hides a warning;
+or lets `check` pass over something.
 """
 
 from __future__ import annotations
@@ -38,18 +40,28 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         **_LOOK,
         **_LIMITS,
         **_RUN,
-        **_any_of("precision verbose no-grad jacobian hessian hessian-blocks sparse mode unconnected closed-form debug-nan"),
+        **_any_of(
+            "precision verbose no-grad jacobian hessian hessian-blocks sparse mode unconnected "
+            "closed-form debug-nan"
+        ),
     },
-    # Neither what is checked, nor where: a limit ends single methods, and --dtype float32 is content with fewer digits.
+    # Neither what is checked, nor where: a limit ends single methods, and --dtype float32 is
+    # content with fewer digits.
     "check": {
         **_LOOK,
         **_any_of("verbose points order"),
         "strict": Rule(lambda value: value is True, "a file can only make `check` stricter"),
-        "inconclusive": Rule(lambda value: value == "fail", "a file can only make `check` stricter"),
+        "inconclusive": Rule(
+            lambda value: value == "fail", "a file can only make `check` stricter"
+        ),
         "rtol": _at_most(ROUNDING, "a file can't make tolerances looser than they are"),
         "atol": _at_most(0, "a file can't make tolerances looser than they are"),
     },
-    "batch": {**_LIMITS, **_RUN, **_any_of("color verbose no-grad rows-format out-format compression nan on-error")},
+    "batch": {
+        **_LIMITS,
+        **_RUN,
+        **_any_of("color verbose no-grad rows-format out-format compression nan on-error"),
+    },
     "symbolic": {
         **_LOOK,
         **_any_of("of wrt seed verbose order simplify to max-steps max-memory"),

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def kept_from_threads() -> Iterator[None]:
-    """Threads that are started meanwhile, and those that they start, leave signals to this one. The system gives a signal to
-    any thread that takes it; Python acts on it only when the main thread wakes, which may be waiting for something for long."""
+    """Threads that are started meanwhile, and those that they start, leave signals to this one. The
+    system gives a signal to any thread that takes it; Python acts on it only when the main thread
+    wakes, which may be waiting for something for long."""
     if sys.platform == "win32":
         yield
         return

@@ -29,13 +29,27 @@ def command(
     inputs: options.Inputs = None,
     ignore_extra: options.IgnoreExtra = False,
     of: Annotated[
-        list[str] | None, typer.Option("--of", metavar="NAME,...", help="Values to give in closed form (default: every output).")
+        list[str] | None,
+        typer.Option(
+            "--of",
+            metavar="NAME,...",
+            help="Values to give in closed form (default: every output).",
+        ),
     ] = None,
     wrt: options.Wrt = None,
     order: Annotated[
-        int, typer.Option("--order", metavar="N", min=0, max=6, help="Give derivatives up to this order; 0 for none.")
+        int,
+        typer.Option(
+            "--order",
+            metavar="N",
+            min=0,
+            max=6,
+            help="Give derivatives up to this order; 0 for none.",
+        ),
     ] = 1,
-    simplify: Annotated[bool, typer.Option("--simplify/--no-simplify", help="Let SymPy simplify the forms.")] = True,
+    simplify: Annotated[
+        bool, typer.Option("--simplify/--no-simplify", help="Let SymPy simplify the forms.")
+    ] = True,
     to: Annotated[
         Literal["text", "pretty", "latex", "python", "numpy", "c", "fortran", "julia", "rust"],
         typer.Option(
@@ -44,14 +58,20 @@ def command(
             help="Notation or programming language of the forms.",
         ),
     ] = "text",
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", metavar="text|json", help="Output format."),
+    ] = "text",
     output_file: options.Output = None,
     seed: options.Seed = 0,
     max_steps: options.MaxSteps = None,
     timeout: Annotated[
         float | None,
         typer.Option(
-            "--timeout", metavar="SECONDS", help="Time limit of each program; simplification stops then.", show_default="10"
+            "--timeout",
+            metavar="SECONDS",
+            help="Time limit of each program; simplification stops then.",
+            show_default="10",
         ),
     ] = None,
     max_memory: options.MaxMemory = None,
@@ -62,8 +82,8 @@ def command(
 ) -> int:
     """Print closed forms of outputs and derivatives, by SymPy.
 
-    A form holds for the path that the program takes at the given point. If conditions separate the paths, a Piecewise
-    joins them. Programs without branches need no point.
+    A form holds for the path that the program takes at the given point. If conditions separate the
+    paths, a Piecewise joins them. Programs without branches need no point.
 
     \b
     Examples:
@@ -105,7 +125,14 @@ class _Job:
     """One call of the command: the answers so far, and how they are told."""
 
     def __init__(
-        self, terminal: Terminal, format: str, path: str | None, to: str, order: int, simplify: bool, seconds: float | None
+        self,
+        terminal: Terminal,
+        format: str,
+        path: str | None,
+        to: str,
+        order: int,
+        simplify: bool,
+        seconds: float | None,
     ) -> None:
         self.terminal, self.format, self.path = terminal, format, path
         self.to, self.order, self.simplify, self.seconds = to, order, simplify, seconds
@@ -113,8 +140,8 @@ class _Job:
         self.current = ""
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
-        """The closed forms of one program; what is wrong with it is part of its answer. What its run and the writing of its
-        forms leave of the time goes into simplification."""
+        """The closed forms of one program; what is wrong with it is part of its answer. What its
+        run and the writing of its forms leave of the time goes into simplification."""
         from ..tasks.programs import parse_program, program_source
 
         self.current = name
@@ -124,13 +151,19 @@ class _Job:
             self.current = source.name
             program = parse_program(source, values)
             with ExitStack() as stack:
-                simplifier = stack.enter_context(_simplifier()) if self.simplify else None  # its imports go on beside ours
+                simplifier = (
+                    stack.enter_context(_simplifier()) if self.simplify else None
+                )  # its imports go on beside ours
                 from ..tasks import symbolic
 
                 # A time that the user gave holds for all of it; else imports don't count.
-                deadline = time.monotonic() + SECONDS if self.seconds is None else begun + self.seconds
+                deadline = (
+                    time.monotonic() + SECONDS if self.seconds is None else begun + self.seconds
+                )
                 left = max(deadline - time.monotonic(), 1e-3)
-                with limits.limited(left, wanted.max_memory, self.fail, given=self.seconds or SECONDS):
+                with limits.limited(
+                    left, wanted.max_memory, self.fail, given=self.seconds or SECONDS
+                ):
                     found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
                     started = time.monotonic()
                     answer = symbolic.written(found, self.to)

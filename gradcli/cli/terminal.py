@@ -1,4 +1,5 @@
-"""Where words go and whether they have colour: answers to standard output, everything else to standard error."""
+"""Where words go and whether they have colour: answers to standard output, everything else to
+standard error."""
 
 from __future__ import annotations
 

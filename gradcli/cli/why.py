@@ -25,13 +25,22 @@ def command(
     ignore_extra: options.IgnoreExtra = False,
     of: options.Of = None,
     wrt: options.Wrt = None,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", min=2, help="Show at most N operations of a chain.")] = 20,
+    steps: Annotated[
+        int,
+        typer.Option("--steps", metavar="N", min=2, help="Show at most N operations of a chain."),
+    ] = 20,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", metavar="text|json", help="Output format."),
+    ] = "text",
     precision: Annotated[
-        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text output.")
+        int | None,
+        typer.Option(
+            "--precision", metavar="N", min=1, max=17, help="Significant digits in text output."
+        ),
     ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
@@ -43,9 +52,10 @@ def command(
 ) -> int:
     """Explain why a gradient is none, zero, nan, or the number that it is.
 
-    Shows the chain of operations from the source to the target, the line where it breaks, and the fix. It follows values,
-    not names, through functions, modules, containers and loops. Without --of and --wrt it explains the gradient of every
-    output by every trainable variable. `gradcli explain REASON` explains each reason.
+    Shows the chain of operations from the source to the target, the line where it breaks, and the
+    fix. It follows values, not names, through functions, modules, containers and loops. Without
+    --of and --wrt it explains the gradient of every output by every trainable variable. `gradcli
+    explain REASON` explains each reason.
 
     \b
     Examples:
@@ -54,7 +64,9 @@ def command(
       gradcli why -e 'sum(sqrt(x))' --set 'x=[0, 4]'
     """
     options.verify_apart(files, output_file)
-    from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
+    from ..tasks.evaluation import (
+        Options,
+    )  # here, so that `--help` doesn't pay for what runs programs
 
     wanted = Options(
         of=options.names(of),
@@ -73,7 +85,9 @@ def command(
     job = _Job(terminal, format, style, output_file)
     try:
         names = options.programs(files, expr)
-        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device):
+        with limits.limited(
+            limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
+        ):
             values = options.values(set_, inputs)
             for name in names:
                 job.run(name, expr, values, wanted, steps)
@@ -90,8 +104,11 @@ class _Job:
         self.answers: list[Answer] = []
         self.current = ""
 
-    def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, steps: int) -> None:
-        """Explains one program; what is wrong with it is part of its answer. A limit ends the job."""
+    def run(
+        self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, steps: int
+    ) -> None:
+        """Explains one program; what is wrong with it is part of its answer. A limit ends the
+        job."""
         from ..tasks.programs import parse_program, program_source
 
         self.current = name
@@ -108,7 +125,8 @@ class _Job:
             self._reject(error.diagnostics)
 
     def fail(self, *errors: Diagnostic) -> int:
-        """Ends the job early with these errors of the program that was running, or of the command line."""
+        """Ends the job early with these errors of the program that was running, or of the command
+        line."""
         self._reject(list(errors))
         return self.tell()
 

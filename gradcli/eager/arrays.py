@@ -1,7 +1,7 @@
 """Numbers and arrays that tapes record: `Value` and `Variable`, and the operations on them.
 
-Operations are those of the table, through `apply` as in programs. What a tape records is a `Value`; any other result is a
-plain number or a NumPy array. Each thread has a trace of its own.
+Operations are those of the table, through `apply` as in programs. What a tape records is a `Value`;
+any other result is a plain number or a NumPy array. Each thread has a trace of its own.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ _ORDER = ["bool", "int64", "float32", "float64", "complex128"]
 _NO_OPTIONS: Mapping[str, Any] = {}
 _sites: dict[Op, Site] = {}  # of operations on floats, which keep what is generated for them
 registry.on_change(_sites.clear)
-_OF_HISTORY = frozenset(("detach", "stop_gradient", "array"))  # engine builtins that are about values
+_OF_HISTORY = frozenset(
+    ("detach", "stop_gradient", "array")
+)  # engine builtins that are about values
 
 
 class _Session(threading.local):
-    """The run that a thread's values belong to, whose main tape never records; and its variables, by the engine's own."""
+    """The run that a thread's values belong to, whose main tape never records; and its variables,
+    by the engine's own."""
 
     def __init__(self) -> None:
         self.run = new_run(Settings(), {})
@@ -52,8 +55,8 @@ session = _Session()
 
 @contextmanager
 def in_the_engine() -> Iterator[None]:
-    """Floating-point errors are values; errors come without the frames of the engine, but with what a registered function
-    raised."""
+    """Floating-point errors are values; errors come without the frames of the engine, but with what
+    a registered function raised."""
     try:
         with ieee():
             yield
@@ -65,7 +68,7 @@ def fail(code: str, message: str, help: str = "") -> NoReturn:
     raise GradcliError(Diagnostic(code, message, help=help))
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 Unary: TypeAlias = Callable[[Any], Any]
 Binary: TypeAlias = Callable[[Any, Any], Any]
@@ -98,8 +101,8 @@ def _assigning(name: str) -> Binary:
 
 
 class Array:
-    """What `Value` and `Variable` share: a number or an array with NumPy's operators, methods and functions, which tapes
-    record. Every builtin is a method, too: `x.sum(axis = 0)`."""
+    """What `Value` and `Variable` share: a number or an array with NumPy's operators, methods and
+    functions, which tapes record. Every builtin is a method, too: `x.sum(axis = 0)`."""
 
     __slots__ = ()
 
@@ -180,17 +183,28 @@ class Array:
     # NumPy's functions on these are the table's: `np.sin(x)` is recorded.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return call(_of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"), inputs, keywords)
+        return call(
+            _of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"),
+            inputs,
+            keywords,
+        )
 
-    def __array_function__(self, function: Any, types: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    def __array_function__(
+        self, function: Any, types: Any, arguments: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
         return call(_of_numpy(function.__name__), arguments, keywords)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        fail("E308", "a NumPy array of it would have no history", "take `x.value`, which is one, where no gradient is wanted")
+        fail(
+            "E308",
+            "a NumPy array of it would have no history",
+            "take `x.value`, which is one, where no gradient is wanted",
+        )
 
 
 class Value(Array):
-    """A number or an array that a tape recorded; made by operations, and by `Tape.watch`. It never changes."""
+    """A number or an array that a tape recorded; made by operations, and by `Tape.watch`. It never
+    changes."""
 
     __slots__ = ("_traced",)
 
@@ -202,16 +216,20 @@ class Value(Array):
         return self._traced
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Value stands on its thread's trace; what can be copied and pickled is its `.value`")
+        raise TypeError(
+            "a Value stands on its thread's trace; what can be copied and pickled is its `.value`"
+        )
 
     def __repr__(self) -> str:
         return f"Value({primal(self._traced)!r})"
 
 
 class Variable(Array):
-    """A number or an array that can be given another state, and that tapes watch by themselves while it is trainable.
+    """A number or an array that can be given another state, and that tapes watch by themselves
+    while it is trainable.
 
-    value      a number, a NumPy array or a nested list of numbers; ints become floats where it is trainable
+    value      a number, a NumPy array or a nested list of numbers; ints become floats where it is
+               trainable
     name       what messages call it
 
     Raises GradcliError (E312) for what isn't numbers.
@@ -238,21 +256,37 @@ class Variable(Array):
         return self._inner.trainable
 
     def assign(self, value: Any) -> None:
-        """Gives it another state, of the same shape and dtype. What was computed before keeps the old one.
+        """Gives it another state, of the same shape and dtype. What was computed before keeps the
+        old one.
 
         Raises GradcliError (E313) for a state that doesn't fit.
         """
         old, new = self._inner.state, state_of(value)
         if shape_of(new) != shape_of(old):
             shapes = f"{show_shape(shape_of(old))}, and the new state {show_shape(shape_of(new))}"
-            fail("E313", f"`{self.name}` has shape {shapes}", "a variable keeps its shape; make another")
-        if _ORDER.index(dtype_name(new)) > _ORDER.index(dtype_name(old)) and dtype_name(new) == "complex128":
-            fail("E313", f"`{self.name}` is {dtype_name(old)}, and the new state {describe(new)}", "take its real part")
-        self._inner.state = cast(session.run, new, dtype_name(old)) if dtype_name(new) != dtype_name(old) else new
+            fail(
+                "E313",
+                f"`{self.name}` has shape {shapes}",
+                "a variable keeps its shape; make another",
+            )
+        if (
+            _ORDER.index(dtype_name(new)) > _ORDER.index(dtype_name(old))
+            and dtype_name(new) == "complex128"
+        ):
+            fail(
+                "E313",
+                f"`{self.name}` is {dtype_name(old)}, and the new state {describe(new)}",
+                "take its real part",
+            )
+        self._inner.state = (
+            cast(session.run, new, dtype_name(old)) if dtype_name(new) != dtype_name(old) else new
+        )
         attach(session.run, self._inner)
 
     __iadd__, __isub__, __imul__, __itruediv__ = map(_assigning, ("add", "sub", "mul", "div"))
-    __ifloordiv__, __imod__, __ipow__, __imatmul__ = map(_assigning, ("floordiv", "mod", "pow", "matmul"))
+    __ifloordiv__, __imod__, __ipow__, __imatmul__ = map(
+        _assigning, ("floordiv", "mod", "pow", "matmul")
+    )
 
     def __reduce__(self) -> Any:
         return Variable, (self.value, self.name, self.trainable)
@@ -261,12 +295,12 @@ class Variable(Array):
         return f"Variable({self._inner.state!r}, name={self.name!r})"
 
 
-# ---- in and out of the engine ----------------------------------------------------------------------------------------
+# ---- in and out of the engine --------------------------------------------------------------------
 
 
 def inward(value: Any) -> Any:
-    """A value of Python as the engine has it: variables are its own variables. Raises GradcliError (E301) for what isn't
-    numbers, strings, None or lists, tuples and dicts of these."""
+    """A value of Python as the engine has it: variables are its own variables. Raises GradcliError
+    (E301) for what isn't numbers, strings, None or lists, tuples and dicts of these."""
     kind = type(value)
     if kind is float or kind is bool or kind is complex or kind is str or value is None:
         return value
@@ -276,12 +310,18 @@ def inward(value: Any) -> Any:
         return value
     if kind is Value:
         if value._traced[2].trace is not session.run.trace:
-            fail("E314", "this value belongs to another thread", "pass `x.value`, and watch it there")
+            fail(
+                "E314", "this value belongs to another thread", "pass `x.value`, and watch it there"
+            )
         return value._traced
     if kind is Variable:
         leaf = value._inner.origin
         if leaf is not None and leaf.trace is not session.run.trace:
-            fail("E314", f"`{value.name}` belongs to another thread", "make a variable in each thread")
+            fail(
+                "E314",
+                f"`{value.name}` belongs to another thread",
+                "make a variable in each thread",
+            )
         return value._inner
     if isinstance(value, list | tuple):
         return List([inward(item) for item in value])
@@ -297,7 +337,13 @@ def _settled(value: Any) -> Any:
     if array.dtype.kind not in "biufc":
         fail("E301", f"the dtype of the array is {array.dtype}", "arrays hold numbers only")
     if array.dtype.kind in "fc" and dtype_name(array) not in _ORDER:
-        array = array.astype("complex128" if array.dtype.kind == "c" else "float32" if array.itemsize < 4 else "float64")
+        array = array.astype(
+            "complex128"
+            if array.dtype.kind == "c"
+            else "float32"
+            if array.itemsize < 4
+            else "float64"
+        )
     return CPU.settle(array)
 
 
@@ -324,25 +370,34 @@ def as_float(state: Any) -> Any:
 
 
 def state_of(value: Any) -> Any:
-    """A state of its own for a variable, or for a value that is watched: nobody else can write to it."""
+    """A state of its own for a variable, or for a value that is watched: nobody else can write to
+    it."""
     state = _plain(value)
     if not values.is_number(state):
-        fail("E312", f"the state of a variable can't be {describe(state)}", "give a number, an array, or a list of numbers")
+        fail(
+            "E312",
+            f"the state of a variable can't be {describe(state)}",
+            "give a number, an array, or a list of numbers",
+        )
     return state.copy() if shape_of(state) else state
 
 
-# ---- operations ------------------------------------------------------------------------------------------------------
+# ---- operations ----------------------------------------------------------------------------------
 
 
 def builtin(name: str) -> Op | None:
-    """The entry that is a function here: all builtins, but those that are about functions and lists of the language."""
+    """The entry that is a function here: all builtins, but those that are about functions and lists
+    of the language."""
     op = registry.find(name)
-    is_function = op is not None and (not op.engine or name in _OF_HISTORY) and op.category != "random"
+    is_function = (
+        op is not None and (not op.engine or name in _OF_HISTORY) and op.category != "random"
+    )
     return op if is_function else None
 
 
 def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """An operation of the table on values of Python; the result is a `Value` where a tape records it.
+    """An operation of the table on values of Python; the result is a `Value` where a tape records
+    it.
 
     Raises GradcliError for operands that don't fit.
     """
@@ -352,7 +407,11 @@ def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
         site = _sites.get(op) or _sites.setdefault(op, Site(op, NOWHERE))
         return outward(call_on_scalars(run, site, *map(read, operands)))
     with in_the_engine():
-        return outward(call_op(run, op, operands, {name: inward(value) for name, value in options.items()}, NOWHERE))
+        return outward(
+            call_op(
+                run, op, operands, {name: inward(value) for name, value in options.items()}, NOWHERE
+            )
+        )
 
 
 def _are_traced_floats(operands: list[Any]) -> bool:
@@ -369,9 +428,14 @@ def _are_traced_floats(operands: list[Any]) -> bool:
 
 def _of_numpy(name: str) -> Op:
     """The entry that a function of NumPy is."""
-    op = next((op for op in OPS.values() if op.primitive == name), None) or builtin(ALIASES.get(name, name))
+    op = next((op for op in OPS.values() if op.primitive == name), None) or builtin(
+        ALIASES.get(name, name)
+    )
     if op is None:
-        help = "take `x.value` where no gradient is wanted; `gradcli.register` adds functions with their derivatives"
+        help = (
+            "take `x.value` where no gradient is wanted; `gradcli.register` adds functions with "
+            "their derivatives"
+        )
         fail("E308", f"NumPy's `{name}` has no derivatives here", help)
     return op
 

@@ -14,7 +14,18 @@ from ..engine.transforms.tape_members import call as ask
 from ..engine.transforms.tape_members import unwatch, watch
 from ..engine.values import kinds as values
 from ..engine.values.kinds import describe, leaves, read
-from .arrays import NOWHERE, Array, Variable, as_float, fail, in_the_engine, inward, outward, session, state_of
+from .arrays import (
+    NOWHERE,
+    Array,
+    Variable,
+    as_float,
+    fail,
+    in_the_engine,
+    inward,
+    outward,
+    session,
+    state_of,
+)
 
 
 class Tape:
@@ -27,8 +38,8 @@ class Tape:
     persistent        whether it may be asked more than once
     watch_variables   whether trainable variables are watched when they are used
 
-    Tapes nest: what one computes for an answer is recorded by those that are open, so derivatives of derivatives are
-    asked of the outer one.
+    Tapes nest: what one computes for an answer is recorded by those that are open, so derivatives
+    of derivatives are asked of the outer one.
     """
 
     __slots__ = ("_entered", "_window")
@@ -40,36 +51,49 @@ class Tape:
     def __enter__(self) -> Tape:
         self._verify_thread()
         if self._entered:
-            fail("E308", "this tape has been opened before", "make another one: `with gradcli.Tape() as t:`")
+            fail(
+                "E308",
+                "this tape has been opened before",
+                "make another one: `with gradcli.Tape() as t:`",
+            )
         self._entered = True
         self._window.trace.open(self._window)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._window.trace.close(self._window)
         unwatch(session.run, self._window)
 
     def watch(self, value: Any) -> Any:
-        """Makes a number, an array or a list of numbers a source of derivatives: returns it as a `Value` to compute with,
-        of floats. A variable, and what a tape recorded, is watched and returned as it is."""
+        """Makes a number, an array or a list of numbers a source of derivatives: returns it as a
+        `Value` to compute with, of floats. A variable, and what a tape recorded, is watched and
+        returned as it is."""
         inner = inward(value)
         if not isinstance(value, Array):
             inner = values.Variable("value", "watched", NOWHERE, as_float(state_of(value)))
         watch(session.run, self._window, inner, NOWHERE)
         return value if isinstance(value, Array) else outward(read(inner))
 
-    def gradient(self, target: Any, sources: Any, *, seed: Any = None, unconnected: str = "none") -> Any:
-        """The gradient of the sum of the target by each source, in the sources' structure (one, or a list or dict of them):
-        of the source's shape, and None where the target doesn't depend on it; zeros with `unconnected = "zero"`. The target
-        is weighed by the `seed`.
+    def gradient(
+        self, target: Any, sources: Any, *, seed: Any = None, unconnected: str = "none"
+    ) -> Any:
+        """The gradient of the sum of the target by each source, in the sources' structure (one, or
+        a list or dict of them): of the source's shape, and None where the target doesn't depend on
+        it; zeros with `unconnected = "zero"`. The target is weighed by the `seed`.
 
-        Raises GradcliError: E321 for a second question to a tape that isn't persistent, E314 for sources and targets that
-        have no derivatives.
+        Raises GradcliError: E321 for a second question to a tape that isn't persistent, E314 for
+        sources and targets that have no derivatives.
         """
         return self._ask("gradient", target, sources, seed=inward(seed), unconnected=unconnected)
 
     def jacobian(self, target: Any, source: Any, *, unconnected: str = "none") -> Any:
-        """The derivative of each element of the target by each of the source, of shape target.shape + source.shape."""
+        """The derivative of each element of the target by each of the source, of shape target.shape
+        + source.shape."""
         return self._ask("jacobian", target, source, unconnected=unconnected)
 
     def batch_jacobian(self, target: Any, source: Any) -> Any:
@@ -82,13 +106,30 @@ class Tape:
         asked = inward(sources)
         for source in leaves(asked):
             if type(source) is not tuple and type(source) is not values.Variable:
-                fail("E314", f"the source is {describe(source)}, which no tape knows", "watch it: `x = t.watch(x)`")
+                fail(
+                    "E314",
+                    f"the source is {describe(source)}, which no tape knows",
+                    "watch it: `x = t.watch(x)`",
+                )
         if window.spent and not window.persistent:
-            fail("E321", "this tape was asked before", "one that is asked more than once is `gradcli.Tape(persistent=True)`")
-        run.once = not any(w.recording and (w is not window or window.persistent) for w in run.trace.windows)
+            fail(
+                "E321",
+                "this tape was asked before",
+                "one that is asked more than once is `gradcli.Tape(persistent=True)`",
+            )
+        run.once = not any(
+            w.recording and (w is not window or window.persistent) for w in run.trace.windows
+        )
         try:
             with in_the_engine():
-                answer = ask(run, values.Tape(window), name, [inward(target), asked], options, Site(CALL, NOWHERE))
+                answer = ask(
+                    run,
+                    values.Tape(window),
+                    name,
+                    [inward(target), asked],
+                    options,
+                    Site(CALL, NOWHERE),
+                )
                 return outward(answer)
         finally:
             run.once = False
@@ -97,7 +138,9 @@ class Tape:
 
     def _verify_thread(self) -> None:
         if self._window.trace is not session.run.trace:
-            fail("E314", "this tape belongs to another thread", "each thread opens tapes of its own")
+            fail(
+                "E314", "this tape belongs to another thread", "each thread opens tapes of its own"
+            )
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -114,6 +157,7 @@ class Tape:
         self._window.reset()
 
     def watched_variables(self) -> list[Variable]:
-        """The variables that were used, in order of first use; without those that nobody holds any more."""
+        """The variables that were used, in order of first use; without those that nobody holds any
+        more."""
         used = [session.variables.get(variable) for variable in self._window.uses]
         return [variable for variable in used if variable is not None]

@@ -1,4 +1,5 @@
-"""From a resolved program to a finished run: compile once, execute, and hand over everything that came of it."""
+"""From a resolved program to a finished run: compile once, execute, and hand over everything that
+came of it."""
 
 from __future__ import annotations
 
@@ -37,25 +38,36 @@ def new_run(settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = Fal
 
 
 def execute(compiled: Compiled, run: Run) -> list[Any]:
-    """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
+    """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run
+    holds what came before."""
     frame = compiled.frame(run)
     run.compiled = compiled
     run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
-    run.once = compiled.once and run.direction is None  # in forward mode what a sweep computes has tangents
+    run.once = (
+        compiled.once and run.direction is None
+    )  # in forward mode what a sweep computes has tangents
     try:
         with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)
     except GradcliError as error:
         if run.place is not None:  # a limit from outside doesn't know where it struck
-            error.diagnostics[:] = [d if d.span else replace(d, span=run.place) for d in error.diagnostics]
+            error.diagnostics[:] = [
+                d if d.span else replace(d, span=run.place) for d in error.diagnostics
+            ]
         raise
     except MemoryError:
-        run.fail("E405", "out of memory", run.place, help="make the arrays smaller, or raise --max-memory")
+        run.fail(
+            "E405",
+            "out of memory",
+            run.place,
+            help="make the arrays smaller, or raise --max-memory",
+        )
     return frame
 
 
 def release(run: Run, *frames: list[Any]) -> None:
-    """Takes a finished run apart, so that its arrays go at once: frames, functions and the trace refer to each other."""
+    """Takes a finished run apart, so that its arrays go at once: frames, functions and the trace
+    refer to each other."""
     frames += tuple([namespace.frame for namespace in run.imports.values()])
     run.imports.clear()
     run.trace.segment = None

@@ -1,8 +1,9 @@
 """A program run for many rows of data at once, and row by row only where it must be.
 
-Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of them. Rows that can't go
-on together are parted and begin again, and so are those that are too many for the memory; of rows among which one fails, that
-one is found by halving and runs alone, for the message that it gives alone. What a row gives never depends on the rows beside it.
+Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of
+them. Rows that can't go on together are parted and begin again, and so are those that are too many
+for the memory; of rows among which one fails, that one is found by halving and runs alone, for the
+message that it gives alone. What a row gives never depends on the rows beside it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from .operations.by_rows import ApartError
 from .trace.run import Run, Settings
 from .values.lanes import Group, Lanes, UnrelatedError
 
-Ask = Callable[[Run, list[Any]], Any]  # what is wanted of a run that has ended, from its top-level frame
+Ask = Callable[
+    [Run, list[Any]], Any
+]  # what is wanted of a run that has ended, from its top-level frame
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
 _OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
 
 
 class Answered(NamedTuple):
-    """What `ask` gave for some rows, of which it holds for those where `good` does: None for all. `group` is None where it
-    is a single row, run alone. `rows` and `good` are NumPy's, on every device; `answer` is on the run's."""
+    """What `ask` gave for some rows, of which it holds for those where `good` does: None for all.
+    `group` is None where it is a single row, run alone. `rows` and `good` are NumPy's, on every
+    device; `answer` is on the run's."""
 
     rows: Any
     good: Any
@@ -46,18 +50,31 @@ class Failed(NamedTuple):
 
 
 class RowRuns:
-    """Runs of one program for rows of `columns`: by declared name the values from outside, with the rows last. `inputs` are
-    those that all rows share. `runs` counts how often the program ran, and `records` what the longest trace held."""
+    """Runs of one program for rows of `columns`: by declared name the values from outside, with the
+    rows last. `inputs` are those that all rows share. `runs` counts how often the program ran, and
+    `records` what the longest trace held."""
 
     def __init__(
-        self, compiled: Compiled, settings: Settings, inputs: Mapping[str, Any], columns: Mapping[str, Any], ask: Ask
+        self,
+        compiled: Compiled,
+        settings: Settings,
+        inputs: Mapping[str, Any],
+        columns: Mapping[str, Any],
+        ask: Ask,
     ) -> None:
-        self.compiled, self.settings, self.inputs, self.columns, self.ask = compiled, settings, inputs, columns, ask
+        self.compiled, self.settings, self.inputs, self.columns, self.ask = (
+            compiled,
+            settings,
+            inputs,
+            columns,
+            ask,
+        )
         self.runs = self.records = 0
         self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
-        """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
+        """The answers for `size` rows, in no order. Raises GradcliError for limits that are those
+        of the whole job."""
         pending = [np.arange(size)]
         while pending:
             rows = pending.pop()
@@ -79,7 +96,10 @@ class RowRuns:
     def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
         """What a run for some of the rows gave, if it did, and the rows that are to run again."""
         backend, group = backend_for(self.settings.device), Group(len(rows))
-        laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
+        laned = {
+            name: Lanes(_taken(backend, column, rows, size), group)
+            for name, column in self.columns.items()
+        }
         run = self._run(laned, group)
         try:
             answered, failing = self._together(run, rows, group)
@@ -93,7 +113,9 @@ class RowRuns:
         except GradcliError as error:
             code = error.diagnostics[0].code
             if code == _STEPS and not group.divided:
-                return Failed(rows, error.diagnostics), []  # steps count for all rows alike until they divide
+                return Failed(
+                    rows, error.diagnostics
+                ), []  # steps count for all rows alike until they divide
             self._crowded = code == _MEMORY
             return None, np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
         return answered, [rows[[k]] for k in failing]
@@ -117,7 +139,9 @@ class RowRuns:
 
     def _alone(self, row: int) -> Answered | Failed:
         rows = np.array([row])
-        run = self._run({name: _single(column[..., row]) for name, column in self.columns.items()}, None)
+        run = self._run(
+            {name: _single(column[..., row]) for name, column in self.columns.items()}, None
+        )
         try:
             frame = execute(self.compiled, run)
             failed = [e.diagnostic for e in run.expectations if e.diagnostic is not None]
@@ -150,13 +174,16 @@ def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
     """The rows in parts that can each go on together."""
     to_host = run.backend.to_host
     labels = np.full(len(rows), -1)  # of rows that are elsewhere already
-    labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(error.labels)
+    labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(
+        error.labels
+    )
     parts = [rows[labels == label] for label in np.unique(labels).tolist()]
     return parts if len(parts) > 1 else np.array_split(rows, 2)
 
 
 def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
-    """The rows in two parts, where one of those that ran last has failed: these and the others, or halves."""
+    """The rows in two parts, where one of those that ran last has failed: these and the others, or
+    halves."""
     last = run.group
     if last is not None and last is not group and last.within(group):
         chosen = np.zeros(len(rows), bool)

@@ -6,7 +6,9 @@ from ..diagnostics import Report, did_you_mean
 from . import syntax
 
 
-def verify_call(name: str, parameters: tuple[syntax.Parameter, ...], call: syntax.Call, report: Report) -> None:
+def verify_call(
+    name: str, parameters: tuple[syntax.Parameter, ...], call: syntax.Call, report: Report
+) -> None:
     """Reports the arguments that don't fit the parameters of `name`."""
     names = [parameter.name.name for parameter in parameters]
     positional = [argument for argument in call.arguments if not argument.keyword]
@@ -27,20 +29,33 @@ def verify_call(name: str, parameters: tuple[syntax.Parameter, ...], call: synta
                 "E203",
                 f"`{name}` has no parameter `{argument.keyword}`",
                 argument.span,
-                help=did_you_mean(argument.keyword, names) or f"its signature is {signature(name, parameters)}",
+                help=did_you_mean(argument.keyword, names)
+                or f"its signature is {signature(name, parameters)}",
             )
         elif argument.keyword in given:
-            report.add("E203", f"`{name}` got `{argument.keyword}` twice, by position and by keyword", argument.span)
+            report.add(
+                "E203",
+                f"`{name}` got `{argument.keyword}` twice, by position and by keyword",
+                argument.span,
+            )
         given.add(argument.keyword)
     missing = [p.name.name for p in parameters if p.default is None and p.name.name not in given]
     if missing:
         words = " and ".join(f"`{m}`" for m in missing)
-        report.add("E203", f"`{name}` needs {words}", call.span, help=f"its signature is {signature(name, parameters)}")
+        report.add(
+            "E203",
+            f"`{name}` needs {words}",
+            call.span,
+            help=f"its signature is {signature(name, parameters)}",
+        )
 
 
 def signature(name: str, parameters: tuple[syntax.Parameter, ...]) -> str:
     """`f(a, b = 2.0)`."""
-    texts = [p.name.name if p.default is None else f"{p.name.name} = {p.default.span.text}" for p in parameters]
+    texts = [
+        p.name.name if p.default is None else f"{p.name.name} = {p.default.span.text}"
+        for p in parameters
+    ]
     return f"{name}({', '.join(texts)})"
 
 

@@ -1,7 +1,8 @@
 """Makes the syntax tree: one method for each rule of the grammar, called when the rule is complete.
 
-A method gets the rule's parts and the offsets where its text starts and ends. What the grammar can't say is checked
-here: what may be assigned to, the order of arguments, how deep an expression is.
+A method gets the rule's parts and the offsets where its text starts and ends. What the grammar
+can't say is checked here: what may be assigned to, the order of arguments, how deep an expression
+is.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class ExpressionBuilder:
             raise too_deep(self.span(start, end))
         return {"span": self.span(start, end), "depth": depth}
 
-    def error(self, code: str, message: str, span: Span, label: str = "", help: str = "") -> GradcliError:
+    def error(
+        self, code: str, message: str, span: Span, label: str = "", help: str = ""
+    ) -> GradcliError:
         return GradcliError(Diagnostic(code, message, span, label=label, help=help))
 
     def token_name(self, token: Token) -> syntax.Name:
@@ -68,7 +71,8 @@ class ExpressionBuilder:
 
     def grouped(self, parts: Parts, start: int, end: int) -> syntax.Expression:
         node: syntax.Expression = parts[0]
-        # The node was made a moment ago and is nobody else's: its span may still grow to take in the parentheses.
+        # The node was made a moment ago and is nobody else's: its span may still grow to take in
+        # the parentheses.
         object.__setattr__(node, "span", self.span(start, end))
         return node
 
@@ -90,11 +94,15 @@ class ExpressionBuilder:
 
     def conditional(self, parts: Parts, start: int, end: int) -> syntax.Conditional:
         then, condition, otherwise = parts
-        return syntax.Conditional(condition, then, otherwise, **self.span_and_depth(start, end, *parts))
+        return syntax.Conditional(
+            condition, then, otherwise, **self.span_and_depth(start, end, *parts)
+        )
 
     def function(self, parts: Parts, start: int, end: int) -> syntax.Function:
         parameters, body = parts
-        return syntax.Function(parameters, body, **self.span_and_depth(start, end, body, *parameters))
+        return syntax.Function(
+            parameters, body, **self.span_and_depth(start, end, body, *parameters)
+        )
 
     def parameters(self, parts: Parts, start: int, end: int) -> tuple[syntax.Parameter, ...]:
         optional: syntax.Parameter | None = None
@@ -106,13 +114,21 @@ class ExpressionBuilder:
                     "E123",
                     "a parameter without a default after one that has one",
                     parameter.span,
-                    help=f"put `{parameter.name.name}` before `{optional.name.name}`, or give it a default",
+                    help=(
+                        f"put `{parameter.name.name}` before `{optional.name.name}`, or give it "
+                        "a default"
+                    ),
                 )
         return tuple(parts)
 
     def parameter(self, parts: Parts, start: int, end: int) -> syntax.Parameter:
         default = parts[1] if len(parts) == 2 else None
-        return syntax.Parameter(self.token_name(parts[0]), default, span=self.span(start, end), depth=1 + deepest([default]))
+        return syntax.Parameter(
+            self.token_name(parts[0]),
+            default,
+            span=self.span(start, end),
+            depth=1 + deepest([default]),
+        )
 
     # ---- what follows an operand ----
 
@@ -133,7 +149,10 @@ class ExpressionBuilder:
                 part = syntax.Argument(part, span=part.span, depth=part.depth)
                 if keywords:
                     raise self.error(
-                        "E123", "a positional argument after a keyword argument", part.span, help="put it first, or name it"
+                        "E123",
+                        "a positional argument after a keyword argument",
+                        part.span,
+                        help="put it first, or name it",
                     )
             elif part.keyword in keywords:
                 raise self.error("E123", f"the keyword `{part.keyword}` is given twice", part.span)
@@ -148,7 +167,10 @@ class ExpressionBuilder:
 
     def index(self, parts: Parts, start: int, end: int) -> syntax.Index:
         object = parts[0]
-        items = tuple(syntax.EllipsisItem(span=self.span(p[2], p[3])) if isinstance(p, tuple) else p for p in parts[1:])
+        items = tuple(
+            syntax.EllipsisItem(span=self.span(p[2], p[3])) if isinstance(p, tuple) else p
+            for p in parts[1:]
+        )
         return syntax.Index(object, items, **self.span_and_depth(start, end, object, *items))
 
     def slice_(self, parts: Parts, start: int, end: int) -> syntax.Slice:

@@ -46,12 +46,24 @@ def explain_character(source: Source, offset: int) -> Diagnostic:
     if character == '"':
         end = text.find("\n", offset)
         span = Span(source, offset, len(text) if end < 0 else end)
-        return Diagnostic("E103", "this string is never closed", span, help='a string ends with `"` on the line where it begins')
-    if (character.isdigit() and character.isascii()) or (character == "." and text[offset + 1 : offset + 2].isdigit()):
+        return Diagnostic(
+            "E103",
+            "this string is never closed",
+            span,
+            help='a string ends with `"` on the line where it begins',
+        )
+    if (character.isdigit() and character.isascii()) or (
+        character == "." and text[offset + 1 : offset + 2].isdigit()
+    ):
         return _explain_number(source, offset)
     pair = text[offset : offset + 2]
     if pair in _TOGETHER:
-        return Diagnostic("E102", f"`{pair}` is not an operator", Span(source, offset, offset + 2), help=_TOGETHER[pair])
+        return Diagnostic(
+            "E102",
+            f"`{pair}` is not an operator",
+            Span(source, offset, offset + 2),
+            help=_TOGETHER[pair],
+        )
     span = Span(source, offset, offset + 1)
     help = _INSTEAD.get(character, "")
     if character == "^":
@@ -60,9 +72,15 @@ def explain_character(source: Source, offset: int) -> Diagnostic:
 
 
 def _describe(character: str) -> str:
-    name = unicodedata.name(character, "a control character" if ord(character) < 160 else "an unnamed character")
+    name = unicodedata.name(
+        character, "a control character" if ord(character) < 160 else "an unnamed character"
+    )
     if character.isprintable() and not character.isspace():
-        return f"`{character}`" if character.isascii() else f"`{character}` (U+{ord(character):04X}, {name.lower()})"
+        return (
+            f"`{character}`"
+            if character.isascii()
+            else f"`{character}` (U+{ord(character):04X}, {name.lower()})"
+        )
     return f"the character U+{ord(character):04X} ({name.lower()})"
 
 
@@ -82,7 +100,22 @@ def _explain_number(source: Source, offset: int) -> Diagnostic:
     if number == "0" and word[:1] in ("x", "X", "b", "B", "o", "O"):
         return Diagnostic("E104", "numbers are decimal", span)
     if word in ("e", "E"):
-        return Diagnostic("E104", "the exponent of this number is missing", span, help=f"write `{number}e-3`, or `{number}*e`")
+        return Diagnostic(
+            "E104",
+            "the exponent of this number is missing",
+            span,
+            help=f"write `{number}e-3`, or `{number}*e`",
+        )
     if word[:1] in ("l", "L", "f", "F", "u", "U") and len(word) == 1:
-        return Diagnostic("E104", "a number has no suffix for its type", span, help=f"write `{number}`, or `{number}*{word}`")
-    return Diagnostic("E104", "a name directly after a number", span, help=f"write `{number}*{word}` for the product")
+        return Diagnostic(
+            "E104",
+            "a number has no suffix for its type",
+            span,
+            help=f"write `{number}`, or `{number}*{word}`",
+        )
+    return Diagnostic(
+        "E104",
+        "a name directly after a number",
+        span,
+        help=f"write `{number}*{word}` for the product",
+    )

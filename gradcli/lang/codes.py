@@ -1,6 +1,8 @@
-"""The codes of the front end, with what `gradcli explain` says about them: what is wrong and why, an example, the fix.
+"""The codes of the front end, with what `gradcli explain` says about them: what is wrong and why,
+an example, the fix.
 
-E1 syntax, E2 names and structure, E4 limits. Each example, run as a program, shows its code; a test runs them.
+E1 syntax, E2 names and structure, E4 limits. Each example, run as a program, shows its code; a test
+runs them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """One entry: a title of a few words, what happened and why it is an error, the way out, a program that shows it."""
+    """One entry: a title of a few words, what happened and why it is an error, the way out, a
+    program that shows it."""
 
     title: str
     text: str
@@ -20,7 +23,8 @@ class Code(NamedTuple):
 CODES: dict[str, Code] = {
     "E100": Code(
         "not UTF-8",
-        "A program must be UTF-8 text. The byte at this place isn't valid UTF-8, so gradcli can't read what follows.",
+        "A program must be UTF-8 text. The byte at this place isn't valid UTF-8, so gradcli "
+        "can't read what follows.",
         "Save the file as UTF-8.",
     ),
     "E101": Code(
@@ -37,27 +41,31 @@ CODES: dict[str, Code] = {
     ),
     "E103": Code(
         "an invalid string",
-        "A string must end on the line where it begins, and a backslash must start one of Python's escapes.",
+        "A string must end on the line where it begins, and a backslash must start one of "
+        "Python's escapes.",
         'Close the string with `"`, and write a backslash as `\\\\`.',
         'print "hello',
     ),
     "E104": Code(
         "an invalid number",
-        "Numbers are decimal, without leading zeros. Ints have 64 bits. Floats range from 5e-324 to 1.8e308; a number that would "
+        "Numbers are decimal, without leading zeros. Ints have 64 bits. Floats range from 5e-324 "
+        "to 1.8e308; a number that would "
         "become 0 or infinite is an error. A name directly after a number doesn't mean a product.",
         "Write `2*x`. For a larger int, write a float: `1e20`.",
         "y = 2x",
     ),
     "E105": Code(
         "`not` binds weaker",
-        "`not` binds weaker than comparisons and arithmetic, so it can't be their right operand, as in Python.",
+        "`not` binds weaker than comparisons and arithmetic, so it can't be their right operand, "
+        "as in Python.",
         "Put it in parentheses: `a == (not b)`.",
         "a = true\ny = a == not a",
     ),
     "E110": Code(
         "a bracket is never closed",
         "The message points at the bracket that opens.",
-        "Close it. A statement continues over lines inside `( )` and `[ ]`, so the next lines belong to it.",
+        "Close it. A statement continues over lines inside `( )` and `[ ]`, so the next lines "
+        "belong to it.",
         "y = [1, 2",
     ),
     "E111": Code(
@@ -92,19 +100,22 @@ CODES: dict[str, Code] = {
     ),
     "E124": Code(
         "an invalid size",
-        "A size in a type is an int, a name that stands for one size in all declarations, or `_`. `...` alone means any shape.",
+        "A size in a type is an int, a name that stands for one size in all declarations, or "
+        "`_`. `...` alone means any shape.",
         "Write for example `float[3]`, `float[_, n]` or `float[...]`.",
         "var x: float[2.5]",
     ),
     "E200": Code(
         "unknown name",
-        "Neither the program nor the builtins define this name. Only a file that is one expression may have free variables.",
+        "Neither the program nor the builtins define this name. Only a file that is one "
+        "expression may have free variables.",
         "Correct the spelling, or declare it: `var x`. `gradcli ops` lists the builtins.",
         "y = sine(1.0)",
     ),
     "E201": Code(
         "no value yet",
-        "The name is assigned only later. In a function, an assignment anywhere makes the name local to the whole function.",
+        "The name is assigned only later. In a function, an assignment anywhere makes the name "
+        "local to the whole function.",
         "Assign it first. A `var` outside a function is updated from inside with `:=`.",
         "y = x + 1\nx = 2",
     ),
@@ -146,19 +157,22 @@ CODES: dict[str, Code] = {
     ),
     "E208": Code(
         "`:=` needs a variable",
-        "`:=` updates the state of a `var` or `frozen` variable. This name holds a plain value or a constant.",
+        "`:=` updates the state of a `var` or `frozen` variable. This name holds a plain value "
+        "or a constant.",
         "Declare it with `var`, or rebind it with `=`.",
         "y = 2.0\ny := 3.0",
     ),
     "E209": Code(
         "this element can't be assigned",
-        "`a[i] = v` works only on arrays of this function itself, and not on a variable, a constant or a captured name.",
+        "`a[i] = v` works only on arrays of this function itself, and not on a variable, a "
+        "constant or a captured name.",
         "Write `x[i] := v` for a variable. Otherwise copy first: `b = a`, then `b[i] = v`.",
         "var x = [1.0, 2.0]\nx[0] = 3.0",
     ),
     "E210": Code(
         "a declaration in the wrong place",
-        "`var`, `frozen` and `const` are allowed at the top level and in modules, where they can be set from outside.\n"
+        "`var`, `frozen` and `const` are allowed at the top level and in modules, where they can "
+        "be set from outside.\n"
         "`import` is allowed at the top level.",
         "In a function, assign a plain name.",
         "fn f() { var x = 1.0 }",
@@ -171,7 +185,8 @@ CODES: dict[str, Code] = {
     ),
     "E212": Code(
         "`output` in the wrong place",
-        "Outputs are named at the top level. In a loop or a function there could be several values of one output.",
+        "Outputs are named at the top level. In a loop or a function there could be several "
+        "values of one output.",
         "Collect the values in a list, and output the list.",
         "for i in range(3) { output i }",
     ),
@@ -194,7 +209,8 @@ CODES: dict[str, Code] = {
     ),
     "E217": Code(
         "not a function",
-        "The name holds a value that can't be called. Often it hides a builtin: `sum = 0` makes `sum(x)` a call of 0.",
+        "The name holds a value that can't be called. Often it hides a builtin: `sum = 0` makes "
+        "`sum(x)` a call of 0.",
         "Choose another name for the value.",
         "sum = 0\ny = sum([1, 2])",
     ),
@@ -212,7 +228,8 @@ CODES: dict[str, Code] = {
     ),
     "E220": Code(
         "an invalid import",
-        "An import names a `.tg` file in the program's own folder or below it, or a module of the library.",
+        "An import names a `.tg` file in the program's own folder or below it, or a module of "
+        "the library.",
         "Check the path. Files outside the folder can't be imported, not even through links.",
         'import "../other.tg" as other',
     ),
@@ -223,21 +240,26 @@ CODES: dict[str, Code] = {
     ),
     "E222": Code(
         "this function can't have a separate rule",
-        "`backward NAME(dy, …) { … }` adds the derivative rule of an `opaque fn`, once. Any other function is differentiated\n"
+        "`backward NAME(dy, …) { … }` adds the derivative rule of an `opaque fn`, once. Any "
+        "other function is differentiated\n"
         "through its body, or has its rule directly after the body.",
-        "Declare the function `opaque fn`, or write its rule directly after the body: `fn f(x) { … } backward (dy) { … }`.",
+        "Declare the function `opaque fn`, or write its rule directly after the body: `fn f(x) { "
+        "… } backward (dy) { … }`.",
         "fn f(x) = x**2\nbackward f(dy, x) { return 2 * x * dy }",
     ),
     "E223": Code(
         "a rule doesn't fit its function",
-        "A rule after a function's body has one parameter, the gradient of the result. A separate rule has this parameter\n"
-        "first, and then the function's parameters in their order. Both return one gradient per parameter.",
+        "A rule after a function's body has one parameter, the gradient of the result. A "
+        "separate rule has this parameter\n"
+        "first, and then the function's parameters in their order. Both return one gradient per "
+        "parameter.",
         "The message shows the parameters to write. `return none` says that there is no gradient.",
         "opaque fn f(x, k) { return k * x }\nbackward f(dy, k, x) { return [k * dy, x * dy] }",
     ),
     "E226": Code(
         "a statement inside an expression",
-        "`attach_grad(x)` is a statement: it makes x a variable, and has no value for an expression to use.",
+        "`attach_grad(x)` is a statement: it makes x a variable, and has no value for an "
+        "expression to use.",
         "Write it on a line of its own.",
         "x = 1.0\ny = attach_grad(x)",
     ),

@@ -1,4 +1,5 @@
-"""Trees as indented listings, for `--show ast` and `--show program`: one node a line, with its plain fields beside it."""
+"""Trees as indented listings, for `--show ast` and `--show program`: one node a line, with its
+plain fields beside it."""
 
 from __future__ import annotations
 
@@ -11,11 +12,13 @@ from .program import Slot
 from .tree import Tree
 
 _HIDDEN = frozenset(["spans", "name_span", "source", "text", "bare"])
-_MAX_INDENT = 60  # levels; deeper ones stay at this indentation, so that a long chain gives a listing of linear size
+# levels; deeper ones stay at this indentation, so that a long chain gives a listing of linear size
+_MAX_INDENT = 60
 
 
 def dump(tree: Any) -> str:
-    """The listing of a syntax tree or a resolved program. It keeps its own stack: the depth doesn't matter."""
+    """The listing of a syntax tree or a resolved program. It keeps its own stack: the depth doesn't
+    matter."""
     return "\n".join(_lines(tree))
 
 
@@ -50,7 +53,9 @@ def _lines(tree: Any) -> Iterator[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    return isinstance(value, Op | Slot | Span | Source) or not (isinstance(value, Tree | tuple | list | dict))
+    return isinstance(value, Op | Slot | Span | Source) or not (
+        isinstance(value, Tree | tuple | list | dict)
+    )
 
 
 def _plain(value: Any) -> str:

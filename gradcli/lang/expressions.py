@@ -1,4 +1,5 @@
-"""Resolves expressions: names to slots, operators and builtins to Ops, calls to their signatures."""
+"""Resolves expressions: names to slots, operators and builtins to Ops, calls to their
+signatures."""
 
 from __future__ import annotations
 
@@ -17,42 +18,62 @@ from .scopes import Binding, Scope, Scopes
 from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-_HOLDS_FUNCTIONS = frozenset(["fn", "parameter", "for", "import", "module", "tape"])  # kinds of events
+_HOLDS_FUNCTIONS = frozenset(
+    ["fn", "parameter", "for", "import", "module", "tape"]
+)  # kinds of events
 _NO_FUNCTIONS = frozenset(  # no result is one
     ["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient", "backward"]
 )
-MAX_SUGGESTIONS = 20  # a search for the closest name is dear; a file with more unknown names than this has another problem
+# a search for the closest name is dear; a file with more unknown names than this has another
+# problem
+MAX_SUGGESTIONS = 20
 
 # Expressions whose value can be anything: a function, a variable.
-HOLDS_ANYTHING = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
+HOLDS_ANYTHING = (
+    syntax.Name
+    | syntax.Member
+    | syntax.Index
+    | syntax.Call
+    | syntax.Conditional
+    | syntax.ListDisplay
+)
 
 ATTACH = OPS["attach_grad"]
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """What is known at the point that the resolver has reached in a function, in a module, or at the top level."""
+    """What is known at the point that the resolver has reached in a function, in a module, or at
+    the top level."""
 
     scope: Scope
     parent: Frame | None = None
     kind: Literal["program", "function", "module"] = "program"
     assigned: Journal = field(default_factory=Journal)  # names that surely have a value here
-    assigned_outside: frozenset[str] = frozenset()  # captured names that had one when the function was made
-    declared: Journal = field(default_factory=Journal)  # names that `var`, `frozen` or `const` declared
+    assigned_outside: frozenset[str] = (
+        frozenset()
+    )  # captured names that had one when the function was made
+    declared: Journal = field(
+        default_factory=Journal
+    )  # names that `var`, `frozen` or `const` declared
     loops: int = 0
     loop_end: int = -1  # where the outermost loop around ends
 
     def is_assigned(self, name: str) -> bool:
         if name in self.scope.bindings:
             return name in self.assigned
-        return name in self.assigned_outside or self.scope.local(name) is not None  # the function itself
+        return (
+            name in self.assigned_outside or self.scope.local(name) is not None
+        )  # the function itself
 
 
 def could_be_function(binding: Binding, scope: Scope) -> bool:
-    """Whether a name that `scope` sees can hold something to call, as far as its assignments show."""
+    """Whether a name that `scope` sees can hold something to call, as far as its assignments
+    show."""
     if binding.could_be_function is None:
         binding.could_be_function = any(
-            event.kind in _HOLDS_FUNCTIONS or (event.kind in ("assign", "const") and _may_call(event.node.value, scope))
+            event.kind in _HOLDS_FUNCTIONS
+            or (event.kind in ("assign", "const") and _may_call(event.node.value, scope))
             for event in binding.events
         )
     return binding.could_be_function
@@ -71,7 +92,8 @@ def _may_call(value: Any, scope: Scope) -> bool:
 
 
 class ExpressionResolver:
-    """The half of the resolver that returns expressions. `report` collects the errors; it goes on after each."""
+    """The half of the resolver that returns expressions. `report` collects the errors; it goes on
+    after each."""
 
     def __init__(self, source: Source, scopes: Scopes) -> None:
         self.source = source
@@ -79,7 +101,9 @@ class ExpressionResolver:
         self.report = Report()
         self.frame = Frame(scopes.top)
         self.inputs: frozenset[str] = frozenset()  # the free names of an expression file
-        self.imports: dict[int, program.Program] = {}  # of imported files, by the identity of the statement
+        self.imports: dict[
+            int, program.Program
+        ] = {}  # of imported files, by the identity of the statement
         self._cases: dict[type, Callable[[Any], program.Expression]] = {
             syntax.Name: self._name,
             syntax.Number: self._literal,
@@ -112,8 +136,8 @@ class ExpressionResolver:
         return self.read(name, span) or self._registered(name, span) or self._unknown(name, span)
 
     def read(self, name: str, span: Span) -> program.Expression | None:
-        """The value under a name, or None where there is no such name. A builtin's name that the program assigns only
-        later still means the builtin."""
+        """The value under a name, or None where there is no such name. A builtin's name that the
+        program assigns only later still means the builtin."""
         scope = self.frame.scope
         binding = scope.local(name)
         if binding is None and name in scope.captures:
@@ -136,10 +160,21 @@ class ExpressionResolver:
     def too_early(self, binding: Binding, span: Span) -> program.Expression:
         name, event = binding.name, min(binding.events, key=lambda event: event.end)
         help = ""
-        if self.frame.parent is not None and self.frame.scope.parent is not None and self.frame.scope.parent.find(name):
-            help = f"an assignment makes `{name}` local to the {self.frame.kind}; a `var` outside is updated with `{name} := …`"
+        if (
+            self.frame.parent is not None
+            and self.frame.scope.parent is not None
+            and self.frame.scope.parent.find(name)
+        ):
+            help = (
+                f"an assignment makes `{name}` local to the {self.frame.kind}; a `var` outside "
+                f"is updated with `{name} := …`"
+            )
         line = self.source.position(event.start)[0]
-        label = "this is its first assignment" if event.node.span.start <= span.start else f"it is first assigned on line {line}"
+        label = (
+            "this is its first assignment"
+            if event.node.span.start <= span.start
+            else f"it is first assigned on line {line}"
+        )
         self.report.add("E201", f"`{name}` has no value yet", span, label=label, help=help)
         return self._nothing(span)
 
@@ -152,7 +187,11 @@ class ExpressionResolver:
         self.report.add("E200", f"unknown {kind} `{name}`", span, help=self.suggestion(name))
         for message in registry.failures():
             if not any(d.message == message for d in self.report.diagnostics):
-                self.report.add("E008", message, help="it was asked because a function is unknown; update or remove it")
+                self.report.add(
+                    "E008",
+                    message,
+                    help="it was asked because a function is unknown; update or remove it",
+                )
         return self._nothing(span)
 
     def suggestion(self, name: str) -> str:
@@ -175,16 +214,22 @@ class ExpressionResolver:
         return program.Constant(node.value, span=node.span)
 
     def _list(self, node: syntax.ListDisplay) -> program.Expression:
-        return program.ListDisplay(tuple([self.expression(item) for item in node.items]), span=node.span)
+        return program.ListDisplay(
+            tuple([self.expression(item) for item in node.items]), span=node.span
+        )
 
     def _dict(self, node: syntax.DictDisplay) -> program.Expression:
         seen: set[str] = set()
         for entry in node.entries:
             if entry.key in seen:
-                self.report.add("E218", f"the key `{entry.key}` stands twice in this dict", entry.span)
+                self.report.add(
+                    "E218", f"the key `{entry.key}` stands twice in this dict", entry.span
+                )
             seen.add(entry.key)
         values = tuple([self.expression(entry.value) for entry in node.entries])
-        return program.DictDisplay(tuple(entry.key for entry in node.entries), values, span=node.span)
+        return program.DictDisplay(
+            tuple(entry.key for entry in node.entries), values, span=node.span
+        )
 
     # ---- operators ----
 
@@ -193,7 +238,11 @@ class ExpressionResolver:
         return program.Apply(op, (self.expression(node.operand),), span=node.span)
 
     def _power(self, node: syntax.Power) -> program.Expression:
-        return program.Apply(INFIX["**"], (self.expression(node.base), self.expression(node.exponent)), span=node.span)
+        return program.Apply(
+            INFIX["**"],
+            (self.expression(node.base), self.expression(node.exponent)),
+            span=node.span,
+        )
 
     def _arithmetic(self, node: syntax.Arithmetic) -> program.Expression:
         """A left-deep spine, made from its inner end: a chain may have many thousand terms."""
@@ -210,13 +259,21 @@ class ExpressionResolver:
             return program.Apply(INFIX[node.signs[0]], operands, span=node.span)
         pairs = zip(node.operands, node.operands[1:], strict=False)
         spans = tuple(left.span.to(right.span) for left, right in pairs)
-        return program.Chain(operands, tuple(INFIX[sign] for sign in node.signs), spans, span=node.span)
+        return program.Chain(
+            operands, tuple(INFIX[sign] for sign in node.signs), spans, span=node.span
+        )
 
     def _logical(self, node: syntax.Logical) -> program.Expression:
-        return program.Logical(node.sign, tuple([self.expression(operand) for operand in node.operands]), span=node.span)
+        return program.Logical(
+            node.sign,
+            tuple([self.expression(operand) for operand in node.operands]),
+            span=node.span,
+        )
 
     def _conditional(self, node: syntax.Conditional) -> program.Expression:
-        condition, then, otherwise = map(self.expression, (node.condition, node.then, node.otherwise))
+        condition, then, otherwise = map(
+            self.expression, (node.condition, node.then, node.otherwise)
+        )
         return program.Conditional(condition, then, otherwise, span=node.span)
 
     # ---- members and indices ----
@@ -271,7 +328,11 @@ class ExpressionResolver:
             callee = self._builtin(name, node.callee.span)  # what is called is never an input
         else:
             callee = self.read(name, node.callee.span)
-        callee = callee or self._registered(name, node.callee.span) or self._unknown(name, node.callee.span, "function")
+        callee = (
+            callee
+            or self._registered(name, node.callee.span)
+            or self._unknown(name, node.callee.span, "function")
+        )
         if isinstance(callee, program.Builtin):
             self._verify_value(callee.op, node)
             return self.bind(callee.op, node)
@@ -303,7 +364,9 @@ class ExpressionResolver:
         if op is ATTACH:
             message = "`attach_grad` stands as a statement of its own"
             label = "it makes the name hold a variable, and gives no value"
-            self.report.add("E226", message, node.span, label=label, help="write it on a line before this one")
+            self.report.add(
+                "E226", message, node.span, label=label, help="write it on a line before this one"
+            )
 
     def bind(self, op: Op, node: syntax.Call) -> program.Expression:
         """A call of a builtin, bound to its signature."""
@@ -318,7 +381,10 @@ class ExpressionResolver:
         try:
             operands, options = op.signature.bind(op.name, n_positional, keywords)
         except BindingError as error:
-            at = next((a for k, a in enumerate(arguments) if error.argument in (a.keyword or None, k)), node)
+            at = next(
+                (a for k, a in enumerate(arguments) if error.argument in (a.keyword or None, k)),
+                node,
+            )
             self.report.add("E202", error.message, at.span, help=error.help)
             return self._nothing(node.span)
         return program.Apply(
@@ -329,14 +395,17 @@ class ExpressionResolver:
         )
 
     def _option(self, key: Any, values: dict[int | str, program.Expression]) -> program.Expression:
-        """The value of an option; several positional arguments are one list (`reshape(x, 2, -1)`)."""
+        """The value of an option; several positional arguments are one list (`reshape(x, 2,
+        -1)`)."""
         if not isinstance(key, tuple):
             return values[key]
         items = tuple([values[k] for k in key])
         return program.ListDisplay(items, span=items[0].span.to(items[-1].span))
 
     def _arguments(self, node: syntax.Call) -> tuple[program.Argument, ...]:
-        return tuple([program.Argument(self.expression(a.value), a.keyword) for a in node.arguments])
+        return tuple(
+            [program.Argument(self.expression(a.value), a.keyword) for a in node.arguments]
+        )
 
     def _method_call(self, node: syntax.Call, callee: syntax.Member) -> program.Expression:
         receiver = self.expression(callee.object)
@@ -352,7 +421,11 @@ class ExpressionResolver:
                 function = None
         if function is None:
             self._verify_value(op, node)
-        if function is None and op is None and isinstance(callee.object, syntax.Number | syntax.Arithmetic | syntax.Power):
+        if (
+            function is None
+            and op is None
+            and isinstance(callee.object, syntax.Number | syntax.Arithmetic | syntax.Power)
+        ):
             self._unknown(callee.name, callee.name_span, "function")
         return program.MethodCall(receiver, callee.name, arguments, function, op, span=node.span)
 

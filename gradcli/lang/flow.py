@@ -1,7 +1,9 @@
-"""Sets that remember the order in which they grew, so that the branches of a program can be compared.
+"""Sets that remember the order in which they grew, so that the branches of a program can be
+compared.
 
-A branch starts with `mark`; at its end `rewind` takes out, and returns, what the branch added. The cost is that of the
-additions, whatever the size of the set: a program of many branches takes linear time.
+A branch starts with `mark`; at its end `rewind` takes out, and returns, what the branch added. The
+cost is that of the additions, whatever the size of the set: a program of many branches takes linear
+time.
 """
 
 from __future__ import annotations

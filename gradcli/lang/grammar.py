@@ -1,8 +1,9 @@
-"""The parse table: made from `gradcli.lark` with Lark when the package is built, read from JSON when it runs.
+"""The parse table: made from `gradcli.lark` with Lark when the package is built, read from JSON
+when it runs.
 
-This is the only module that imports lark, and it does so only to make a table: in the build hook, and in a checkout
-whose table is missing or was made from another grammar. It imports nothing else of the project, so that the build hook
-can load it by its path.
+This is the only module that imports lark, and it does so only to make a table: in the build hook,
+and in a checkout whose table is missing or was made from another grammar. It imports nothing else
+of the project, so that the build hook can load it by its path.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 TABLE_PATH = Path(__file__).with_name("table.json")
-CHECKOUT = Path(__file__).parents[2] / "grammar" / "gradcli.lark"  # there in an editable install, too
+CHECKOUT = (
+    Path(__file__).parents[2] / "grammar" / "gradcli.lark"
+)  # there in an editable install, too
 _WHEEL = Path(__file__).parents[1] / "grammar" / "gradcli.lark"
 
 # What a reduction does with the parts of its rule.
@@ -24,9 +27,12 @@ PASS, LIST, BUILD, BUILD_UNLESS_SINGLE = range(4)
 
 
 def read_table(path: Path = TABLE_PATH, checkout: Path = CHECKOUT) -> dict[str, Any]:
-    """The parse table of the grammar at hand, stored at a path; made first where it is missing, or older than the checkout's
-    grammar. What comes without one, as an installed package, has the table that was made for it."""
-    grammar = checkout.read_bytes() if checkout.is_file() else None  # only there may it have changed
+    """The parse table of the grammar at hand, stored at a path; made first where it is missing, or
+    older than the checkout's grammar. What comes without one, as an installed package, has the
+    table that was made for it."""
+    grammar = (
+        checkout.read_bytes() if checkout.is_file() else None
+    )  # only there may it have changed
     with contextlib.suppress(OSError, ValueError):
         table: dict[str, Any] = json.loads(path.read_bytes())
         if grammar is None or table["grammar"] == _fingerprint(grammar):
@@ -61,8 +67,10 @@ def make_table(grammar: bytes) -> dict[str, Any]:
 
     grammar   the grammar's fingerprint
     start end the first state, and the state in which a program is complete
-    rules     [rule, number of parts, what to do, method, parts]; a part is an index, or ~index for one that is a list
-    actions   a state's actions by the kind of the next token: a state to shift to, or ~rule to reduce by
+    rules     [rule, number of parts, what to do, method, parts]; a part is an index, or ~index for
+              one that is a list
+    actions   a state's actions by the kind of the next token: a state to shift to, or ~rule to
+              reduce by
     gotos     a state's next state by the name of the rule just reduced
     """
     from lark import Lark
@@ -76,16 +84,23 @@ def make_table(grammar: bytes) -> dict[str, Any]:
         def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
             return iter(())
 
-    lark = Lark(grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, strict=True, maybe_placeholders=False)
+    lark = Lark(
+        grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, strict=True, maybe_placeholders=False
+    )
     literals = {t.name: t.pattern.value for t in lark.terminals}
     lalr = lark.parser.parser._parse_table
-    # Lark numbers states and rules as its sets fall. A table is to be the same whenever and wherever it is made.
+    # Lark numbers states and rules as its sets fall. A table is to be the same whenever and
+    # wherever it is made.
     rules = sorted(lark.rules, key=str)
     rule_numbers = {rule: k for k, rule in enumerate(rules)}
     order = [lalr.start_states["start"]]
     for state in order:
         row = lalr.states[state]
-        order += [row[symbol][1] for symbol in sorted(row) if str(row[symbol][0]) == "Shift" and row[symbol][1] not in order]
+        order += [
+            row[symbol][1]
+            for symbol in sorted(row)
+            if str(row[symbol][0]) == "Shift" and row[symbol][1] not in order
+        ]
     numbers = {state: k for k, state in enumerate(order)}
     nonterminals = {rule.origin.name for rule in rules}
     actions: list[dict[str, int]] = [{} for _ in order]

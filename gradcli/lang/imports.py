@@ -1,8 +1,10 @@
-"""Finds what a program imports: files in its own folder and below, and the library that ships with the package.
+"""Finds what a program imports: files in its own folder and below, and the library that ships with
+the package.
 
     resolve(parse(source), source, Importer(path).load)
 
-A file is read, parsed and resolved once, however many programs import it, so that all share its variables.
+A file is read, parsed and resolved once, however many programs import it, so that all share its
+variables.
 """
 
 from __future__ import annotations
@@ -24,13 +26,17 @@ _MAX_CHAIN = 50
 
 @dataclass(slots=True)
 class Importer:
-    """Loads imports for the program in the file `path`, or with None for one that has no file (`-e`, stdin): its
-    imports start at the current folder."""
+    """Loads imports for the program in the file `path`, or with None for one that has no file
+    (`-e`, stdin): its imports start at the current folder."""
 
     path: Path | None = None
     loaded: dict[Path, program.Program] = field(default_factory=dict)
-    chain: tuple[Path, ...] = ()  # the files that are being imported, from the outermost to the one at hand
-    texts: Mapping[str, str] | None = None  # what files hold, by the names that messages show, where there are no files
+    chain: tuple[
+        Path, ...
+    ] = ()  # the files that are being imported, from the outermost to the one at hand
+    texts: Mapping[str, str] | None = (
+        None  # what files hold, by the names that messages show, where there are no files
+    )
 
     def load(self, path: str, span: Span, library: bool) -> program.Program:
         """The program that an `import` at `span` names."""
@@ -38,7 +44,9 @@ class Importer:
         if library:
             file = self._library_file(path, span)
         else:
-            file = self._own_file(path, span) if self.texts is None else Path(os.path.normpath(name))
+            file = (
+                self._own_file(path, span) if self.texts is None else Path(os.path.normpath(name))
+            )
         chain = self.chain or ((self.path.resolve(),) if self.path is not None else ())
         if file in chain:
             names = " → ".join(f"`{link.name}`" for link in (*chain[chain.index(file) :], file))
@@ -49,16 +57,24 @@ class Importer:
             try:
                 if library:
                     return _of_library(file, name)
-                source = read_source(file, name) if self.texts is None else Source(name, self.texts[str(file)])
+                source = (
+                    read_source(file, name)
+                    if self.texts is None
+                    else Source(name, self.texts[str(file)])
+                )
             except OSError as error:
-                raise _error("E220", f"cannot read `{path}`", span, label=error.strerror or "") from None
+                raise _error(
+                    "E220", f"cannot read `{path}`", span, label=error.strerror or ""
+                ) from None
             inner = Importer(file, self.loaded, (*chain, file), self.texts)
             self.loaded[file] = resolve(parse(source), source, inner.load, imported=True)
         return self.loaded[file]
 
     def _own_file(self, path: str, span: Span) -> Path:
         if not path.endswith(".tg"):
-            raise _error("E220", f"`{path}` is not a `.tg` file", span, help="only programs can be imported")
+            raise _error(
+                "E220", f"`{path}` is not a `.tg` file", span, help="only programs can be imported"
+            )
         if "\0" in path:
             raise _error("E220", "a path contains no null character", span)
         folder = Path(os.path.realpath(self.path.parent if self.path is not None else Path()))
@@ -80,7 +96,10 @@ class Importer:
         file = LIBRARY / f"{name}.tg"
         if not file.is_file():
             names = [entry.removesuffix(".tg") for entry in _programs(LIBRARY)]
-            help = did_you_mean(name, names) or f'a file is imported with `import "{name}.tg" as {name}`'
+            help = (
+                did_you_mean(name, names)
+                or f'a file is imported with `import "{name}.tg" as {name}`'
+            )
             raise _error("E220", f"the library has no `{name}`", span, help=help)
         return Path(os.path.realpath(file))
 
@@ -98,7 +117,9 @@ def imported_texts(node: program.Program) -> dict[str, str]:
     for statement in node.body:
         if isinstance(statement, program.Import):
             source = statement.program.source
-            found |= {os.path.normpath(source.name): source.text} | imported_texts(statement.program)
+            found |= {os.path.normpath(source.name): source.text} | imported_texts(
+                statement.program
+            )
     return found
 
 

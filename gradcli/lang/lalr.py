@@ -1,4 +1,5 @@
-"""Drives the parse table over a stream of tokens, calling a builder at each reduction. It never recurses."""
+"""Drives the parse table over a stream of tokens, calling a builder at each reduction. It never
+recurses."""
 
 from __future__ import annotations
 
@@ -25,12 +26,17 @@ def table() -> dict[str, Any]:
 
 
 def drive(tokens: Iterable[Token], builder: Any) -> Any:
-    """Parses `tokens`, whose last has the kind `$END`, and returns what `builder` made of the whole.
+    """Parses `tokens`, whose last has the kind `$END`, and returns what `builder` made of the
+    whole.
 
-    A rule's method gets its parts (trees, lists' elements and kept tokens), and the offsets where it starts and ends.
+    A rule's method gets its parts (trees, lists' elements and kept tokens), and the offsets where
+    it starts and ends.
     """
     actions, gotos = table()["actions"], table()["gotos"]
-    rules = [(*rule, getattr(builder, rule[3]) if rule[2] >= BUILD else None) for rule in table()["rules"]]
+    rules = [
+        (*rule, getattr(builder, rule[3]) if rule[2] >= BUILD else None)
+        for rule in table()["rules"]
+    ]
     states = [table()["start"]]
     values: list[Any] = []
     starts: list[int] = []
@@ -64,7 +70,9 @@ def drive(tokens: Iterable[Token], builder: Any) -> Any:
     return values[0]
 
 
-def _reduce(shape: int, parts: list[int], popped: list[Any], build: Any, start: int, end: int) -> Any:
+def _reduce(
+    shape: int, parts: list[int], popped: list[Any], build: Any, start: int, end: int
+) -> Any:
     if shape == LIST and parts[0] < 0:
         # The list so far is nobody else's: it grows in place, so long lists take linear time.
         children = popped[~parts[0]]

@@ -1,7 +1,7 @@
 """Text to tokens: the one compiled regex, and what the grammar can't decide without looking around.
 
-That is: whether a newline ends a statement, whether `{` opens a block or a dict, whether a word such as `var` is a
-keyword where it stands, and whether every bracket is closed by its own kind.
+That is: whether a newline ends a statement, whether `{` opens a block or a dict, whether a word
+such as `var` is a keyword where it stands, and whether every bracket is closed by its own kind.
 """
 
 from __future__ import annotations
@@ -18,15 +18,34 @@ Token = tuple[str, str, int, int]  # kind, text, start, end
 MAX_NESTING = 200
 
 RESERVED = frozenset(
-    ["if", "elif", "else", "while", "for", "in", "break", "continue", "return", "fn", "and", "or", "not", "true", "false", "none"]
+    [
+        "if",
+        "elif",
+        "else",
+        "while",
+        "for",
+        "in",
+        "break",
+        "continue",
+        "return",
+        "fn",
+        "and",
+        "or",
+        "not",
+        "true",
+        "false",
+        "none",
+    ]
 )
 
-# Letters are all that no other token uses; `_normalized` looks closer. Written by what they are not, because Python
-# compiles classes of many characters slowly.
+# Letters are all that no other token uses; `_normalized` looks closer. Written by what they are
+# not, because Python compiles classes of many characters slowly.
 _LETTER = r"[^\x00-@\[-^`{-\x7f]"
 _LETTER_OR_DIGIT = r"[^\x00-/:-@\[-^`{-\x7f]"
 _DIGITS = r"[0-9]++(?:_[0-9]++)*+"
-_NUMBER = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?+[jJ]?+(?!{_LETTER_OR_DIGIT})"
+_EXPONENT = rf"(?:[eE][+-]?{_DIGITS})?+"
+_MANTISSA = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})"
+_NUMBER = rf"{_MANTISSA}{_EXPONENT}[jJ]?+(?!{_LETTER_OR_DIGIT})"
 _BLANK = r"(?:[ \t]|\\\r?\n)"
 _SIGNS = [
     *["...", "**=", "//=", ":+=", ":-="],  # longer ones first
@@ -60,17 +79,23 @@ _WORDS = {word: word for word in RESERVED} | {"and": "OPERATOR", "or": "OPERATOR
 # A newline after one of these joins the next line.
 _CONTINUES = frozenset(["SIGN", "OPERATOR", "NOT", "AUGMENT", "UPDATE", "=", "~=", ","])
 # After one of these an operand is complete, so `{` opens a block.
-_OPERAND_ENDS = frozenset(["NAME", "NUMBER", "STRING", ")", "]", "}", "_DICT_END", "true", "false", "none"])
+_OPERAND_ENDS = frozenset(
+    ["NAME", "NUMBER", "STRING", ")", "]", "}", "_DICT_END", "true", "false", "none"]
+)
 _BLOCK_FOLLOWS = _OPERAND_ENDS | {"record", "pause", "else of a statement"}
 _STATEMENT_FOLLOWS = frozenset(["_END", "{"])
 
 # Words that are keywords only as the first word of a statement, with what must follow them there.
 _NAME_FOLLOWS = re.compile(rf"{_BLANK}++(?!(?:{'|'.join(sorted(RESERVED))})\b){_LETTER}")
-_FILE_FOLLOWS = re.compile(rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b){_LETTER})')
+_FILE_FOLLOWS = re.compile(
+    rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b){_LETTER})'
+)
 _BRACE_FOLLOWS = re.compile(rf"{_BLANK}*+\{{")
 _FN_FOLLOWS = re.compile(rf"{_BLANK}++fn\b")
 _STRING_FOLLOWS = re.compile(rf'{_BLANK}*+"')
-_NO_ASSIGNMENT_FOLLOWS = re.compile(rf"(?!{_BLANK}*+(?:(?:\*\*|//|:[+-]?|[-+*/%@])?=(?!=)|\.(?!\.\.|[0-9])|,))")
+_NO_ASSIGNMENT_FOLLOWS = re.compile(
+    rf"(?!{_BLANK}*+(?:(?:\*\*|//|:[+-]?|[-+*/%@])?=(?!=)|\.(?!\.\.|[0-9])|,))"
+)
 _SOFT = {
     **dict.fromkeys(["var", "frozen", "const"], ("DECLARE", _NAME_FOLLOWS)),
     **{word: (word, _NAME_FOLLOWS) for word in ["tape", "module", "backward"]},
@@ -83,7 +108,8 @@ _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
 class Lexer:
-    """The tokens of a source, made as they are asked for. `open` holds the brackets that are open at the moment."""
+    """The tokens of a source, made as they are asked for. `open` holds the brackets that are open
+    at the moment."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -100,7 +126,9 @@ class Lexer:
         text = self.source.text
         opened = self.open
         previous = "_END"  # the kind of the token before, and what a statement may follow
-        end_of_statement: Token | None = None  # held back until the next token shows whether it counts
+        end_of_statement: Token | None = (
+            None  # held back until the next token shows whether it counts
+        )
         for match in _TOKEN.finditer(text):
             group = match.lastindex or _FINISH
             start, end = match.span(group)
@@ -108,7 +136,9 @@ class Lexer:
             if group == _NEWLINE:
                 if opened and opened[-1][0] != "{":
                     if word == ";":
-                        raise self._error("E113", "`;` inside brackets", start, end, label=self._never_closed())
+                        raise self._error(
+                            "E113", "`;` inside brackets", start, end, label=self._never_closed()
+                        )
                 elif previous in _STATEMENT_FOLLOWS or (word != ";" and previous in _CONTINUES):
                     pass
                 elif end_of_statement is None or word == ";":
@@ -132,7 +162,12 @@ class Lexer:
                     if word == "{" and previous not in _BLOCK_FOLLOWS:
                         kind = "_DICT"
                     if len(opened) == MAX_NESTING:
-                        raise self._error("E402", f"brackets and blocks nest deeper than {MAX_NESTING} levels", start, end)
+                        raise self._error(
+                            "E402",
+                            f"brackets and blocks nest deeper than {MAX_NESTING} levels",
+                            start,
+                            end,
+                        )
                     opened.append((kind, start))
                 elif word in ")]}":
                     kind = self._close(word, start)
@@ -160,7 +195,11 @@ class Lexer:
         keyword = (
             (word == "backward" and previous == "}")
             or (word in ("within", "as") and previous in _OPERAND_ENDS)
-            or (word == "error" and previous == "expect" and _STRING_FOLLOWS.match(self.source.text, end))
+            or (
+                word == "error"
+                and previous == "expect"
+                and _STRING_FOLLOWS.match(self.source.text, end)
+            )
         )
         return word if keyword else "NAME"
 
@@ -184,9 +223,13 @@ class Lexer:
         if word != "}" and opener == _OPENERS[word]:
             self.open.pop()
             return word
-        if any(kind == _OPENERS[word] or (word == "}" and kind == "_DICT") for kind, _ in self.open):
+        if any(
+            kind == _OPENERS[word] or (word == "}" and kind == "_DICT") for kind, _ in self.open
+        ):
             raise self._unclosed()
-        raise self._error("E111", f"`{word}` closes nothing", start, start + 1, label=self._never_closed())
+        raise self._error(
+            "E111", f"`{word}` closes nothing", start, start + 1, label=self._never_closed()
+        )
 
     def _never_closed(self) -> str:
         kind, start = self.open[-1]
@@ -197,7 +240,13 @@ class Lexer:
         kind, start = self.open[-1]
         line, column = self.source.position(start)
         sign = "{" if kind == "_DICT" else kind
-        return self._error("E110", f"`{sign}` opened at {line}:{column} is never closed", start, start + 1)
+        return self._error(
+            "E110", f"`{sign}` opened at {line}:{column} is never closed", start, start + 1
+        )
 
-    def _error(self, code: str, message: str, start: int, end: int, label: str = "", help: str = "") -> GradcliError:
-        return GradcliError(Diagnostic(code, message, Span(self.source, start, end), label=label, help=help))
+    def _error(
+        self, code: str, message: str, start: int, end: int, label: str = "", help: str = ""
+    ) -> GradcliError:
+        return GradcliError(
+            Diagnostic(code, message, Span(self.source, start, end), label=label, help=help)
+        )

@@ -14,12 +14,21 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
 
-def number_value(token: Token, source: Source) -> tuple[int | float | complex, Literal["int", "float", "complex"]]:
+def number_value(
+    token: Token, source: Source
+) -> tuple[int | float | complex, Literal["int", "float", "complex"]]:
     """The value of a number's token, and which type of number it is."""
     _, text, start, end = token
     digits = text.replace("_", "")
     if digits[0] == "0" and digits[1:2].isdigit():
-        raise _error("E104", "a number doesn't begin with 0", source, start, end, help=f"write `{digits.lstrip('0') or '0'}`")
+        raise _error(
+            "E104",
+            "a number doesn't begin with 0",
+            source,
+            start,
+            end,
+            help=f"write `{digits.lstrip('0') or '0'}`",
+        )
     if digits.isdigit():
         # The length comes first: Python refuses to convert thousands of digits.
         if len(digits) > 19 or int(digits) > _MAX_INT:
@@ -36,7 +45,14 @@ def number_value(token: Token, source: Source) -> tuple[int | float | complex, L
     imaginary = digits[-1] in "jJ"
     value = float(digits[:-1] if imaginary else digits)
     if value == float("inf"):
-        raise _error("E104", "this number is too large for a float", source, start, end, help="write `inf` if you mean infinity")
+        raise _error(
+            "E104",
+            "this number is too large for a float",
+            source,
+            start,
+            end,
+            help="write `inf` if you mean infinity",
+        )
     if value == 0 and _NOT_ZERO.match(digits):
         message = "this number is too small for a float, which would be 0"
         raise _error("E104", message, source, start, end, help="write `0.0` if you mean zero")
@@ -53,7 +69,14 @@ def string_value(token: Token, source: Source) -> str:
         at = start + match.start()
         if match[4] is not None:
             if match[4] not in _ESCAPES:
-                raise _error("E103", f"`\\{match[4]}` is not an escape", source, at, at + 2, help="a backslash is written `\\\\`")
+                raise _error(
+                    "E103",
+                    f"`\\{match[4]}` is not an escape",
+                    source,
+                    at,
+                    at + 2,
+                    help="a backslash is written `\\\\`",
+                )
             return _ESCAPES[match[4]]
         code = int(match[1] or match[2] or match[3], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
@@ -63,5 +86,7 @@ def string_value(token: Token, source: Source) -> str:
     return _ESCAPE.sub(unescape, text[:-1])[1:]
 
 
-def _error(code: str, message: str, source: Source, start: int, end: int, label: str = "", help: str = "") -> GradcliError:
+def _error(
+    code: str, message: str, source: Source, start: int, end: int, label: str = "", help: str = ""
+) -> GradcliError:
     return GradcliError(Diagnostic(code, message, Span(source, start, end), label=label, help=help))

@@ -17,4 +17,6 @@ class ModuleResolver(FunctionResolver):
         bindings = self.scopes.functions[id(node)].bindings.values()
         members = tuple(sorted((binding.slot for binding in bindings), key=lambda slot: slot.index))
         value = program.ModuleLiteral(function, members, span=node.span)
-        return program.Assign(program.NameTarget(self.bound(node.name), span=node.name.span), value, span=node.span)
+        return program.Assign(
+            program.NameTarget(self.bound(node.name), span=node.name.span), value, span=node.span
+        )

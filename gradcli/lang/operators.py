@@ -1,6 +1,7 @@
 """Operator precedence: a flat list of operands and signs becomes a tree.
 
-The tree is made by closing groups of one level each, from the tightest outwards, with a stack and no recursion:
+The tree is made by closing groups of one level each, from the tightest outwards, with a stack and
+no recursion:
 
     or < and < not < comparisons < + - < * / // % @ < unary + - < **
 """
@@ -49,7 +50,9 @@ def climb(parts: list[Any], source: Source) -> syntax.Expression:
             continue
         sign = part[1]
         level = LEVELS[sign]
-        while groups and (groups[-1].level > level or (groups[-1].level == level and level in (_NOT, _UNARY))):
+        while groups and (
+            groups[-1].level > level or (groups[-1].level == level and level in (_NOT, _UNARY))
+        ):
             operand = _close(groups.pop(), operand, source)
         if groups and groups[-1].level == level and level != _POWER:
             groups[-1].operands.append(operand)
@@ -69,7 +72,11 @@ def _open_prefix(groups: list[_Group], token: Token, source: Source) -> None:
     if groups and level == _NOT and groups[-1].level > _NOT:
         before = groups[-1].signs[-1]
         help = f"`not` binds weaker than `{before}`: write `{before} (not …)`"
-        raise GradcliError(Diagnostic("E105", f"`not` directly after `{before}`", Span(source, start, end), help=help))
+        raise GradcliError(
+            Diagnostic(
+                "E105", f"`not` directly after `{before}`", Span(source, start, end), help=help
+            )
+        )
     if len(groups) >= syntax.MAX_DEPTH:
         raise too_deep(Span(source, start, end))
     groups.append(_Group(level, [], [sign], start))

@@ -3,7 +3,8 @@
     parse(Source("<expr>", "x**2 + 1"))        # a syntax.Module
     read_source(Path("model.tg"))              # a Source, decoded and checked
 
-Errors are raised as GradcliError, with what was meant where that can be guessed (`hints.py`, `characters.py`).
+Errors are raised as GradcliError, with what was meant where that can be guessed (`hints.py`,
+`characters.py`).
 """
 
 from __future__ import annotations
@@ -62,4 +63,8 @@ def decode(name: str, data: bytes) -> Source:
 
 
 def _too_large(name: str) -> GradcliError:
-    return GradcliError(Diagnostic("E401", f"{name} is larger than {MAX_BYTES // 1_000_000} MB, the limit for a program"))
+    return GradcliError(
+        Diagnostic(
+            "E401", f"{name} is larger than {MAX_BYTES // 1_000_000} MB, the limit for a program"
+        )
+    )

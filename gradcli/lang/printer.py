@@ -1,4 +1,5 @@
-"""Syntax tree to canonical text: `parse(print_module(tree))` is `tree` again. Comments are not kept yet.
+"""Syntax tree to canonical text: `parse(print_module(tree))` is `tree` again. Comments are not kept
+yet.
 
 Four spaces a level, one statement a line, parentheses only where the precedence asks for them.
 """
@@ -15,7 +16,8 @@ from .lexer import RESERVED
 from .operators import LEVELS
 from .resolve import FRAMES
 
-# Beside the levels of operators: a conditional or a function binds weakest, and what follows an operand binds tightest.
+# Beside the levels of operators: a conditional or a function binds weakest, and what follows an
+# operand binds tightest.
 _LOOSEST, _NOT, _UNARY, _POWER, _OPERAND = 0, 3, 7, 8, 9
 _UNESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f\u2028\u2029]')
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -24,7 +26,9 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def print_module(tree: syntax.Module) -> str:
     """The canonical text of a program."""
     with recursion(FRAMES):
-        return "".join(line + "\n" for statement in tree.statements for line in _statement(statement))
+        return "".join(
+            line + "\n" for statement in tree.statements for line in _statement(statement)
+        )
 
 
 def print_expression(node: syntax.Expression) -> str:
@@ -33,7 +37,7 @@ def print_expression(node: syntax.Expression) -> str:
         return _expression(node, _LOOSEST)
 
 
-# ---- expressions ---------------------------------------------------------------------------------------------------
+# ---- expressions ---------------------------------------------------------------------------------
 
 
 def _expression(node: Any, level: int = _LOOSEST) -> str:
@@ -85,7 +89,9 @@ def _index(node: syntax.Index) -> tuple[int, str]:
 
 
 def _slice(node: syntax.Slice) -> tuple[int, str]:
-    start, stop, step = ("" if bound is None else _expression(bound) for bound in (node.start, node.stop, node.step))
+    start, stop, step = (
+        "" if bound is None else _expression(bound) for bound in (node.start, node.stop, node.step)
+    )
     return _LOOSEST, f"{start}:{stop}" + (f":{step}" if step else "")
 
 
@@ -110,7 +116,9 @@ def _chain(node: syntax.Arithmetic | syntax.Comparison) -> tuple[int, str]:
 
 def _logical(node: syntax.Logical) -> tuple[int, str]:
     level = LEVELS[node.sign]
-    return level, f" {node.sign} ".join([_expression(operand, level + 1) for operand in node.operands])
+    return level, f" {node.sign} ".join(
+        [_expression(operand, level + 1) for operand in node.operands]
+    )
 
 
 def _conditional(node: syntax.Conditional) -> tuple[int, str]:
@@ -125,7 +133,10 @@ def _function(node: syntax.Function) -> tuple[int, str]:
 
 
 def _parameters(parameters: tuple[syntax.Parameter, ...]) -> str:
-    texts = [p.name.name + ("" if p.default is None else f" = {_expression(p.default)}") for p in parameters]
+    texts = [
+        p.name.name + ("" if p.default is None else f" = {_expression(p.default)}")
+        for p in parameters
+    ]
     return f"({', '.join(texts)})"
 
 
@@ -152,11 +163,12 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[int, str]]] = {
 }
 
 
-# ---- statements ----------------------------------------------------------------------------------------------------
+# ---- statements ----------------------------------------------------------------------------------
 
 
 def _statement(node: Any) -> list[str]:
-    """The lines of a statement. Those of a function inside an expression are one text, with newlines in it."""
+    """The lines of a statement. Those of a function inside an expression are one text, with
+    newlines in it."""
     return _STATEMENTS[type(node)](node).split("\n")
 
 
@@ -186,11 +198,17 @@ def _declare(node: syntax.Declare) -> str:
 def _shape(shape: Any) -> str:
     if shape is None:
         return ""
-    return "[...]" if shape == "..." else f"[{', '.join('_' if size is None else str(size) for size in shape)}]"
+    return (
+        "[...]"
+        if shape == "..."
+        else f"[{', '.join('_' if size is None else str(size) for size in shape)}]"
+    )
 
 
 def _if(node: syntax.If) -> str:
-    parts = [f"if {_expression(branch.condition)} {_block(branch.body)}" for branch in node.branches]
+    parts = [
+        f"if {_expression(branch.condition)} {_block(branch.body)}" for branch in node.branches
+    ]
     text = " el".join(parts)
     return text if node.otherwise is None else f"{text} else {_block(node.otherwise)}"
 
@@ -215,7 +233,11 @@ def _headed(word: str) -> Callable[[Any], str]:
 
 
 def _output(node: syntax.Output) -> str:
-    return f"output {node.name.name} = {_expression(node.items[0])}" if node.name else f"output {_list(node.items)}"
+    return (
+        f"output {node.name.name} = {_expression(node.items[0])}"
+        if node.name
+        else f"output {_list(node.items)}"
+    )
 
 
 def _expect(node: syntax.Expect) -> str:
@@ -228,7 +250,9 @@ def _expect(node: syntax.Expect) -> str:
 def _import(node: syntax.Import) -> str:
     if not node.library:
         return f"import {_string(node.path)} as {node.alias.name}"
-    return f"import {node.path}" + ("" if node.alias.name == node.path else f" as {node.alias.name}")
+    return f"import {node.path}" + (
+        "" if node.alias.name == node.path else f" as {node.alias.name}"
+    )
 
 
 def _tape(node: syntax.Tape) -> str:

@@ -2,8 +2,9 @@
 
     program = resolve(parse(source), loader)
 
-All errors are raised together, as one GradcliError. Names become slots (`scopes.py`), expressions are resolved in
-`expressions.py`, statements here. What the program is for is worked out in `results.py`.
+All errors are raised together, as one GradcliError. Names become slots (`scopes.py`), expressions
+are resolved in `expressions.py`, statements here. What the program is for is worked out in
+`results.py`.
 """
 
 from __future__ import annotations
@@ -24,19 +25,26 @@ from .results import result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
 
-Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name, where it is imported, is it the library)
+Loader = Callable[
+    [str, Span, bool], program.Program
+]  # (path or library's name, where it is imported, is it the library)
 
 TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
 
-FRAMES = 10_000  # of Python's that the deepest tree takes which the parser lets through: 400 levels, 200 blocks
+# of Python's that the deepest tree takes which the parser lets through: 400 levels, 200 blocks
+FRAMES = 10_000
 MAX_ERRORS = 100  # after so many, the rest of the program isn't looked at
 
 
 def resolve(
-    tree: syntax.Module, source: Source, loader: Loader | None = None, given: frozenset[str] = frozenset(), imported: bool = False
+    tree: syntax.Module,
+    source: Source,
+    loader: Loader | None = None,
+    given: frozenset[str] = frozenset(),
+    imported: bool = False,
 ) -> program.Program:
-    """The program of a syntax tree. `given` are the names set from outside, which matter to an expression file;
-    `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
+    """The program of a syntax tree. `given` are the names set from outside, which matter to an
+    expression file; `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
     with recursion(FRAMES), collector_paused():
         resolver = Resolver(tree, source, loader, given, imported)
         result = resolver.whole(tree)
@@ -48,7 +56,14 @@ def resolve(
 class Resolver(ModuleResolver):
     """Resolves the statements of a whole program, in order."""
 
-    def __init__(self, tree: syntax.Module, source: Source, loader: Loader | None, given: frozenset[str], imported: bool) -> None:
+    def __init__(
+        self,
+        tree: syntax.Module,
+        source: Source,
+        loader: Loader | None,
+        given: frozenset[str],
+        imported: bool,
+    ) -> None:
         scopes = Scopes(tree)
         super().__init__(source, scopes)
         self._loader = loader
@@ -93,7 +108,9 @@ class Resolver(ModuleResolver):
         head: list[program.Statement] = []
         for name, span in self._inputs:
             self.frame.assigned.add(name)
-            head.append(program.Declare("var", top.bindings[name].slot, None, None, None, span=span))
+            head.append(
+                program.Declare("var", top.bindings[name].slot, None, None, None, span=span)
+            )
         names, last = result_names(tree)
         body: list[program.Statement] = []
         results: list[tuple[str, program.Expression]] = []
@@ -103,7 +120,9 @@ class Resolver(ModuleResolver):
             if last is not None and statement is last:
                 slot = top.add_slot("result")
                 value = self.expression(last.value)
-                body.append(program.Assign(program.NameTarget(slot, span=last.span), value, span=last.span))
+                body.append(
+                    program.Assign(program.NameTarget(slot, span=last.span), value, span=last.span)
+                )
                 results.append(("result", program.Read(slot, span=last.span)))
             else:
                 body += self._resolved(statement)
@@ -131,13 +150,18 @@ class Resolver(ModuleResolver):
                 known = name in BUILTINS or name in CONSTANTS
                 if scope.find(name) is None and (name in given or not known):
                     free[name] = min(at, free.get(name, at))
-        inputs = [(name, Span(self.source, at, at + len(name))) for name, at in sorted(free.items(), key=lambda item: item[1])]
+        inputs = [
+            (name, Span(self.source, at, at + len(name)))
+            for name, at in sorted(free.items(), key=lambda item: item[1])
+        ]
         for name, span in inputs:
             self.scopes.top.bind(name, Event("var", tree, span.start, -1))
         self.inputs = frozenset(free)
         return inputs
 
-    def block(self, statements: tuple[syntax.Statement, ...]) -> tuple[tuple[program.Statement, ...], bool]:
+    def block(
+        self, statements: tuple[syntax.Statement, ...]
+    ) -> tuple[tuple[program.Statement, ...], bool]:
         """The statements of a block, and whether its end can be reached."""
         resolved: list[program.Statement] = []
         reaches_end = True
@@ -171,10 +195,23 @@ class Resolver(ModuleResolver):
         if self.frame.kind == "function":
             outer = self.frame.parent
             in_module = outer is not None and outer.kind == "module"
-            help = "declare it in the body of the module, outside the function" if in_module else f"write `{name} = …`"
-            self.report.add("E210", f"`{node.kind}` stands at the top level or in a module", node.span, help=help)
+            help = (
+                "declare it in the body of the module, outside the function"
+                if in_module
+                else f"write `{name} = …`"
+            )
+            self.report.add(
+                "E210",
+                f"`{node.kind}` stands at the top level or in a module",
+                node.span,
+                help=help,
+            )
         elif name in self.frame.declared:
-            first = next(e for e in self.frame.scope.bindings[name].events if isinstance(e.node, syntax.Declare))
+            first = next(
+                e
+                for e in self.frame.scope.bindings[name].events
+                if isinstance(e.node, syntax.Declare)
+            )
             line = self.source.position(first.start)[0]
             self.report.add(
                 "E211",
@@ -185,7 +222,9 @@ class Resolver(ModuleResolver):
             )
         self.frame.declared.add(name)
         slot = self.bound(node.name)
-        return program.Declare(node.kind, slot, value, self._type(node.type), domain, span=node.span)
+        return program.Declare(
+            node.kind, slot, value, self._type(node.type), domain, span=node.span
+        )
 
     def _type(self, node: syntax.TypeSpec | None) -> program.TypeSpec | None:
         if node is None:
@@ -193,7 +232,9 @@ class Resolver(ModuleResolver):
         if node.dtype not in TYPES:
             help = did_you_mean(node.dtype, TYPES) or f"the types are {', '.join(TYPES)}"
             self.report.add("E214", f"unknown type `{node.dtype}`", node.span, help=help)
-        return program.TypeSpec(node.dtype, ... if node.shape == "..." else node.shape, span=node.span)
+        return program.TypeSpec(
+            node.dtype, ... if node.shape == "..." else node.shape, span=node.span
+        )
 
     def _import(self, node: syntax.Import) -> program.Statement | None:
         if self.frame.parent is not None:
@@ -226,7 +267,9 @@ class Resolver(ModuleResolver):
         for condition, statements in bodies:
             test = self.optional(condition)
             body, reaches_end = self.block(statements)
-            added, *others = [journal.rewind(mark) for journal, mark in zip(journals, marks, strict=True)]
+            added, *others = [
+                journal.rewind(mark) for journal, mark in zip(journals, marks, strict=True)
+            ]
             if reaches_end:
                 surely = set(added) if surely is None else surely & set(added)
             for names, more in zip(perhaps, others, strict=True):
@@ -251,17 +294,22 @@ class Resolver(ModuleResolver):
         iterable = self.expression(node.iterable)
         with self._loop(node.span):
             target: program.Target
-            targets = tuple(program.NameTarget(self.bound(name), span=name.span) for name in node.names)
+            targets = tuple(
+                program.NameTarget(self.bound(name), span=name.span) for name in node.names
+            )
             if len(targets) == 1:
                 target = targets[0]
             else:
-                target = program.ListTarget(targets, span=node.names[0].span.to(node.names[-1].span))
+                target = program.ListTarget(
+                    targets, span=node.names[0].span.to(node.names[-1].span)
+                )
             body, _ = self.block(node.body.statements)
         return program.For(target, iterable, body, span=node.span)
 
     @contextmanager
     def _loop(self, span: Span) -> Iterator[None]:
-        """The body of a loop: it may not run at all, and what it assigns may be there when it begins again."""
+        """The body of a loop: it may not run at all, and what it assigns may be there when it
+        begins again."""
         frame, mark, loop_end = self.frame, self.frame.assigned.mark(), self.frame.loop_end
         frame.loops += 1
         frame.loop_end = max(loop_end, span.end)
@@ -281,7 +329,11 @@ class Resolver(ModuleResolver):
         if self.frame.kind != "function":
             at = node.span._replace(end=node.span.start + len("return"))
             in_module = self.frame.kind == "module"
-            help = "an instance has all names of its module's body" if in_module else "`output` names what a program is for"
+            help = (
+                "an instance has all names of its module's body"
+                if in_module
+                else "`output` names what a program is for"
+            )
             self.report.add("E205", "`return` outside a function", at, help=help)
         value = self.optional(node.value)
         self._reached = False
@@ -301,13 +353,25 @@ class Resolver(ModuleResolver):
             outside = "a loop" if self.frame.loops else "`expect error`"
             where = outside if self.frame.parent is None else f"a {self.frame.kind}"
             at = node.span._replace(end=node.span.start + len("output"))
-            self.report.add("E212", f"`output` inside {where}", at, help="it stands at the top level, also inside `if`")
+            self.report.add(
+                "E212",
+                f"`output` inside {where}",
+                at,
+                help="it stands at the top level, also inside `if`",
+            )
         items: list[tuple[str, program.Expression]] = []
         for item in node.items:
             label = node.name or item
-            name = label.name if isinstance(label, syntax.Name) else " ".join(item.span.text.split())
+            name = (
+                label.name if isinstance(label, syntax.Name) else " ".join(item.span.text.split())
+            )
             if name in self._outputs:
-                self.report.add("E213", f"there are two outputs `{name}`", label.span, help="name one: `output other = …`")
+                self.report.add(
+                    "E213",
+                    f"there are two outputs `{name}`",
+                    label.span,
+                    help="name one: `output other = …`",
+                )
             self._outputs.add(name)
             items.append((name, self.expression(item)))
         return program.Output(tuple(items), span=node.span)
@@ -324,7 +388,8 @@ class Resolver(ModuleResolver):
         return program.Expect(value, close_to, tuple(options), span=node.span)
 
     def _expect_error(self, node: syntax.ExpectError) -> program.Statement | None:
-        """What the resolver finds in the block is the failure that the block is expected to have."""
+        """What the resolver finds in the block is the failure that the block is expected to
+        have."""
         if self._imported and self.frame.parent is None:
             return None
         report, self.report = self.report, Report()

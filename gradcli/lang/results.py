@@ -11,7 +11,8 @@ _ACTIONS = frozenset(["attach_grad", "backward"])
 
 
 def result_names(tree: syntax.Module) -> tuple[tuple[str, ...], syntax.Evaluate | None]:
-    """The names whose last values are the results; or no names, and the expression statement whose value is."""
+    """The names whose last values are the results; or no names, and the expression statement whose
+    value is."""
     if _has_output(tree.statements):
         return (), None
     for statement in reversed(tree.statements):

@@ -1,8 +1,9 @@
 """Which names there are: the first walk over a program, before any name is resolved.
 
-A function is a scope, and so is a module, whose body is one; a block is not. A name that is assigned anywhere in a
-function is local to it. A name that an inner function uses is *captured*: it lives in a cell that both share. The walk
-keeps its own stack, so the depth of the tree doesn't matter to it.
+A function is a scope, and so is a module, whose body is one; a block is not. A name that is
+assigned anywhere in a function is local to it. A name that an inner function uses is *captured*: it
+lives in a cell that both share. The walk keeps its own stack, so the depth of the tree doesn't
+matter to it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from . import program, syntax
 
 
 class Event(NamedTuple):
-    """A place that binds a name. `kind` is assign, augment, for, parameter, fn, import, tape, module, var, frozen or
-    const; `start` is where the name stands, and from `end` on the name has its value."""
+    """A place that binds a name. `kind` is assign, augment, for, parameter, fn, import, tape,
+    module, var, frozen or const; `start` is where the name stands, and from `end` on the name has
+    its value."""
 
     kind: str
     node: Any
@@ -50,18 +52,27 @@ class Binding:
 
     def only(self, kind: str) -> Any:
         """The node of the one event, where there is just one and it is of this kind; else None."""
-        return self.events[0].node if len(self.events) == 1 and self.events[0].kind == kind else None
+        return (
+            self.events[0].node if len(self.events) == 1 and self.events[0].kind == kind else None
+        )
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The top level, a function or a module. `itself` is the own name of the latter two, where that is never rebound."""
+    """The top level, a function or a module. `itself` is the own name of the latter two, where that
+    is never rebound."""
 
     parent: Scope | None
     bindings: dict[str, Binding] = field(default_factory=dict)
-    uses: dict[str, int] = field(default_factory=dict)  # names that are read, with the offset of the first read
-    calls: set[str] = field(default_factory=set)  # names that are called, by themselves or as a method
-    captures: dict[str, program.Slot] = field(default_factory=dict)  # own slots of names from further out
+    uses: dict[str, int] = field(
+        default_factory=dict
+    )  # names that are read, with the offset of the first read
+    calls: set[str] = field(
+        default_factory=set
+    )  # names that are called, by themselves or as a method
+    captures: dict[str, program.Slot] = field(
+        default_factory=dict
+    )  # own slots of names from further out
     itself: Binding | None = None
     n_slots: int = 0
 
@@ -102,14 +113,16 @@ class Scope:
 
 
 class Scopes:
-    """All scopes of a program: `top`, and each function's and module's under the identity of its node. `attached` are the
-    names, of whatever scope, that `attach_grad` makes hold a variable."""
+    """All scopes of a program: `top`, and each function's and module's under the identity of its
+    node. `attached` are the names, of whatever scope, that `attach_grad` makes hold a variable."""
 
     def __init__(self, tree: syntax.Module) -> None:
         self.top = Scope(None)
         self.attached: set[str] = set()
         self.functions: dict[int, Scope] = {}
-        self._pending: list[tuple[Any, Scope]] = [(statement, self.top) for statement in reversed(tree.statements)]
+        self._pending: list[tuple[Any, Scope]] = [
+            (statement, self.top) for statement in reversed(tree.statements)
+        ]
         while self._pending:
             node, scope = self._pending.pop()
             self._scan(node, scope)
@@ -127,7 +140,9 @@ class Scopes:
             for name in scope.captures:
                 scope.captures[name] = scope.add_slot(name, cell=True)
             itself = scope.itself
-            if itself is not None and not (itself.captured or itself.name in scope.uses or itself.name in scope.calls):
+            if itself is not None and not (
+                itself.captured or itself.name in scope.uses or itself.name in scope.calls
+            ):
                 scope.itself = None
             if scope.itself is not None:
                 scope.itself.slot = scope.add_slot(scope.itself.name, scope.itself.captured)
@@ -151,7 +166,10 @@ class Scopes:
         if itself is None:
             return
         assert scope.parent is not None
-        if scope.parent.bindings[itself.name].only(itself.events[0].kind) is None or itself.name in scope.bindings:
+        if (
+            scope.parent.bindings[itself.name].only(itself.events[0].kind) is None
+            or itself.name in scope.bindings
+        ):
             scope.itself = None
 
     # ---- the walk ----
@@ -186,8 +204,13 @@ class Scopes:
             scope.calls.add(callee.name)
             callee = callee.object
         arguments = [argument.value for argument in node.arguments]
-        if isinstance(node.callee, syntax.Name | syntax.Member) and node.callee.name == "attach_grad":
-            self.attached.update(item.name for item in (callee, *arguments[:1]) if isinstance(item, syntax.Name))
+        if (
+            isinstance(node.callee, syntax.Name | syntax.Member)
+            and node.callee.name == "attach_grad"
+        ):
+            self.attached.update(
+                item.name for item in (callee, *arguments[:1]) if isinstance(item, syntax.Name)
+            )
         self._push(scope, callee, *arguments)
 
     def _scan_function(self, node: syntax.Scoped, outer: Scope, scope: Scope) -> None:
@@ -220,7 +243,9 @@ class Scopes:
             own = Binding(binding.name).add(Event(kind, node, start, start))
             inner = Scope(scope, itself=own)
             self._scan_function(node, scope, inner)
-            if isinstance(node, syntax.Define) and node.rule is not None:  # inside the function, whose names it sees
+            if (
+                isinstance(node, syntax.Define) and node.rule is not None
+            ):  # inside the function, whose names it sees
                 self._scan_function(node.rule, inner, Scope(inner))
         elif isinstance(node, syntax.Import):
             scope.bind(node.alias.name, Event("import", node, start, end))

@@ -32,20 +32,31 @@ class Builder(ExpressionBuilder):
         if len(parts) == 1:
             value: syntax.Expression = parts[0]
             return value
-        return syntax.ListDisplay(tuple(parts), bare=True, **self.span_and_depth(start, end, *parts))
+        return syntax.ListDisplay(
+            tuple(parts), bare=True, **self.span_and_depth(start, end, *parts)
+        )
 
     def assign(self, parts: Parts, start: int, end: int) -> syntax.Assign:
         *targets, value = parts
         target = targets[0]
         if len(targets) > 1:
-            target = syntax.ListDisplay(tuple(targets), bare=True, **self.span_and_depth(start, targets[-1].span.end, *targets))
+            target = syntax.ListDisplay(
+                tuple(targets),
+                bare=True,
+                **self.span_and_depth(start, targets[-1].span.end, *targets),
+            )
         self._verify_target(target)
         return syntax.Assign(target, value, **self.at(start, end, target, value))
 
     def augment(self, parts: Parts, start: int, end: int) -> syntax.Augment:
         target, token, value = parts
         if isinstance(target, syntax.ListDisplay):
-            raise self.error("E120", f"a list can't stand left of `{token[1]}`", target.span, help="update its names one by one")
+            raise self.error(
+                "E120",
+                f"a list can't stand left of `{token[1]}`",
+                target.span,
+                help="update its names one by one",
+            )
         self._verify_target(target)
         return syntax.Augment(target, token[1][:-1], value, **self.at(start, end, target, value))
 
@@ -56,9 +67,14 @@ class Builder(ExpressionBuilder):
                 "E120",
                 f"{_describe(variable)} can't stand left of `{token[1]}`",
                 variable.span,
-                help="the left side is a variable: a name, `layer.w`, or an element of a list of variables",
+                help=(
+                    "the left side is a variable: a name, `layer.w`, or an element of a list of "
+                    "variables"
+                ),
             )
-        return syntax.Update(variable, token[1][1:-1], value, **self.at(start, end, variable, value))
+        return syntax.Update(
+            variable, token[1][1:-1], value, **self.at(start, end, variable, value)
+        )
 
     def _verify_target(self, target: Any) -> None:
         pending = [target]
@@ -76,9 +92,14 @@ class Builder(ExpressionBuilder):
                 continue
             if inner is not node:
                 raise self.error(
-                    "E120", "only an element of a name can be assigned to", node.span, help="give the value a name first"
+                    "E120",
+                    "only an element of a name can be assigned to",
+                    node.span,
+                    help="give the value a name first",
                 )
-            raise self.error("E120", f"{_describe(node)} can't be assigned to", node.span, help=_meant(node))
+            raise self.error(
+                "E120", f"{_describe(node)} can't be assigned to", node.span, help=_meant(node)
+            )
 
     # ---- declarations ----
 
@@ -92,7 +113,14 @@ class Builder(ExpressionBuilder):
                 domain = part
             else:
                 value = part
-        return syntax.Declare(kind[1], self.token_name(name), type, value, domain, **self.at(start, end, value, domain))
+        return syntax.Declare(
+            kind[1],
+            self.token_name(name),
+            type,
+            value,
+            domain,
+            **self.at(start, end, value, domain),
+        )
 
     def type_(self, parts: Parts, start: int, end: int) -> syntax.TypeSpec:
         return syntax.TypeSpec(parts[0][1], None, span=self.span(start, end))
@@ -101,7 +129,11 @@ class Builder(ExpressionBuilder):
         name, *sizes = parts
         if any(token[0] == "ELLIPSIS" for token in sizes):
             if len(sizes) > 1:
-                raise self.error("E124", "`...` stands alone: it means any shape", self.span(sizes[0][2], sizes[-1][3]))
+                raise self.error(
+                    "E124",
+                    "`...` stands alone: it means any shape",
+                    self.span(sizes[0][2], sizes[-1][3]),
+                )
             return syntax.TypeSpec(name[1], "...", span=self.span(start, end))
         shape: list[int | str | None] = []
         for token in sizes:
@@ -118,7 +150,9 @@ class Builder(ExpressionBuilder):
         return syntax.Domain(*parts, **self.at(start, end, *parts))
 
     def import_library(self, parts: Parts, start: int, end: int) -> syntax.Import:
-        return syntax.Import(parts[0][1], True, self.token_name(parts[-1]), span=self.span(start, end))
+        return syntax.Import(
+            parts[0][1], True, self.token_name(parts[-1]), span=self.span(start, end)
+        )
 
     def import_file(self, parts: Parts, start: int, end: int) -> syntax.Import:
         path = string_value(parts[0], self.source)
@@ -129,11 +163,19 @@ class Builder(ExpressionBuilder):
     def define(self, parts: Parts, start: int, end: int) -> syntax.Define:
         name, parameters, body, *rule = parts
         at = self.at(start, end, body, *rule, *parameters)
-        return syntax.Define(self.token_name(name), parameters, body, rule[0] if rule else None, **at)
+        return syntax.Define(
+            self.token_name(name), parameters, body, rule[0] if rule else None, **at
+        )
 
     def opaque(self, parts: Parts, start: int, end: int) -> syntax.Define:
         name, parameters, body = parts
-        return syntax.Define(self.token_name(name), parameters, body, opaque=True, **self.at(start, end, body, *parameters))
+        return syntax.Define(
+            self.token_name(name),
+            parameters,
+            body,
+            opaque=True,
+            **self.at(start, end, body, *parameters),
+        )
 
     def rule(self, parts: Parts, start: int, end: int) -> syntax.Rule:
         parameters, body = parts
@@ -141,7 +183,9 @@ class Builder(ExpressionBuilder):
 
     def backward(self, parts: Parts, start: int, end: int) -> syntax.Backward:
         name, parameters, body = parts
-        return syntax.Backward(self.token_name(name), parameters, body, **self.at(start, end, body, *parameters))
+        return syntax.Backward(
+            self.token_name(name), parameters, body, **self.at(start, end, body, *parameters)
+        )
 
     def module(self, parts: Parts, start: int, end: int) -> syntax.ModuleDefinition:
         name, parameters, body = parts
@@ -200,18 +244,24 @@ class Builder(ExpressionBuilder):
     def expect_close(self, parts: Parts, start: int, end: int) -> syntax.Expect:
         value, close_to, *options = parts
         arguments = options[0] if options else ()
-        return syntax.Expect(value, close_to, arguments, **self.at(start, end, value, close_to, *arguments))
+        return syntax.Expect(
+            value, close_to, arguments, **self.at(start, end, value, close_to, *arguments)
+        )
 
     def expect_error(self, parts: Parts, start: int, end: int) -> syntax.ExpectError:
         token, body = parts
-        return syntax.ExpectError(string_value(token, self.source), body, **self.at(start, end, body))
+        return syntax.ExpectError(
+            string_value(token, self.source), body, **self.at(start, end, body)
+        )
 
     # ---- recording ----
 
     def tape(self, parts: Parts, start: int, end: int) -> syntax.Tape:
         name, *options, body = parts
         arguments = options[0] if options else ()
-        return syntax.Tape(self.token_name(name), arguments, body, **self.at(start, end, body, *arguments))
+        return syntax.Tape(
+            self.token_name(name), arguments, body, **self.at(start, end, body, *arguments)
+        )
 
     def watch(self, parts: Parts, start: int, end: int) -> syntax.Watch:
         return syntax.Watch(tuple(parts), **self.at(start, end, *parts))
@@ -241,5 +291,8 @@ def _meant(node: Any) -> str:
         return "the left side of `=` is a name"
     if isinstance(node, syntax.Call) and isinstance(node.callee, syntax.Name):
         name = node.callee.name
-        return f"a function is defined with `fn {name}(…) = …`, an element is assigned with `{name}[i] = …`"
+        return (
+            f"a function is defined with `fn {name}(…) = …`, an element is assigned with "
+            f"`{name}[i] = …`"
+        )
     return "`==` compares" if isinstance(node, syntax.Number | syntax.Word | syntax.String) else ""

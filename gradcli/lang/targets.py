@@ -24,7 +24,11 @@ class TargetResolver(ExpressionResolver):
     def bound(self, name: syntax.Name) -> program.Slot:
         """The slot of a name that is bound here; from now on it has a value."""
         binding = self.frame.scope.bindings[name.name]
-        constant = next(e for e in binding.events if e.kind == "const") if "const" in binding.kinds else None
+        constant = (
+            next(e for e in binding.events if e.kind == "const")
+            if "const" in binding.kinds
+            else None
+        )
         if constant is not None and constant.node.name is not name:
             line = self.source.position(constant.start)[0]
             self.report.add(
@@ -47,7 +51,9 @@ class TargetResolver(ExpressionResolver):
         if isinstance(node, syntax.Name):
             return program.NameTarget(self.bound(node), span=node.span)
         if isinstance(node, syntax.ListDisplay):
-            return program.ListTarget(tuple([self._target(item) for item in node.items]), span=node.span)
+            return program.ListTarget(
+                tuple([self._target(item) for item in node.items]), span=node.span
+            )
         return self._entry(node)
 
     def _entry(self, node: Any) -> program.EntryTarget:
@@ -62,7 +68,9 @@ class TargetResolver(ExpressionResolver):
             else:
                 path.append(self.index_items(inner))
             inner = inner.object
-        return program.EntryTarget(self._entry_slot(inner, node), tuple(reversed(path)), span=node.span)
+        return program.EntryTarget(
+            self._entry_slot(inner, node), tuple(reversed(path)), span=node.span
+        )
 
     def _entry_slot(self, name: syntax.Name, whole: Any) -> program.Slot:
         read = self.read(name.name, name.span)
@@ -78,13 +86,25 @@ class TargetResolver(ExpressionResolver):
             self.too_early(binding, name.span)
         if binding.kinds <= _DECLARED:
             help = f"write `{whole.span.text} := …` to update the variable's state"
-            self._fixed(binding, whole.span, f"`{name.name}` is a variable: its elements are not assigned with `=`", help)
+            self._fixed(
+                binding,
+                whole.span,
+                f"`{name.name}` is a variable: its elements are not assigned with `=`",
+                help,
+            )
         elif binding.kinds == {"const"}:
             help = f"copy it first: `copy = {name.name}`"
-            self._fixed(binding, whole.span, f"`{name.name}` is a constant: its elements can't be assigned", help)
+            self._fixed(
+                binding,
+                whole.span,
+                f"`{name.name}` is a constant: its elements can't be assigned",
+                help,
+            )
         elif not local:
             help = f"copy it first: `copy = {name.name}`, and return the copy"
-            self._fixed(binding, whole.span, f"`{name.name}` belongs to the code around this function", help)
+            self._fixed(
+                binding, whole.span, f"`{name.name}` belongs to the code around this function", help
+            )
         return self.slot_of(name.name)
 
     def _fixed(self, binding: Binding, span: Span, message: str, help: str) -> None:
@@ -100,7 +120,9 @@ class TargetResolver(ExpressionResolver):
             return program.Augment(entry, op, self.expression(node.value), span=node.span)
         name = node.target
         old = self.read(name.name, name.span)
-        if isinstance(old, program.Builtin) or (isinstance(old, program.Constant) and old.value is not None):
+        if isinstance(old, program.Builtin) or (
+            isinstance(old, program.Constant) and old.value is not None
+        ):
             self.too_early(self.frame.scope.bindings[name.name], name.span)
         value = self.expression(node.value)
         target = program.NameTarget(self.bound(name), span=name.span)
@@ -108,7 +130,9 @@ class TargetResolver(ExpressionResolver):
             return program.Augment(target, op, value, span=node.span)
         # The name may have no value yet: a read asks, an Augment doesn't.
         assert old is not None
-        return program.Assign(target, program.Apply(op, (old, value), span=node.span), span=node.span)
+        return program.Assign(
+            target, program.Apply(op, (old, value), span=node.span), span=node.span
+        )
 
     # ---- variable := value ----
 
@@ -117,17 +141,23 @@ class TargetResolver(ExpressionResolver):
             self._verify_variable(node.variable, node.sign)
         variable = self.expression(node.variable)
         value = self.expression(node.value)
-        return program.Update(variable, value, INFIX[node.sign] if node.sign else None, span=node.span)
+        return program.Update(
+            variable, value, INFIX[node.sign] if node.sign else None, span=node.span
+        )
 
     def _verify_variable(self, name: syntax.Name, sign: str) -> None:
         binding = self.frame.scope.find(name.name)
         if binding is None:
             if self.read(name.name, name.span) is not None:
                 help = f"declare `var {name.name}`"
-                self.report.add("E208", f"`{name.name}` is a builtin, not a variable", name.span, help=help)
+                self.report.add(
+                    "E208", f"`{name.name}` is a builtin, not a variable", name.span, help=help
+                )
             return
         constant = "const" in binding.kinds
-        if not constant and (name.name in self.scopes.attached or any(map(_may_be_variable, binding.events))):
+        if not constant and (
+            name.name in self.scopes.attached or any(map(_may_be_variable, binding.events))
+        ):
             return
         line = self.source.position(binding.events[0].start)[0]
         word = "a constant" if constant else "a plain name"
@@ -136,7 +166,8 @@ class TargetResolver(ExpressionResolver):
             f"`:{sign}=` updates a variable, and `{name.name}` is {word}",
             name.span,
             label=f"line {line} {'declares' if constant else 'assigns'} it",
-            help=f"declare it with `var {name.name}`" + ("" if constant else f", or rebind it with `{name.name} {sign}= …`"),
+            help=f"declare it with `var {name.name}`"
+            + ("" if constant else f", or rebind it with `{name.name} {sign}= …`"),
         )
 
 

@@ -1,7 +1,7 @@
 """What the nodes of both trees are: dataclasses with slots, which share `==`, `hash` and `repr`.
 
-Type checkers take nodes for frozen. At run time they aren't: a hundred classes are made at every start, and `frozen=True`
-would make each take three times as long.
+Type checkers take nodes for frozen. At run time they aren't: a hundred classes are made at every
+start, and `frozen=True` would make each take three times as long.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class Tree:
-    """What all nodes have in common. `FIELDS` are the names of a node's fields, but for where it stands."""
+    """What all nodes have in common. `FIELDS` are the names of a node's fields, but for where it
+    stands."""
 
     __slots__ = ()
     FIELDS: ClassVar[tuple[str, ...]] = ()

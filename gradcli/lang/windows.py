@@ -17,7 +17,9 @@ class WindowResolver(TargetResolver):
 
     _reached = True  # whether the statement resolved last can be left at its end
 
-    def block(self, statements: tuple[syntax.Statement, ...]) -> tuple[tuple[program.Statement, ...], bool]:
+    def block(
+        self, statements: tuple[syntax.Statement, ...]
+    ) -> tuple[tuple[program.Statement, ...], bool]:
         """The statements of a block, and whether its end can be reached."""
         raise NotImplementedError
 
@@ -25,8 +27,13 @@ class WindowResolver(TargetResolver):
         options = []
         for option in node.options:
             if option.keyword not in TAPE_OPTIONS:
-                help = did_you_mean(option.keyword, TAPE_OPTIONS) or f"its options are {' and '.join(TAPE_OPTIONS)}"
-                self.report.add("E202", f"a tape has no option `{option.keyword}`", option.span, help=help)
+                help = (
+                    did_you_mean(option.keyword, TAPE_OPTIONS)
+                    or f"its options are {' and '.join(TAPE_OPTIONS)}"
+                )
+                self.report.add(
+                    "E202", f"a tape has no option `{option.keyword}`", option.span, help=help
+                )
             options.append((option.keyword, self.expression(option.value)))
         slot = self.bound(node.name)  # before the block: a tape can be asked inside its own
         body, self._reached = self.block(node.body.statements)
@@ -51,7 +58,8 @@ class WindowResolver(TargetResolver):
         return program.Watch(items, tape, span=node.span)
 
     def attach(self, node: syntax.Call) -> program.Statement:
-        """`attach_grad(x)` and `x.attach_grad()`: as a statement, because it makes the name `x` hold a variable."""
+        """`attach_grad(x)` and `x.attach_grad()`: as a statement, because it makes the name `x`
+        hold a variable."""
         if isinstance(node.callee, syntax.Member):
             receiver = syntax.Argument(node.callee.object, span=node.callee.object.span)
             node = syntax.Call(node.callee, (receiver, *node.arguments), span=node.span)
@@ -72,10 +80,16 @@ class WindowResolver(TargetResolver):
 def is_attach_call(node: Any) -> bool:
     """Whether an expression statement is `attach_grad(…)` or `x.attach_grad(…)`."""
     return (
-        isinstance(node, syntax.Call) and isinstance(node.callee, syntax.Name | syntax.Member) and node.callee.name == ATTACH.name
+        isinstance(node, syntax.Call)
+        and isinstance(node.callee, syntax.Name | syntax.Member)
+        and node.callee.name == ATTACH.name
     )
 
 
 def is_watch_call(node: Any) -> bool:
     """Whether an expression statement is `t.watch(…)`."""
-    return isinstance(node, syntax.Call) and isinstance(node.callee, syntax.Member) and node.callee.name == "watch"
+    return (
+        isinstance(node, syntax.Call)
+        and isinstance(node.callee, syntax.Member)
+        and node.callee.name == "watch"
+    )

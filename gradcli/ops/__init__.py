@@ -1,6 +1,8 @@
-"""The table of everything that programs can call. `OPS` by name, `INFIX` by sign; nobody keeps a second list.
+"""The table of everything that programs can call. `OPS` by name, `INFIX` by sign; nobody keeps a
+second list.
 
-Each module of this folder holds one heading's entries in a list `OPS`. To add a builtin, add one entry.
+Each module of this folder holds one heading's entries in a list `OPS`. To add a builtin, add one
+entry.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ _MODULES = (
 )
 
 OPS: dict[str, Op] = {op.name: op for module in _MODULES for op in module.OPS}
-BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.internal}  # what programs call by name
+BUILTINS: dict[str, Op] = {
+    name: op for name, op in OPS.items() if not op.internal
+}  # what programs call by name
 INFIX: dict[str, Op] = {op.infix: op for op in OPS.values() if op.infix}
 ALIASES: dict[str, str] = {alias: op.name for op in OPS.values() for alias in op.aliases}

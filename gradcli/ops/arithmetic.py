@@ -1,4 +1,5 @@
-"""Arithmetic: the operators, powers and logarithms, and the elementwise functions that round, compare and choose."""
+"""Arithmetic: the operators, powers and logarithms, and the elementwise functions that round,
+compare and choose."""
 
 from __future__ import annotations
 
@@ -24,13 +25,17 @@ def _zero(m: Any, y: Any, *operands: Any) -> Any:
 
 
 def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:
-    """The share of the chosen one of two values: 1 where it lies beyond the other, half at a tie, 0 elsewhere."""
+    """The share of the chosen one of two values: 1 where it lies beyond the other, half at a tie, 0
+    elsewhere."""
     return m.where(beyond, 1.0, m.where(tie, 0.5, 0.0))
 
 
 def _pow_by_base(m: Any, y: Any, a: Any, b: Any) -> Any:
-    # At b = 0 the power of b - 1 may overflow, while the slope is 0; it is still a function of b there.
-    return m.where(b == 0, m.where(a == 0, 0.0, b * a**b / m.where(a == 0, 1.0, a)), b * a ** (b - 1))
+    # At b = 0 the power of b - 1 may overflow, while the slope is 0; it is still a function of b
+    # there.
+    return m.where(
+        b == 0, m.where(a == 0, 0.0, b * a**b / m.where(a == 0, 1.0, a)), b * a ** (b - 1)
+    )
 
 
 def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -55,7 +60,10 @@ def _trunc_form(s: Any, x: Any) -> Any:
 
 def _round_form(s: Any, x: Any) -> Any:
     half_up = s.floor(x + s.Rational(1, 2))
-    return s.Piecewise((2 * s.floor(x / 2 + s.Rational(1, 4)), s.Eq(half_up, x + s.Rational(1, 2))), (half_up, True))
+    return s.Piecewise(
+        (2 * s.floor(x / 2 + s.Rational(1, 4)), s.Eq(half_up, x + s.Rational(1, 2))),
+        (half_up, True),
+    )
 
 
 def _where_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -63,127 +71,345 @@ def _where_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 OPS = [
-    # ---- operators -------------------------------------------------------------------------------------------------
-    _op("add", "a, b", "The sum of two values.", symbolic=lambda s, a, b: a + b, infix="+", integers="keep", partials=(
-        lambda m, y, a, b: 1.0,
-        lambda m, y, a, b: 1.0)),
-    _op("sub", "a, b", "The difference of two values.",
-        symbolic=lambda s, a, b: a - b, infix="-", primitive="subtract", integers="keep",
-        aliases=("subtract",), partials=(
-        lambda m, y, a, b: 1.0,
-        lambda m, y, a, b: -1.0)),
-    _op("mul", "a, b", "The product of two values.",
-        symbolic=lambda s, a, b: a * b, infix="*", primitive="multiply", integers="keep",
-        aliases=("multiply",), partials=(
-        lambda m, y, a, b: b,
-        lambda m, y, a, b: a)),
-    _op("div", "a, b", "The quotient of two values; ints give a float, division by zero inf or nan.",
+    # ---- operators -------------------------------------------------------------------------------
+    _op(
+        "add",
+        "a, b",
+        "The sum of two values.",
+        symbolic=lambda s, a, b: a + b,
+        infix="+",
+        integers="keep",
+        partials=(lambda m, y, a, b: 1.0, lambda m, y, a, b: 1.0),
+    ),
+    _op(
+        "sub",
+        "a, b",
+        "The difference of two values.",
+        symbolic=lambda s, a, b: a - b,
+        infix="-",
+        primitive="subtract",
+        integers="keep",
+        aliases=("subtract",),
+        partials=(lambda m, y, a, b: 1.0, lambda m, y, a, b: -1.0),
+    ),
+    _op(
+        "mul",
+        "a, b",
+        "The product of two values.",
+        symbolic=lambda s, a, b: a * b,
+        infix="*",
+        primitive="multiply",
+        integers="keep",
+        aliases=("multiply",),
+        partials=(lambda m, y, a, b: b, lambda m, y, a, b: a),
+    ),
+    _op(
+        "div",
+        "a, b",
+        "The quotient of two values; ints give a float, division by zero inf or nan.",
         symbolic=lambda s, a, b: a / b,
-        infix="/", primitive="true_divide", aliases=("divide", "true_divide"), domain=(REAL, POSITIVE), partials=(
-        lambda m, y, a, b: 1.0 / b,
-        lambda m, y, a, b: -y / b)),
-    _op("floordiv", "a, b", "The quotient rounded down.",
-        symbolic=lambda s, a, b: s.floor(a / b), infix="//", primitive="floor_divide", integers="keep",
-        aliases=("floor_divide",), domain=(REAL, POSITIVE), note="derivative 0, connected", partials=(_zero, _zero)),
-    _op("mod", "a, b", "The remainder, with the sign of b, as in Python.",
-        symbolic=lambda s, a, b: a - b * s.floor(a / b), infix="%", primitive="remainder", integers="keep",
-        aliases=("remainder",), domain=(REAL, POSITIVE),
-        note="at a multiple of b the derivative is that of the right-hand side", partials=(
-        lambda m, y, a, b: 1.0,
-        lambda m, y, a, b: -m.floordiv(a, b))),
-    _op("pow", "a, b", "a to the power b; an int to a negative int power is a float.",
-        symbolic=lambda s, a, b: a**b, infix="**", primitive="power",
-        integers="keep", aliases=("power", "float_power"), domain=(POSITIVE, REAL),
-        note="x**0 at 0 has derivative 0; where b - 1 rounds, ∂/∂a is off by up to |(b - 1) * log(a)| ulps more",
-        partials=(_pow_by_base, _pow_by_exponent)),
-    _op("neg", "x", "The value with its sign turned.",
-        symbolic=lambda s, x: -x, infix="unary -", primitive="negative", integers="keep",
-        aliases=("negative",), partials=(lambda m, y, x: -1.0,)),
-    _op("pos", "x", "The value itself.", symbolic=lambda s, x: x, infix="unary +", primitive="positive", integers="keep",
-        aliases=("positive",), partials=(lambda m, y, x: 1.0,)),
-
-    # ---- powers and logarithms -------------------------------------------------------------------------------------
-    _op("square", "x", "The square of a value.",
-        symbolic=lambda s, x: x**2, integers="keep", partials=(lambda m, y, x: 2.0 * x,)),
-    _op("sqrt", "x", "The square root.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
-        lambda m, y, x: 0.5 / y,)),
-    _op("cbrt", "x", "The real cube root, of negative values too.",
+        infix="/",
+        primitive="true_divide",
+        aliases=("divide", "true_divide"),
+        domain=(REAL, POSITIVE),
+        partials=(lambda m, y, a, b: 1.0 / b, lambda m, y, a, b: -y / b),
+    ),
+    _op(
+        "floordiv",
+        "a, b",
+        "The quotient rounded down.",
+        symbolic=lambda s, a, b: s.floor(a / b),
+        infix="//",
+        primitive="floor_divide",
+        integers="keep",
+        aliases=("floor_divide",),
+        domain=(REAL, POSITIVE),
+        note="derivative 0, connected",
+        partials=(_zero, _zero),
+    ),
+    _op(
+        "mod",
+        "a, b",
+        "The remainder, with the sign of b, as in Python.",
+        symbolic=lambda s, a, b: a - b * s.floor(a / b),
+        infix="%",
+        primitive="remainder",
+        integers="keep",
+        aliases=("remainder",),
+        domain=(REAL, POSITIVE),
+        note="at a multiple of b the derivative is that of the right-hand side",
+        partials=(lambda m, y, a, b: 1.0, lambda m, y, a, b: -m.floordiv(a, b)),
+    ),
+    _op(
+        "pow",
+        "a, b",
+        "a to the power b; an int to a negative int power is a float.",
+        symbolic=lambda s, a, b: a**b,
+        infix="**",
+        primitive="power",
+        integers="keep",
+        aliases=("power", "float_power"),
+        domain=(POSITIVE, REAL),
+        note=(
+            "x**0 at 0 has derivative 0; where b - 1 rounds, ∂/∂a is off by up to |(b - 1) * "
+            "log(a)| ulps more"
+        ),
+        partials=(_pow_by_base, _pow_by_exponent),
+    ),
+    _op(
+        "neg",
+        "x",
+        "The value with its sign turned.",
+        symbolic=lambda s, x: -x,
+        infix="unary -",
+        primitive="negative",
+        integers="keep",
+        aliases=("negative",),
+        partials=(lambda m, y, x: -1.0,),
+    ),
+    _op(
+        "pos",
+        "x",
+        "The value itself.",
+        symbolic=lambda s, x: x,
+        infix="unary +",
+        primitive="positive",
+        integers="keep",
+        aliases=("positive",),
+        partials=(lambda m, y, x: 1.0,),
+    ),
+    # ---- powers and logarithms -------------------------------------------------------------------
+    _op(
+        "square",
+        "x",
+        "The square of a value.",
+        symbolic=lambda s, x: x**2,
+        integers="keep",
+        partials=(lambda m, y, x: 2.0 * x,),
+    ),
+    _op(
+        "sqrt",
+        "x",
+        "The square root.",
+        domain=(POSITIVE,),
+        note="derivative inf at 0",
+        partials=(lambda m, y, x: 0.5 / y,),
+    ),
+    _op(
+        "cbrt",
+        "x",
+        "The real cube root, of negative values too.",
         symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3),
-        domain=(POSITIVE,), note="derivative inf at 0", partials=(
-        lambda m, y, x: 1.0 / (3.0 * y * y),)),
+        domain=(POSITIVE,),
+        note="derivative inf at 0",
+        partials=(lambda m, y, x: 1.0 / (3.0 * y * y),),
+    ),
     _op("exp", "x", "e to the power x.", partials=(lambda m, y, x: y,)),
-    _op("exp2", "x", "2 to the power x.", symbolic=lambda s, x: 2**x, partials=(lambda m, y, x: LN2 * y,)),
-    _op("expm1", "x", "exp(x) - 1, accurate near 0.", symbolic=lambda s, x: s.exp(x) - 1, partials=(lambda m, y, x: m.exp(x),)),
-    _op("log", "x", "The natural logarithm.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
-        lambda m, y, x: 1.0 / x,)),
-    _op("log2", "x", "The logarithm to base 2.",
-        symbolic=lambda s, x: s.log(x) / s.log(2), domain=(POSITIVE,), note="derivative inf at 0", partials=(
-        lambda m, y, x: (1.0 / LN2) / x,)),
-    _op("log10", "x", "The logarithm to base 10.",
-        symbolic=lambda s, x: s.log(x) / s.log(10), domain=(POSITIVE,), note="derivative inf at 0", partials=(
-        lambda m, y, x: (1.0 / LN10) / x,)),
-    _op("log1p", "x", "log(1 + x), accurate near 0.",
-        symbolic=lambda s, x: s.log(1 + x), domain=((-0.9, INF),), note="derivative inf at -1", partials=(
-        lambda m, y, x: 1.0 / (1.0 + x),)),
-    _op("hypot", "a, b", "The length of the vector (a, b), without overflow.",
-        symbolic=lambda s, a, b: s.sqrt(a**2 + b**2), note="derivative 0 at the origin", partials=(
-        lambda m, y, a, b: m.cosine(a, b),
-        lambda m, y, a, b: m.cosine(b, a))),
+    _op(
+        "exp2",
+        "x",
+        "2 to the power x.",
+        symbolic=lambda s, x: 2**x,
+        partials=(lambda m, y, x: LN2 * y,),
+    ),
+    _op(
+        "expm1",
+        "x",
+        "exp(x) - 1, accurate near 0.",
+        symbolic=lambda s, x: s.exp(x) - 1,
+        partials=(lambda m, y, x: m.exp(x),),
+    ),
+    _op(
+        "log",
+        "x",
+        "The natural logarithm.",
+        domain=(POSITIVE,),
+        note="derivative inf at 0",
+        partials=(lambda m, y, x: 1.0 / x,),
+    ),
+    _op(
+        "log2",
+        "x",
+        "The logarithm to base 2.",
+        symbolic=lambda s, x: s.log(x) / s.log(2),
+        domain=(POSITIVE,),
+        note="derivative inf at 0",
+        partials=(lambda m, y, x: (1.0 / LN2) / x,),
+    ),
+    _op(
+        "log10",
+        "x",
+        "The logarithm to base 10.",
+        symbolic=lambda s, x: s.log(x) / s.log(10),
+        domain=(POSITIVE,),
+        note="derivative inf at 0",
+        partials=(lambda m, y, x: (1.0 / LN10) / x,),
+    ),
+    _op(
+        "log1p",
+        "x",
+        "log(1 + x), accurate near 0.",
+        symbolic=lambda s, x: s.log(1 + x),
+        domain=((-0.9, INF),),
+        note="derivative inf at -1",
+        partials=(lambda m, y, x: 1.0 / (1.0 + x),),
+    ),
+    _op(
+        "hypot",
+        "a, b",
+        "The length of the vector (a, b), without overflow.",
+        symbolic=lambda s, a, b: s.sqrt(a**2 + b**2),
+        note="derivative 0 at the origin",
+        partials=(lambda m, y, a, b: m.cosine(a, b), lambda m, y, a, b: m.cosine(b, a)),
+    ),
     # An op of its own, as the quotient's rule cancels where b is much smaller than a.
-    _op("cosine", "a, b", "a / hypot(a, b), and 0 at the origin.",
-        symbolic=lambda s, a, b: a / s.sqrt(a**2 + b**2), internal=True, forward=_cosine, partials=(
-        lambda m, y, a, b: _per_length(m, m.square(m.cosine(b, a)), a, b),
-        lambda m, y, a, b: _per_length(m, -m.cosine(b, a) * y, a, b))),
-
-    # ---- signs and rounding ----------------------------------------------------------------------------------------
-    _op("abs", "x", "The absolute value.",
-        symbolic=lambda s, x: s.Abs(x), integers="keep", aliases=("absolute", "fabs"), domain=(POSITIVE,),
-        note="derivative 0 at 0", partials=(lambda m, y, x: m.conj(m.sign(x)),)),
-    _op("sign", "x", "-1, 0 or 1.", integers="keep", domain=(POSITIVE,), note="derivative 0, connected",
-        real_only=True, partials=(_zero,)),
-    _op("floor", "x", "The next whole number below, as a float.", integers="keep", domain=((0.1, 0.9),),
-        note="derivative 0, connected", partials=(_zero,)),
-    _op("ceil", "x", "The next whole number above, as a float.",
-        symbolic=lambda s, x: s.ceiling(x), integers="keep", domain=((0.1, 0.9),),
-        note="derivative 0, connected", partials=(_zero,)),
-    _op("round", "x", "The nearest whole number, halves to even, as a float.",
-        symbolic=_round_form, integers="keep", aliases=("around", "rint"),
-        domain=((-0.4, 0.4),), note="derivative 0, connected", partials=(_zero,)),
-    _op("trunc", "x", "The whole number next towards 0, as a float.",
-        symbolic=_trunc_form, integers="keep", aliases=("fix",), domain=((0.1, 0.9),),
-        note="derivative 0, connected", partials=(_zero,)),
-    _op("fmod", "a, b", "The remainder, with the sign of a, as in C.",
-        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b), integers="keep", domain=(REAL, POSITIVE),
-        note="at a multiple of b the derivative is that of the side away from 0", partials=(
-        lambda m, y, a, b: 1.0,
-        lambda m, y, a, b: -m.round((a - y) / b))),
-
-    # ---- choosing --------------------------------------------------------------------------------------------------
-    _op("minimum", "a, b", "The smaller of two values, elementwise.",
-        symbolic=lambda s, a, b: s.Min(a, b), integers="keep", aliases=("fmin",),
-        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first", partials=(
-        lambda m, y, a, b: _one_if_first(m, a < b, a == b),
-        lambda m, y, a, b: _one_if_first(m, b < a, a == b))),
-    _op("maximum", "a, b", "The larger of two values, elementwise.",
-        symbolic=lambda s, a, b: s.Max(a, b), integers="keep", aliases=("fmax",),
-        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first", partials=(
-        lambda m, y, a, b: _one_if_first(m, a > b, a == b),
-        lambda m, y, a, b: _one_if_first(m, b > a, a == b))),
-    _op("clip", "x, low=-inf, high=inf", "x, kept between low and high.",
-        symbolic=lambda s, x, low, high: s.Piecewise((high, s.Max(x, low) > high), (low, x < low), (x, True)),
-        integers="keep", aliases=("clamp",),
-        domain=((-1.0, 2.0), (-0.5, 0.0), (0.5, 1.0)), note="at a bound counts as inside",
-        forward=lambda m, x, low, high: m.minimum(m.maximum(x, low), high), partials=(
-        lambda m, y, x, low, high: m.where(x < low, 0.0, m.where(x > high, 0.0, 1.0)),
-        lambda m, y, x, low, high: m.where(x < low, m.where(low <= high, 1.0, 0.0), 0.0),
-        lambda m, y, x, low, high: m.where(m.maximum(x, low) > high, 1.0, 0.0))),
-    # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
-    _op("where", "condition, a, b", "a where the condition holds, b elsewhere.",
-        symbolic=lambda s, condition, a, b: s.where(condition, a, b), saves=("condition",), linear=True,
+    _op(
+        "cosine",
+        "a, b",
+        "a / hypot(a, b), and 0 at the origin.",
+        symbolic=lambda s, a, b: a / s.sqrt(a**2 + b**2),
+        internal=True,
+        forward=_cosine,
+        partials=(
+            lambda m, y, a, b: _per_length(m, m.square(m.cosine(b, a)), a, b),
+            lambda m, y, a, b: _per_length(m, -m.cosine(b, a) * y, a, b),
+        ),
+    ),
+    # ---- signs and rounding ----------------------------------------------------------------------
+    _op(
+        "abs",
+        "x",
+        "The absolute value.",
+        symbolic=lambda s, x: s.Abs(x),
+        integers="keep",
+        aliases=("absolute", "fabs"),
+        domain=(POSITIVE,),
+        note="derivative 0 at 0",
+        partials=(lambda m, y, x: m.conj(m.sign(x)),),
+    ),
+    _op(
+        "sign",
+        "x",
+        "-1, 0 or 1.",
+        integers="keep",
+        domain=(POSITIVE,),
+        note="derivative 0, connected",
+        real_only=True,
+        partials=(_zero,),
+    ),
+    _op(
+        "floor",
+        "x",
+        "The next whole number below, as a float.",
+        integers="keep",
+        domain=((0.1, 0.9),),
+        note="derivative 0, connected",
+        partials=(_zero,),
+    ),
+    _op(
+        "ceil",
+        "x",
+        "The next whole number above, as a float.",
+        symbolic=lambda s, x: s.ceiling(x),
+        integers="keep",
+        domain=((0.1, 0.9),),
+        note="derivative 0, connected",
+        partials=(_zero,),
+    ),
+    _op(
+        "round",
+        "x",
+        "The nearest whole number, halves to even, as a float.",
+        symbolic=_round_form,
+        integers="keep",
+        aliases=("around", "rint"),
+        domain=((-0.4, 0.4),),
+        note="derivative 0, connected",
+        partials=(_zero,),
+    ),
+    _op(
+        "trunc",
+        "x",
+        "The whole number next towards 0, as a float.",
+        symbolic=_trunc_form,
+        integers="keep",
+        aliases=("fix",),
+        domain=((0.1, 0.9),),
+        note="derivative 0, connected",
+        partials=(_zero,),
+    ),
+    _op(
+        "fmod",
+        "a, b",
+        "The remainder, with the sign of a, as in C.",
+        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b),
+        integers="keep",
+        domain=(REAL, POSITIVE),
+        note="at a multiple of b the derivative is that of the side away from 0",
+        partials=(lambda m, y, a, b: 1.0, lambda m, y, a, b: -m.round((a - y) / b)),
+    ),
+    # ---- choosing --------------------------------------------------------------------------------
+    _op(
+        "minimum",
+        "a, b",
+        "The smaller of two values, elementwise.",
+        symbolic=lambda s, a, b: s.Min(a, b),
+        integers="keep",
+        aliases=("fmin",),
+        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first",
+        partials=(
+            lambda m, y, a, b: _one_if_first(m, a < b, a == b),
+            lambda m, y, a, b: _one_if_first(m, b < a, a == b),
+        ),
+    ),
+    _op(
+        "maximum",
+        "a, b",
+        "The larger of two values, elementwise.",
+        symbolic=lambda s, a, b: s.Max(a, b),
+        integers="keep",
+        aliases=("fmax",),
+        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first",
+        partials=(
+            lambda m, y, a, b: _one_if_first(m, a > b, a == b),
+            lambda m, y, a, b: _one_if_first(m, b > a, a == b),
+        ),
+    ),
+    _op(
+        "clip",
+        "x, low=-inf, high=inf",
+        "x, kept between low and high.",
+        symbolic=lambda s, x, low, high: s.Piecewise(
+            (high, s.Max(x, low) > high), (low, x < low), (x, True)
+        ),
+        integers="keep",
+        aliases=("clamp",),
+        domain=((-1.0, 2.0), (-0.5, 0.0), (0.5, 1.0)),
+        note="at a bound counts as inside",
+        forward=lambda m, x, low, high: m.minimum(m.maximum(x, low), high),
+        partials=(
+            lambda m, y, x, low, high: m.where(x < low, 0.0, m.where(x > high, 0.0, 1.0)),
+            lambda m, y, x, low, high: m.where(x < low, m.where(low <= high, 1.0, 0.0), 0.0),
+            lambda m, y, x, low, high: m.where(m.maximum(x, low) > high, 1.0, 0.0),
+        ),
+    ),
+    # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on
+    # the side they belong to.
+    _op(
+        "where",
+        "condition, a, b",
+        "a where the condition holds, b elsewhere.",
+        symbolic=lambda s, condition, a, b: s.where(condition, a, b),
+        saves=("condition",),
+        linear=True,
         note="what isn't chosen has derivative 0, be its slope inf or nan",
-        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise,
-        result_shape=_where_shape, vjp=(
-        None,
-        lambda m, g, y, condition, a, b: fit(m, m.where(condition, g, 0.0), a),
-        lambda m, g, y, condition, a, b: fit(m, m.where(condition, 0.0, g), b))),
-]  # fmt: skip
+        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b),
+        rows=elementwise,
+        result_shape=_where_shape,
+        vjp=(
+            None,
+            lambda m, g, y, condition, a, b: fit(m, m.where(condition, g, 0.0), a),
+            lambda m, g, y, condition, a, b: fit(m, m.where(condition, 0.0, g), b),
+        ),
+    ),
+]

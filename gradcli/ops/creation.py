@@ -1,4 +1,5 @@
-"""Making arrays, and casting between kinds of numbers. Those that make arrays are told the run's float `dtype`."""
+"""Making arrays, and casting between kinds of numbers. Those that make arrays are told the run's
+float `dtype`."""
 
 from __future__ import annotations
 
@@ -26,12 +27,14 @@ def _cast_back(m: Any, g: Any, y: Any, x: Any, **options: Any) -> Any:
     return m.cast(g, dtype=str(x.dtype))
 
 
-# ---- making ----------------------------------------------------------------------------------------------------------
+# ---- making --------------------------------------------------------------------------------------
 
 
 def _full_dtype(value: Any, dtype: str) -> Any:
     """The dtype of an array full of `value`: its own, the run's where it is a float."""
-    return dtype if isinstance(value, float) or str(getattr(value, "dtype", "")) == "float64" else None
+    return (
+        dtype if isinstance(value, float) or str(getattr(value, "dtype", "")) == "float64" else None
+    )
 
 
 def _eye(xp: Any, n: Any, m: Any, k: Any, dtype: str) -> Any:
@@ -44,7 +47,9 @@ def _eye_shape(n: Any, m: Any, k: Any) -> Shape:
 
 def _steps(start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
     start, stop = (0, start) if stop is None else (start, stop)
-    start, stop, step = (number("arange", *pair) for pair in ((start, "start"), (stop, "stop"), (step, "step")))
+    start, stop, step = (
+        number("arange", *pair) for pair in ((start, "start"), (stop, "stop"), (step, "step"))
+    )
     if not all(map(math.isfinite, (start, stop, step))):
         raise OpError(f"`arange` needs finite numbers, not {start}, {stop} and {step}")
     if step == 0:
@@ -79,15 +84,20 @@ def _form(xp: Any, x: Any) -> tuple[Shape, Any]:
     return x.shape, x.dtype
 
 
-# ---- casting ---------------------------------------------------------------------------------------------------------
+# ---- casting -------------------------------------------------------------------------------------
 
 
 def _cast(xp: Any, x: Any, dtype: Any) -> Any:
     x = xp.asarray(x)
     if dtype not in DTYPES:
-        raise OpError(f"there is no type {dtype!r}", "types are " + ", ".join(f'"{name}"' for name in DTYPES))
+        raise OpError(
+            f"there is no type {dtype!r}", "types are " + ", ".join(f'"{name}"' for name in DTYPES)
+        )
     if x.dtype.kind == "c" and dtype not in ("complex128", "bool"):
-        raise OpError(f"complex numbers cannot become {dtype}", "take a part: `real(x)`, `imag(x)` or `abs(x)`")
+        raise OpError(
+            f"complex numbers cannot become {dtype}",
+            "take a part: `real(x)`, `imag(x)` or `abs(x)`",
+        )
     if dtype == "int64" and x.dtype.kind == "f":
         _verify_int64(xp, x)
     return x.astype(dtype)
@@ -100,7 +110,13 @@ def _verify_int64(xp: Any, x: Any) -> None:
 
 
 def _cast_form(s: Any, x: Any, dtype: Any) -> Any:
-    return s.sign(x) * s.floor(s.Abs(x)) if dtype == "int64" else s.condition(x) if dtype == "bool" else x
+    return (
+        s.sign(x) * s.floor(s.Abs(x))
+        if dtype == "int64"
+        else s.condition(x)
+        if dtype == "bool"
+        else x
+    )
 
 
 def _to(dtype: str) -> Any:
@@ -108,43 +124,131 @@ def _to(dtype: str) -> Any:
 
 
 OPS = [
-    _making("zeros", "; shape", "An array of zeros.", differentiable=False, result_shape=lambda shape: sizes("zeros", shape),
-            compute=lambda xp, shape, dtype: xp.zeros(sizes("zeros", shape), dtype=dtype)),
-    _making("ones", "; shape", "An array of ones.", differentiable=False, result_shape=lambda shape: sizes("ones", shape),
-            compute=lambda xp, shape, dtype: xp.ones(sizes("ones", shape), dtype=dtype)),
-    _making("full", "shape: value", "An array full of a value.", linear=True,
-            result_shape=lambda value, shape: sizes("full", shape), vjp=(
-            lambda m, g, y, value, shape: m.sum_to(g, shape=value.shape),),
-            symbolic=lambda s, value, shape: s.xp.full(sizes("full", shape), value, dtype=object),
-            rows=lambda xp, compute, operands, laned, options, n: compute(
-                *operands, **{**options, "shape": (*sizes("full", options["shape"]), n)}),
-            compute=lambda xp, value, shape, dtype: xp.full(sizes("full", shape), value, dtype=_full_dtype(value, dtype))),
-    _making("eye", "; n, m=none, k=0", "A matrix with ones on the diagonal.", aliases=("identity",), differentiable=False,
-            compute=_eye, result_shape=_eye_shape),
-    _making("arange", "; start, stop=none, step=1", "Numbers from start (or 0) up to, not including, stop.",
-            differentiable=False, compute=_arange, result_shape=_arange_shape,
-            note="no derivative by its bounds, which say how many there are: `linspace` has one"),
-    _making("linspace", "start, stop; num=50", "Evenly spaced numbers from start to stop, both included.", linear=True,
-            compute=_linspace, result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num")), vjp=(
+    _making(
+        "zeros",
+        "; shape",
+        "An array of zeros.",
+        differentiable=False,
+        result_shape=lambda shape: sizes("zeros", shape),
+        compute=lambda xp, shape, dtype: xp.zeros(sizes("zeros", shape), dtype=dtype),
+    ),
+    _making(
+        "ones",
+        "; shape",
+        "An array of ones.",
+        differentiable=False,
+        result_shape=lambda shape: sizes("ones", shape),
+        compute=lambda xp, shape, dtype: xp.ones(sizes("ones", shape), dtype=dtype),
+    ),
+    _making(
+        "full",
+        "shape: value",
+        "An array full of a value.",
+        linear=True,
+        result_shape=lambda value, shape: sizes("full", shape),
+        vjp=(lambda m, g, y, value, shape: m.sum_to(g, shape=value.shape),),
+        symbolic=lambda s, value, shape: s.xp.full(sizes("full", shape), value, dtype=object),
+        rows=lambda xp, compute, operands, laned, options, n: compute(
+            *operands, **{**options, "shape": (*sizes("full", options["shape"]), n)}
+        ),
+        compute=lambda xp, value, shape, dtype: xp.full(
+            sizes("full", shape), value, dtype=_full_dtype(value, dtype)
+        ),
+    ),
+    _making(
+        "eye",
+        "; n, m=none, k=0",
+        "A matrix with ones on the diagonal.",
+        aliases=("identity",),
+        differentiable=False,
+        compute=_eye,
+        result_shape=_eye_shape,
+    ),
+    _making(
+        "arange",
+        "; start, stop=none, step=1",
+        "Numbers from start (or 0) up to, not including, stop.",
+        differentiable=False,
+        compute=_arange,
+        result_shape=_arange_shape,
+        note="no derivative by its bounds, which say how many there are: `linspace` has one",
+    ),
+    _making(
+        "linspace",
+        "start, stop; num=50",
+        "Evenly spaced numbers from start to stop, both included.",
+        linear=True,
+        compute=_linspace,
+        result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num")),
+        vjp=(
             lambda m, g, y, start, stop, num: m.sum(g * m.linspace(1.0, 0.0, num=num)),
-            lambda m, g, y, start, stop, num: m.sum(g * m.linspace(0.0, 1.0, num=num)))),
-    _making("zeros_like", "x", "Zeros in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.zeros(*_form(xp, x)), rows=elementwise),
-    _making("ones_like", "x", "Ones in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.ones(*_form(xp, x)), rows=elementwise),
-
-    _casting("cast", "x; dtype", "x as another type of number, given by its name.",
-        compute=_cast, rows=elementwise, aliases=("astype",),
-             symbolic=_cast_form, linear=True, vjp=(_cast_back,)),
-    _casting("float32", "x", "x as a float of 32 bits.",
-        compute=_to("float32"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
-             vjp=(_cast_back,)),
-    _casting("float64", "x", "x as a float of 64 bits.",
-        compute=_to("float64"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
-             vjp=(_cast_back,)),
-    _casting("complex128", "x", "x as a complex number.",
-        compute=_to("complex128"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
-             vjp=(_cast_back,)),
-    _casting("int64", "x", "x as an int, rounded towards 0.", compute=_to("int64"), rows=elementwise, differentiable=False,
-             symbolic=lambda s, x: _cast_form(s, x, "int64")),
-]  # fmt: skip
+            lambda m, g, y, start, stop, num: m.sum(g * m.linspace(0.0, 1.0, num=num)),
+        ),
+    ),
+    _making(
+        "zeros_like",
+        "x",
+        "Zeros in the shape of x.",
+        differentiable=False,
+        compute=lambda xp, x, **run: xp.zeros(*_form(xp, x)),
+        rows=elementwise,
+    ),
+    _making(
+        "ones_like",
+        "x",
+        "Ones in the shape of x.",
+        differentiable=False,
+        compute=lambda xp, x, **run: xp.ones(*_form(xp, x)),
+        rows=elementwise,
+    ),
+    _casting(
+        "cast",
+        "x; dtype",
+        "x as another type of number, given by its name.",
+        compute=_cast,
+        rows=elementwise,
+        aliases=("astype",),
+        symbolic=_cast_form,
+        linear=True,
+        vjp=(_cast_back,),
+    ),
+    _casting(
+        "float32",
+        "x",
+        "x as a float of 32 bits.",
+        compute=_to("float32"),
+        rows=elementwise,
+        symbolic=lambda s, x: x,
+        linear=True,
+        vjp=(_cast_back,),
+    ),
+    _casting(
+        "float64",
+        "x",
+        "x as a float of 64 bits.",
+        compute=_to("float64"),
+        rows=elementwise,
+        symbolic=lambda s, x: x,
+        linear=True,
+        vjp=(_cast_back,),
+    ),
+    _casting(
+        "complex128",
+        "x",
+        "x as a complex number.",
+        compute=_to("complex128"),
+        rows=elementwise,
+        symbolic=lambda s, x: x,
+        linear=True,
+        vjp=(_cast_back,),
+    ),
+    _casting(
+        "int64",
+        "x",
+        "x as an int, rounded towards 0.",
+        compute=_to("int64"),
+        rows=elementwise,
+        differentiable=False,
+        symbolic=lambda s, x: _cast_form(s, x, "int64"),
+    ),
+]

@@ -1,4 +1,5 @@
-"""Factorisations of matrices. Leading axes are batch axes; a matrix that has none is refused, with its place in the batch."""
+"""Factorisations of matrices. Leading axes are batch axes; a matrix that has none is refused, with
+its place in the batch."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="linear algebra", **facts)
 
 
-# ---- Cholesky --------------------------------------------------------------------------------------------------------
+# ---- Cholesky ------------------------------------------------------------------------------------
 
 
 def _cholesky(xp: Any, x: Any) -> Any:
@@ -22,7 +23,11 @@ def _cholesky(xp: Any, x: Any) -> Any:
 
     def refusal(which: str, matrix: Any) -> OpError:
         finite = bool(xp.all(xp.isfinite(matrix)))
-        seen = f"its smallest eigenvalue is {float(xp.linalg.eigvalsh(matrix)[0])}" if finite else "it isn't finite"
+        seen = (
+            f"its smallest eigenvalue is {float(xp.linalg.eigvalsh(matrix)[0])}"
+            if finite
+            else "it isn't finite"
+        )
         message = f"`cholesky` needs a positive definite matrix: {which} is not"
         return OpError(message, "a multiple of `eye(n)` added moves all eigenvalues up by it", seen)
 
@@ -51,10 +56,11 @@ def _cholesky_forward(m: Any, t: Any, y: Any, x: Any) -> Any:
     return m.matmul(y, _lower_half(m, m.solve_triangular(y, adjoint(m, half), lower=True)))
 
 
-# ---- QR --------------------------------------------------------------------------------------------------------------
+# ---- QR ------------------------------------------------------------------------------------------
 #
-# For x of full column rank, with w = dx r^-1 and b = q^H w: q^H dq is skew and dr r^-1 an upper triangle, and their sum is
-# b. So q^H dq is the skew matrix with the part of b below the diagonal, called its turn here.
+# For x of full column rank, with w = dx r^-1 and b = q^H w: q^H dq is skew and dr r^-1 an upper
+# triangle, and their sum is b. So q^H dq is the skew matrix with the part of b below the diagonal,
+# called its turn here.
 
 
 def _qr(xp: Any, x: Any) -> list[Any]:
@@ -85,7 +91,9 @@ def _factors(m: Any, y: Any, x: Any) -> Any:
 
 def _cut(m: Any, x: Any, n: int) -> tuple[Any, Any]:
     """The first n columns, and the rest."""
-    return m.getitem(x, index=(Ellipsis, slice(0, n))), m.getitem(x, index=(Ellipsis, slice(n, None)))
+    return m.getitem(x, index=(Ellipsis, slice(0, n))), m.getitem(
+        x, index=(Ellipsis, slice(n, None))
+    )
 
 
 def _qr_back(m: Any, g: Any, y: Any, x: Any) -> Any:
@@ -97,7 +105,9 @@ def _qr_back(m: Any, g: Any, y: Any, x: Any) -> Any:
     # Only the left part is factored; the rest of r is q^H times the rest of x.
     by_left, by_rest = _cut(m, by_r, rows)
     by_q = by_q + m.matmul(_cut(m, x, rows)[1], adjoint(m, by_rest))
-    return m.concatenate(_tall_back(m, by_q, by_left, q, _cut(m, r, rows)[0]), m.matmul(q, by_rest), axis=-1)
+    return m.concatenate(
+        _tall_back(m, by_q, by_left, q, _cut(m, r, rows)[0]), m.matmul(q, by_rest), axis=-1
+    )
 
 
 def _tall_back(m: Any, by_q: Any, by_r: Any, q: Any, r: Any) -> Any:
@@ -136,13 +146,33 @@ def _cholesky_form(s: Any, x: Any) -> Any:
 
 
 OPS = [
-    _op("cholesky", "x", "The lower triangle l with l @ l.T = x (conjugated, for complex ones).",
-        compute=_cholesky, rows=batched(2),
-        saves=("result",), symbolic=_cholesky_form, vjp=(_cholesky_back,), jvp=_cholesky_forward,
-        note="of (x + x.T) / 2, so that the derivative is symmetric; an error unless that is positive definite"),
-    _op("qr", "x", "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.",
-        compute=_qr, rows=batched(2),
+    _op(
+        "cholesky",
+        "x",
+        "The lower triangle l with l @ l.T = x (conjugated, for complex ones).",
+        compute=_cholesky,
+        rows=batched(2),
+        saves=("result",),
+        symbolic=_cholesky_form,
+        vjp=(_cholesky_back,),
+        jvp=_cholesky_forward,
+        note=(
+            "of (x + x.T) / 2, so that the derivative is symmetric; an error unless that is "
+            "positive definite"
+        ),
+    ),
+    _op(
+        "qr",
+        "x",
+        "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.",
+        compute=_qr,
+        rows=batched(2),
         saves=("x", "result"),
-        note="the derivative needs first columns that are linearly independent, and is an error without",
-        vjp=(_qr_back,), jvp=_qr_forward),
-]  # fmt: skip
+        note=(
+            "the derivative needs first columns that are linearly independent, and is an error "
+            "without"
+        ),
+        vjp=(_qr_back,),
+        jvp=_qr_forward,
+    ),
+]

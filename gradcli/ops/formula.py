@@ -1,7 +1,9 @@
-"""Elementwise rules as data: a rule is called once, with symbols, and what it builds is what every interpretation reads.
+"""Elementwise rules as data: a rule is called once, with symbols, and what it builds is what every
+interpretation reads.
 
-`lambda m, y, x: 1 / m.cosh(x)**2`, called with symbols, gives the formula `div(1, pow(cosh(x), 2))`. The engine makes
-a function on floats and one on arrays of it, replays it through the trace, and can hand it to SymPy.
+`lambda m, y, x: 1 / m.cosh(x)**2`, called with symbols, gives the formula `div(1, pow(cosh(x),
+2))`. The engine makes a function on floats and one on arrays of it, replays it through the trace,
+and can hand it to SymPy.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any, TypeAlias
 class Formula:
     """A node of a formula: a number, an operand, the result, or an op applied to formulas.
 
-    `kind` is "number", "operand", "result" or the name of an op; `value` is the number or the operand's index.
+    `kind` is "number", "operand", "result" or the name of an op; `value` is the number or the
+    operand's index.
     """
 
     __slots__ = ("_order", "arguments", "kind", "value")
@@ -27,7 +30,13 @@ class Formula:
     def __repr__(self) -> str:
         if self.arguments:
             return f"{self.kind}({', '.join(map(repr, self.arguments))})"
-        return repr(self.value) if self.kind == "number" else "y" if self.kind == "result" else f"x{self.value}"
+        return (
+            repr(self.value)
+            if self.kind == "number"
+            else "y"
+            if self.kind == "result"
+            else f"x{self.value}"
+        )
 
     def __bool__(self) -> bool:
         raise TypeError("a formula is neither true nor false: `m.where(condition, a, b)` chooses")
@@ -40,7 +49,8 @@ class Formula:
         return chain(self._order, (self,))
 
     def nodes_but(self, known: Container[int]) -> list[Formula]:
-        """The nodes, in the same order, but for those whose identity is `known`; what is below these is known, too."""
+        """The nodes, in the same order, but for those whose identity is `known`; what is below
+        these is known, too."""
         order: dict[int, Formula] = {}
         pending: list[Formula | tuple[Formula]] = [self]
         while pending:
@@ -57,8 +67,13 @@ class Formula:
         return list(order.values())
 
     def reads(self) -> set[int | str]:
-        """The operands (by index) whose values the formula uses, and "result" if it uses the result."""
-        return {"result" if n.kind == "result" else n.value for n in self if n.kind in ("result", "operand")}
+        """The operands (by index) whose values the formula uses, and "result" if it uses the
+        result."""
+        return {
+            "result" if n.kind == "result" else n.value
+            for n in self
+            if n.kind in ("result", "operand")
+        }
 
     # The comparisons build formulas too, so formulas are told apart by identity alone.
     __hash__ = object.__hash__
@@ -75,8 +90,14 @@ def _binary(name: str, swapped: bool = False) -> Callable[[Formula, Any], Formul
 
 
 for _method, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod", "floordiv": "floordiv",
-}.items():  # fmt: skip
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "mod": "mod",
+    "floordiv": "floordiv",
+}.items():
     setattr(Formula, f"__{_method}__", _binary(_name))
     setattr(Formula, f"__r{_method}__", _binary(_name, swapped=True))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -94,7 +115,14 @@ def key_of(formula: Formula) -> Key:
     for node in formula:
         places[id(node)] = len(places)
         # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
-        nodes.append((node.kind, node.value, repr(node.value), tuple([places[id(a)] for a in node.arguments])))
+        nodes.append(
+            (
+                node.kind,
+                node.value,
+                repr(node.value),
+                tuple([places[id(a)] for a in node.arguments]),
+            )
+        )
     return tuple(nodes)
 
 
@@ -120,4 +148,6 @@ def read_forward(rule: Callable[..., Any], n_operands: int) -> Formula:
 
 def read_partial(rule: Callable[..., Any], n_operands: int) -> Formula:
     """The formula of a partial `(m, y, *operands)`."""
-    return _lift(rule(Symbols(), Formula("result"), *(Formula("operand", k) for k in range(n_operands))))
+    return _lift(
+        rule(Symbols(), Formula("result"), *(Formula("operand", k) for k in range(n_operands)))
+    )

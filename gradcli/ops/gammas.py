@@ -1,8 +1,9 @@
 """The gamma function and its relatives.
 
-Their derivatives are sums over the integers, of powers and logarithms. Those are computed here by the Euler-Maclaurin formula:
-a few terms, and an asymptotic series for the rest. So differences of such sums keep their digits where the sums themselves
-are almost equal (`lbeta(1e6, 2)`), and derivatives of any order have one formula.
+Their derivatives are sums over the integers, of powers and logarithms. Those are computed here by
+the Euler-Maclaurin formula: a few terms, and an asymptotic series for the rest. So differences of
+such sums keep their digits where the sums themselves are almost equal (`lbeta(1e6, 2)`), and
+derivatives of any order have one formula.
 """
 
 from __future__ import annotations
@@ -25,15 +26,27 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 # The Bernoulli numbers B_2, B_4, …
 BERNOULLI = [
-    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138,
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+    854513 / 138,
     -236364091 / 2730,
-]  # fmt: skip
+]
 TAIL = [b / math.factorial(2 * j) for j, b in enumerate(BERNOULLI, 1)]  # of a sum of powers
-STIRLING = [b / (2 * j * (2 * j - 1)) for j, b in enumerate(BERNOULLI, 1)]  # of the logarithm of a factorial
+STIRLING = [
+    b / (2 * j * (2 * j - 1)) for j, b in enumerate(BERNOULLI, 1)
+]  # of the logarithm of a factorial
 DIGAMMA = [b / (2 * j) for j, b in enumerate(BERNOULLI, 1)]  # of its derivative
 
 
-# ---- sums of powers --------------------------------------------------------------------------------------------------
+# ---- sums of powers ------------------------------------------------------------------------------
 
 
 def _power_series(xp: Any, coefficients: list[float], x: Any) -> Any:
@@ -41,7 +54,8 @@ def _power_series(xp: Any, coefficients: list[float], x: Any) -> Any:
 
 
 def _hurwitz(xp: Any, order: int, s: Any, q: Any, above: Any = None) -> Any:
-    """The derivative of an order by s of the sum of (q + k)^-s over k = 0, 1, 2, …, as continued to all s but 1; q > 0.
+    """The derivative of an order by s of the sum of (q + k)^-s over k = 0, 1, 2, …, as continued to
+    all s but 1; q > 0.
 
     `above` is s - 1, for where it is known better.
     """
@@ -59,7 +73,8 @@ def _hurwitz(xp: Any, order: int, s: Any, q: Any, above: Any = None) -> Any:
 
 
 def _rest(xp: Any, s: Any, z: Any) -> list[Any]:
-    """The sum of z^-s, (z + 1)^-s, … less its integral, over z^-s: half of the first term, and the series."""
+    """The sum of z^-s, (z + 1)^-s, … less its integral, over z^-s: half of the first term, and the
+    series."""
     steps = s[..., None] + xp.arange(1, 2 * len(TAIL) - 1)
     growth = steps[..., ::2] * steps[..., 1::2] / (z * z)[..., None]
     products = xp.cumprod(xp.concatenate([(s / z)[..., None], growth], axis=-1), axis=-1)
@@ -82,20 +97,35 @@ def _rest_by_s(xp: Any, order: int, s: Any, z: Any) -> list[Any]:
 def _sine_of_half_turns(xp: Any, x: Any) -> Any:
     """sin(πx/2), exactly 0 where it is."""
     r = x - 2.0 * xp.round(0.5 * x)
-    return xp.where(xp.round(0.5 * x) % 2 == 0, 1.0, -1.0) * xp.where(xp.abs(r) == 1.0, xp.sign(r), xp.sin(0.5 * math.pi * r))
+    return xp.where(xp.round(0.5 * x) % 2 == 0, 1.0, -1.0) * xp.where(
+        xp.abs(r) == 1.0, xp.sign(r), xp.sin(0.5 * math.pi * r)
+    )
 
 
 def _reflected(xp: Any, special: Any, order: int, s: Any) -> Any:
-    """The same for q = 1 and s < 0, from 1 - s: ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s), as products of Taylor series."""
+    """The same for q = 1 and s < 0, from 1 - s: ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s), as
+    products of Taylor series."""
     u = 1.0 - s
-    scale = xp.where(u < 170.0, special.gamma(u) * (2 * math.pi) ** -u, xp.exp(special.gammaln(u) - u * math.log(2 * math.pi)))
+    scale = xp.where(
+        u < 170.0,
+        special.gamma(u) * (2 * math.pi) ** -u,
+        xp.exp(special.gammaln(u) - u * math.log(2 * math.pi)),
+    )
     powers = [math.log(2 * math.pi) ** i / math.factorial(i) for i in range(order + 1)]
-    sines = [(0.5 * math.pi) ** i / math.factorial(i) * _sine_of_half_turns(xp, s + i) for i in range(order + 1)]
-    slopes = [(-1) ** (i + 1) / math.factorial(i) * polygamma(xp, special, i, u) for i in range(order)]  # of log Γ(1-s)
+    sines = [
+        (0.5 * math.pi) ** i / math.factorial(i) * _sine_of_half_turns(xp, s + i)
+        for i in range(order + 1)
+    ]
+    slopes = [
+        (-1) ** (i + 1) / math.factorial(i) * polygamma(xp, special, i, u) for i in range(order)
+    ]  # of log Γ(1-s)
     gammas = [2.0 * scale]
     for i in range(order):
         gammas.append(sum(slopes[k] * gammas[i - k] for k in range(i + 1)) / (i + 1))
-    zetas = [(-1) ** i / math.factorial(i) * _hurwitz(xp, i, u, xp.ones_like(u), -s) for i in range(order + 1)]
+    zetas = [
+        (-1) ** i / math.factorial(i) * _hurwitz(xp, i, u, xp.ones_like(u), -s)
+        for i in range(order + 1)
+    ]
     product: list[Any] = powers
     for factor in (sines, gammas, zetas):
         product = [sum(product[k] * factor[i - k] for k in range(i + 1)) for i in range(order + 1)]
@@ -117,7 +147,7 @@ def _zeta(xp: Any, special: Any, x: Any, q: Any) -> Any:
     return _zeta_by_x(xp, special, 0, x, q)
 
 
-# ---- derivatives of the logarithm of gamma ---------------------------------------------------------------------------
+# ---- derivatives of the logarithm of gamma -------------------------------------------------------
 
 
 def _cotangent_slopes(xp: Any, order: int, x: Any) -> Any:
@@ -139,7 +169,11 @@ def polygamma(xp: Any, special: Any, order: int, x: Any) -> Any:
         return special.digamma(x)
     sign = (-1.0) ** order
     right = x.real > 0
-    there = -sign * math.factorial(order) * _hurwitz(xp, 0, xp.full_like(x, order + 1.0), xp.where(right, x, 1.0 - x))
+    there = (
+        -sign
+        * math.factorial(order)
+        * _hurwitz(xp, 0, xp.full_like(x, order + 1.0), xp.where(right, x, 1.0 - x))
+    )
     if bool(xp.all(right)):
         return there
     return xp.where(right, there, sign * there - math.pi * _cotangent_slopes(xp, order, x))
@@ -155,16 +189,22 @@ def polygamma_difference(xp: Any, special: Any, order: int, a: Any, b: Any) -> A
     known = (a > 0) & (a + b > 0)
     u, b_ = xp.where(known, a, 1.0), xp.where(known, b, 0.0)
     z = u + TERMS
-    total = xp.sum(_power_difference(xp, u[..., None] + xp.arange(TERMS), b_[..., None], s), axis=-1)
+    total = xp.sum(
+        _power_difference(xp, u[..., None] + xp.arange(TERMS), b_[..., None], s), axis=-1
+    )
     total = total + 0.5 * _power_difference(xp, z, b_, s)
     total = total + (_power_difference(xp, z, b_, order) / order if order else -xp.log1p(b_ / z))
     coefficients = [c * math.prod(range(s, s + 2 * j - 1)) for j, c in enumerate(TAIL, 1)]
     powers = s - 1.0 + 2.0 * xp.arange(1, len(TAIL) + 1)
-    total = total + _power_difference(xp, z[..., None], b_[..., None], powers) @ xp.asarray(coefficients)
+    total = total + _power_difference(xp, z[..., None], b_[..., None], powers) @ xp.asarray(
+        coefficients
+    )
     found = (-1.0) ** (order + 1) * math.factorial(order) * total
     if bool(xp.all(known)):
         return found
-    return xp.where(known, found, polygamma(xp, special, order, a + b) - polygamma(xp, special, order, a))
+    return xp.where(
+        known, found, polygamma(xp, special, order, a + b) - polygamma(xp, special, order, a)
+    )
 
 
 def log_less_digamma(xp: Any, special: Any, x: Any) -> Any:
@@ -175,7 +215,7 @@ def log_less_digamma(xp: Any, special: Any, x: Any) -> Any:
     return xp.where(x < LARGE, xp.log(x) - special.digamma(x + 1.0), far)
 
 
-# ---- the beta function -----------------------------------------------------------------------------------------------
+# ---- the beta function ---------------------------------------------------------------------------
 
 
 def stirling_rest(xp: Any, x: Any) -> Any:
@@ -186,7 +226,13 @@ def stirling_rest(xp: Any, x: Any) -> Any:
 def _quotient_log(xp: Any, low: Any, high: Any) -> Any:
     """log Γ(high) - log Γ(low + high) for high >= 10, without a difference of large logarithms."""
     both = low + high
-    return -(high - 0.5) * xp.log1p(low / high) - low * xp.log(both) + low + stirling_rest(xp, high) - stirling_rest(xp, both)
+    return (
+        -(high - 0.5) * xp.log1p(low / high)
+        - low * xp.log(both)
+        + low
+        + stirling_rest(xp, high)
+        - stirling_rest(xp, both)
+    )
 
 
 def _lbeta(xp: Any, special: Any, a: Any, b: Any) -> Any:
@@ -195,14 +241,23 @@ def _lbeta(xp: Any, special: Any, a: Any, b: Any) -> Any:
     few, many, far = xp.minimum(low, LARGE), xp.maximum(low, LARGE), xp.maximum(high, LARGE)
     near = xp.log(_ratio(xp, special, low, high))
     by_one = special.gammaln(few) + _quotient_log(xp, few, far)
-    balance = (many - 0.5) * xp.log(many / (many + far)) - far * xp.log1p(many / far) - 0.5 * xp.log(far)
-    by_both = HALF_LOG_2PI + balance + stirling_rest(xp, many) + stirling_rest(xp, far) - stirling_rest(xp, many + far)
+    balance = (
+        (many - 0.5) * xp.log(many / (many + far)) - far * xp.log1p(many / far) - 0.5 * xp.log(far)
+    )
+    by_both = (
+        HALF_LOG_2PI
+        + balance
+        + stirling_rest(xp, many)
+        + stirling_rest(xp, far)
+        - stirling_rest(xp, many + far)
+    )
     found = xp.where(low >= LARGE, by_both, xp.where(high >= LARGE, by_one, near))
     return xp.where(known, found, special.betaln(a, b))
 
 
 def _lgamma(xp: Any, special: Any, x: Any) -> Any:
-    """By SciPy's, but next to 0, where that overflows, and at -inf, where it has another sign than C's."""
+    """By SciPy's, but next to 0, where that overflows, and at -inf, where it has another sign than
+    C's."""
     found = special.gammaln(x)
     infinite = xp.isinf(found)
     if bool(xp.any(infinite)):
@@ -211,63 +266,144 @@ def _lgamma(xp: Any, special: Any, x: Any) -> Any:
 
 
 def _ratio(xp: Any, special: Any, low: Any, high: Any) -> Any:
-    """Γ(a) Γ(b) / Γ(a + b) where neither is large. For one so small that its Γ isn't in the range it is 1/a + 1/b."""
+    """Γ(a) Γ(b) / Γ(a + b) where neither is large. For one so small that its Γ isn't in the range
+    it is 1/a + 1/b."""
     few, some = xp.clip(low, 1e-200, LARGE), xp.minimum(high, LARGE)
     both = few + some
     lost = few - (both - some)  # by rounding the sum
-    found = special.gamma(few) * (special.gamma(some) / special.gamma(both)) * (1.0 - lost * special.digamma(both))
+    found = (
+        special.gamma(few)
+        * (special.gamma(some) / special.gamma(both))
+        * (1.0 - lost * special.digamma(both))
+    )
     return xp.where(low < 1e-200, 1.0 / low + 1.0 / high, found)
 
 
 def beta(xp: Any, special: Any, a: Any, b: Any) -> Any:
     known = (a > 0) & (b > 0) & xp.isfinite(a) & xp.isfinite(b)
     low, high = (xp.where(known, pick(a, b), 2.0) for pick in (xp.minimum, xp.maximum))
-    by_one = special.gamma(xp.minimum(low, LARGE)) * xp.exp(_quotient_log(xp, low, xp.maximum(high, LARGE)))
+    by_one = special.gamma(xp.minimum(low, LARGE)) * xp.exp(
+        _quotient_log(xp, low, xp.maximum(high, LARGE))
+    )
     by_both = xp.exp(_lbeta(xp, special, low, high))
-    found = xp.where(low >= LARGE, by_both, xp.where(high >= LARGE, by_one, _ratio(xp, special, low, high)))
+    found = xp.where(
+        low >= LARGE, by_both, xp.where(high >= LARGE, by_one, _ratio(xp, special, low, high))
+    )
     return xp.where(known, found, special.beta(a, b))
 
 
 OPS = [
-    _op("gamma", "x", "The gamma function; gamma(n + 1) is n!.", primitive="scipy.special:gamma", domain=(POSITIVE,), partials=(
-        lambda m, y, x: y * m.digamma(x),)),
-    _op("lgamma", "x", "The logarithm of |gamma(x)|, without overflow.",
-        symbolic=lambda s, x: s.loggamma(x), kernel=_lgamma, real_only=True, domain=(POSITIVE,), ulps=(16, 8, 16),
-        aliases=("gammaln", "loggamma"), partials=(lambda m, y, x: m.digamma(x),)),
-    _op("digamma", "x", "The derivative of lgamma.", primitive="scipy.special:digamma", domain=(POSITIVE,), aliases=("psi",),
-        partials=(lambda m, y, x: m.polygamma(1.0, x),)),
-    _op("beta", "a, b", "gamma(a) * gamma(b) / gamma(a + b).",
+    _op(
+        "gamma",
+        "x",
+        "The gamma function; gamma(n + 1) is n!.",
+        primitive="scipy.special:gamma",
+        domain=(POSITIVE,),
+        partials=(lambda m, y, x: y * m.digamma(x),),
+    ),
+    _op(
+        "lgamma",
+        "x",
+        "The logarithm of |gamma(x)|, without overflow.",
+        symbolic=lambda s, x: s.loggamma(x),
+        kernel=_lgamma,
+        real_only=True,
+        domain=(POSITIVE,),
+        ulps=(16, 8, 16),
+        aliases=("gammaln", "loggamma"),
+        partials=(lambda m, y, x: m.digamma(x),),
+    ),
+    _op(
+        "digamma",
+        "x",
+        "The derivative of lgamma.",
+        primitive="scipy.special:digamma",
+        domain=(POSITIVE,),
+        aliases=("psi",),
+        partials=(lambda m, y, x: m.polygamma(1.0, x),),
+    ),
+    _op(
+        "beta",
+        "a, b",
+        "gamma(a) * gamma(b) / gamma(a + b).",
         symbolic=lambda s, a, b: s.gamma(a) * s.gamma(b) / s.gamma(a + b),
-        kernel=beta, real_only=True, domain=(POSITIVE, POSITIVE), ulps=(4, 8, 4096),
+        kernel=beta,
+        real_only=True,
+        domain=(POSITIVE, POSITIVE),
+        ulps=(4, 8, 4096),
         partials=(
-        lambda m, y, a, b: -y * m.polygamma_difference(0.0, a, b),
-        lambda m, y, a, b: -y * m.polygamma_difference(0.0, b, a))),
-    _op("lbeta", "a, b", "The logarithm of |beta(a, b)|, without overflow.",
-        symbolic=lambda s, a, b: s.loggamma(a) + s.loggamma(b) - s.loggamma(a + b), kernel=_lbeta, real_only=True,
-        domain=(POSITIVE, POSITIVE), aliases=("betaln",), partials=(
-        lambda m, y, a, b: -m.polygamma_difference(0.0, a, b),
-        lambda m, y, a, b: -m.polygamma_difference(0.0, b, a))),
-    _op("zeta", "x, q=1", "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.",
-        symbolic=lambda s, x, q: s.zeta(x, q), kernel=_zeta,
-        real_only=True, domain=((1.0, INF), POSITIVE), ulps=(16, 16, 32),
-        note="nan for q <= 0, and for x < 1 unless q is 1", partials=(
-        lambda m, y, x, q: m.zeta_by_x(1.0, x, q),
-        lambda m, y, x, q: -x * m.zeta(x + 1.0, q))),
-
-    _op("polygamma", "n, x", "The n-th derivative of digamma.",
-        symbolic=lambda s, n, x: s.polygamma(n, x), internal=True, kernel=polygamma, domain=((0.0, INF), POSITIVE),
+            lambda m, y, a, b: -y * m.polygamma_difference(0.0, a, b),
+            lambda m, y, a, b: -y * m.polygamma_difference(0.0, b, a),
+        ),
+    ),
+    _op(
+        "lbeta",
+        "a, b",
+        "The logarithm of |beta(a, b)|, without overflow.",
+        symbolic=lambda s, a, b: s.loggamma(a) + s.loggamma(b) - s.loggamma(a + b),
+        kernel=_lbeta,
+        real_only=True,
+        domain=(POSITIVE, POSITIVE),
+        aliases=("betaln",),
         partials=(
-        None,
-        lambda m, y, n, x: m.polygamma(n + 1.0, x))),
-    _op("polygamma_difference", "n, a, b", "polygamma(n, a + b) - polygamma(n, a), accurate for small b.",
-        symbolic=lambda s, n, a, b: s.polygamma(n, a + b) - s.polygamma(n, a), internal=True,
-        kernel=polygamma_difference, real_only=True, domain=((0.0, INF), POSITIVE, POSITIVE), partials=(
-        None,
-        lambda m, y, n, a, b: m.polygamma_difference(n + 1.0, a, b),
-        lambda m, y, n, a, b: m.polygamma(n + 1.0, a + b))),
-    _op("zeta_by_x", "n, x, q", "The n-th derivative of zeta by x.", internal=True, kernel=_zeta_by_x, real_only=True,
-        domain=((0.0, INF), (1.0, INF), POSITIVE), partials=(
-        None,
-        lambda m, y, n, x, q: m.zeta_by_x(n + 1.0, x, q),
-        lambda m, y, n, x, q: -x * m.zeta_by_x(n, x + 1.0, q) - n * m.zeta_by_x(n - 1.0, x + 1.0, q))),
-]  # fmt: skip
+            lambda m, y, a, b: -m.polygamma_difference(0.0, a, b),
+            lambda m, y, a, b: -m.polygamma_difference(0.0, b, a),
+        ),
+    ),
+    _op(
+        "zeta",
+        "x, q=1",
+        "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.",
+        symbolic=lambda s, x, q: s.zeta(x, q),
+        kernel=_zeta,
+        real_only=True,
+        domain=((1.0, INF), POSITIVE),
+        ulps=(16, 16, 32),
+        note="nan for q <= 0, and for x < 1 unless q is 1",
+        partials=(
+            lambda m, y, x, q: m.zeta_by_x(1.0, x, q),
+            lambda m, y, x, q: -x * m.zeta(x + 1.0, q),
+        ),
+    ),
+    _op(
+        "polygamma",
+        "n, x",
+        "The n-th derivative of digamma.",
+        symbolic=lambda s, n, x: s.polygamma(n, x),
+        internal=True,
+        kernel=polygamma,
+        domain=((0.0, INF), POSITIVE),
+        partials=(None, lambda m, y, n, x: m.polygamma(n + 1.0, x)),
+    ),
+    _op(
+        "polygamma_difference",
+        "n, a, b",
+        "polygamma(n, a + b) - polygamma(n, a), accurate for small b.",
+        symbolic=lambda s, n, a, b: s.polygamma(n, a + b) - s.polygamma(n, a),
+        internal=True,
+        kernel=polygamma_difference,
+        real_only=True,
+        domain=((0.0, INF), POSITIVE, POSITIVE),
+        partials=(
+            None,
+            lambda m, y, n, a, b: m.polygamma_difference(n + 1.0, a, b),
+            lambda m, y, n, a, b: m.polygamma(n + 1.0, a + b),
+        ),
+    ),
+    _op(
+        "zeta_by_x",
+        "n, x, q",
+        "The n-th derivative of zeta by x.",
+        internal=True,
+        kernel=_zeta_by_x,
+        real_only=True,
+        domain=((0.0, INF), (1.0, INF), POSITIVE),
+        partials=(
+            None,
+            lambda m, y, n, x, q: m.zeta_by_x(n + 1.0, x, q),
+            lambda m, y, n, x, q: (
+                -x * m.zeta_by_x(n, x + 1.0, q) - n * m.zeta_by_x(n - 1.0, x + 1.0, q)
+            ),
+        ),
+    ),
+]

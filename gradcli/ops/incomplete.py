@@ -1,9 +1,11 @@
-"""The regularised incomplete gamma and beta functions, with their derivatives by every argument, to any order.
+"""The regularised incomplete gamma and beta functions, with their derivatives by every argument, to
+any order.
 
-By x they are densities, and these are formulas. By the parameters they are integrals of densities times polynomials of
-log t, which have no closed form. With t as an exponential of v they become integrals of exp(φ(v)) from 0, where φ falls
-faster and faster: smooth, without poles, and of one sign but for the polynomial, so that quadrature by Gauss and Legendre
-gives them almost all their digits. Each is taken over the side of x where less of the distribution lies, so that tails keep
+By x they are densities, and these are formulas. By the parameters they are integrals of densities
+times polynomials of log t, which have no closed form. With t as an exponential of v they become
+integrals of exp(φ(v)) from 0, where φ falls faster and faster: smooth, without poles, and of one
+sign but for the polynomial, so that quadrature by Gauss and Legendre gives them almost all their
+digits. Each is taken over the side of x where less of the distribution lies, so that tails keep
 theirs, too.
 """
 
@@ -30,7 +32,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="special", real_only=True, **facts)
 
 
-# ---- quadrature ------------------------------------------------------------------------------------------------------
+# ---- quadrature ----------------------------------------------------------------------------------
 
 
 @cache
@@ -51,7 +53,8 @@ def _legendre() -> tuple[list[float], list[float]]:
 
 
 def _end(xp: Any, phi: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Where φ has fallen to -DEPTH, within a part in a thousand: first the power of two, and then between two of them."""
+    """Where φ has fallen to -DEPTH, within a part in a thousand: first the power of two, and then
+    between two of them."""
     low, high = xp.full_like(arguments[0], LOWEST), xp.full_like(arguments[0], HIGHEST)
     for _ in range(math.ceil(math.log2(HIGHEST - LOWEST))):
         middle = xp.floor(0.5 * (low + high))
@@ -67,8 +70,8 @@ def _end(xp: Any, phi: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 
 def _integral(xp: Any, phi: Callable[..., Any], weight: Callable[..., Any], *arguments: Any) -> Any:
-    """The integral of exp(φ(v)) weight(v) over v from 0 on; both take v and the arguments, vectors. How many panels an element
-    has is its own, so that its digits don't depend on its neighbours."""
+    """The integral of exp(φ(v)) weight(v) over v from 0 on; both take v and the arguments, vectors.
+    How many panels an element has is its own, so that its digits don't depend on its neighbours."""
     nodes, weights = (xp.asarray(numbers) for numbers in _legendre())
     end = _end(xp, phi, arguments)
     panels = 2.0 ** xp.ceil(xp.log2(xp.clip(end / PANEL, 4.0, 1024.0)))
@@ -94,14 +97,20 @@ def _curve(xp: Any, v: Any) -> Any:
 
 
 def _ratios(slope: Callable[[int, int], Any], i: int, j: int) -> dict[tuple[int, int], Any]:
-    """∂_a^p ∂_b^q exp(h) / exp(h) for all p up to i and q up to j, from `slope(p, q)`, the derivatives of h."""
+    """∂_a^p ∂_b^q exp(h) / exp(h) for all p up to i and q up to j, from `slope(p, q)`, the
+    derivatives of h."""
     orders = [(p, q) for p in range(i + 1) for q in range(j + 1)]
     slopes = {order: slope(*order) for order in orders[1:]}
     ratios: dict[tuple[int, int], Any] = {(0, 0): 1.0}
     for p, q in orders[1:]:
-        dp, dq = (1, 0) if p else (0, 1)  # the last derivative taken; by the rule of products before it
+        dp, dq = (
+            (1, 0) if p else (0, 1)
+        )  # the last derivative taken; by the rule of products before it
         ratios[p, q] = sum(
-            math.comb(p - dp, r) * math.comb(q - dq, s) * slopes[r + dp, s + dq] * ratios[p - dp - r, q - dq - s]
+            math.comb(p - dp, r)
+            * math.comb(q - dq, s)
+            * slopes[r + dp, s + dq]
+            * ratios[p - dp - r, q - dq - s]
             for r in range(p - dp + 1)
             for s in range(q - dq + 1)
         )
@@ -121,7 +130,7 @@ def _on_part(xp: Any, condition: Any, function: Callable[..., Any], *arguments: 
     return found
 
 
-# ---- gamma -----------------------------------------------------------------------------------------------------------
+# ---- gamma ---------------------------------------------------------------------------------------
 
 
 def _gamma_density(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
@@ -135,19 +144,29 @@ def _gamma_density(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
     exponent = large * (_log_of(xp, off, near / large) - off) - stirling_rest(xp, large)
     peaked = xp.exp(exponent) * xp.sqrt(large / (2.0 * math.pi)) / xp.where(x > 0, near, 1.0)
     density = xp.where((x >= 0) & (a > 0), xp.where(a < LARGE, direct, peaked), math.nan)
-    return _weighed(xp, density, _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a))) if n else density
+    return (
+        _weighed(xp, density, _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a)))
+        if n
+        else density
+    )
 
 
 def _weighed(xp: Any, density: Any, ratio: Any) -> Any:
-    """density * ratio; where the density is 0 it falls faster than the logarithms in the ratio grow."""
+    """density * ratio; where the density is 0 it falls faster than the logarithms in the ratio
+    grow."""
     return xp.where(density == 0, 0.0, density * ratio)
 
 
 def _gamma_ratio(xp: Any, special: Any, n: int, a: Any, log: Any) -> Any:
-    """∂_a^n f / f of f = t^a / Γ(a), as of a t^a / Γ(a + 1): powers of 1 / a would cancel. `log` is log(t / a)."""
+    """∂_a^n f / f of f = t^a / Γ(a), as of a t^a / Γ(a + 1): powers of 1 / a would cancel. `log` is
+    log(t / a)."""
 
     def slope(p: int, q: int) -> Any:
-        return log + log_less_digamma(xp, special, a) if p == 1 else -polygamma(xp, special, p - 1, a + 1.0)
+        return (
+            log + log_less_digamma(xp, special, a)
+            if p == 1
+            else -polygamma(xp, special, p - 1, a + 1.0)
+        )
 
     ratios = _ratios(slope, n, 0)
     return ratios[n, 0] + (n / a * ratios[n - 1, 0] if n else 0.0)
@@ -186,7 +205,7 @@ def _gammainc_by_a(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
     return xp.where(known, found, xp.where(edge, 0.0, math.nan))
 
 
-# ---- beta ------------------------------------------------------------------------------------------------------------
+# ---- beta ----------------------------------------------------------------------------------------
 #
 # Functions of a, b, x and y = 1 - x, which each have their digits.
 
@@ -202,13 +221,29 @@ def _density(xp: Any, special: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     t, rest = xp.where(a < b, x, y), xp.where(a < b, y, x)
     log = xp.where(t < 0.5, xp.log1p(-t), xp.log(rest))
     q = xp.maximum(q, LARGE)
-    exponent = (q - 1.0) * log + (q - 0.5) * xp.log1p(p / q) - p + stirling_rest(xp, p + q) - stirling_rest(xp, q)
+    exponent = (
+        (q - 1.0) * log
+        + (q - 0.5) * xp.log1p(p / q)
+        - p
+        + stirling_rest(xp, p + q)
+        - stirling_rest(xp, q)
+    )
     skewed = (p + q) * (t * (p + q)) ** (p - 1.0) * xp.exp(exponent) / special.gamma(p)
     # None is: by Stirling's formula, relative to the mean.
     p, q = xp.maximum(a, LARGE), xp.maximum(b, LARGE)
     logs = _logs_of_means(xp, p, q, x, y)
-    exponent = p * logs[0] + q * logs[1] + stirling_rest(xp, p + q) - stirling_rest(xp, p) - stirling_rest(xp, q)
-    peaked = xp.exp(exponent) * xp.sqrt(p / (2.0 * math.pi) * (q / (p + q))) / xp.where(x * y > 0, x * y, 1.0)
+    exponent = (
+        p * logs[0]
+        + q * logs[1]
+        + stirling_rest(xp, p + q)
+        - stirling_rest(xp, p)
+        - stirling_rest(xp, q)
+    )
+    peaked = (
+        xp.exp(exponent)
+        * xp.sqrt(p / (2.0 * math.pi) * (q / (p + q)))
+        / xp.where(x * y > 0, x * y, 1.0)
+    )
     found = xp.where(both_small, direct, xp.where(one_small, skewed, peaked))
     return xp.where((x >= 0) & (y >= 0) & (a > 0) & (b > 0), found, math.nan)
 
@@ -219,8 +254,18 @@ def _logs_of_means(xp: Any, a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return _log_of(xp, off / a, x * ((a + b) / a)), _log_of(xp, -off / b, y * ((a + b) / b))
 
 
-def _beta_ratio(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, logs: tuple[Any, Any], with_a: bool = True) -> Any:
-    """∂_a^i ∂_b^j f / f of f = t^a (1-t)^b / B(a, b), or of f / a; `logs` are those of t and 1 - t over their means."""
+def _beta_ratio(
+    xp: Any,
+    special: Any,
+    i: int,
+    j: int,
+    a: Any,
+    b: Any,
+    logs: tuple[Any, Any],
+    with_a: bool = True,
+) -> Any:
+    """∂_a^i ∂_b^j f / f of f = t^a (1-t)^b / B(a, b), or of f / a; `logs` are those of t and 1 - t
+    over their means."""
 
     def slope(p: int, q: int) -> Any:
         """Of log (f / (a b)): powers of 1 / a and 1 / b would cancel."""
@@ -229,8 +274,14 @@ def _beta_ratio(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, logs: tup
         order, one, other = (p, a, b) if p else (q, b, a)
         if order > 1:
             return polygamma_difference(xp, special, order - 1, one + 1.0, other - 1.0)
-        large = log_less_digamma(xp, special, one) - log_less_digamma(xp, special, one + other) - 1.0 / (one + other)
-        small = polygamma_difference(xp, special, 0, one + 1.0, other - 1.0) + xp.log(one / (one + other))
+        large = (
+            log_less_digamma(xp, special, one)
+            - log_less_digamma(xp, special, one + other)
+            - 1.0 / (one + other)
+        )
+        small = polygamma_difference(xp, special, 0, one + 1.0, other - 1.0) + xp.log(
+            one / (one + other)
+        )
         return logs[bool(q)] + xp.where(one < LARGE, small, large)
 
     ratios = _ratios(slope, i, j)
@@ -245,12 +296,14 @@ def _beta_density(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any)
     density = _density(xp, special, a, b, x, 1.0 - x)
     if not (i or j):
         return density
-    return _weighed(xp, density, _beta_ratio(xp, special, i, j, a, b, _logs_of_means(xp, a, b, x, 1.0 - x)))
+    return _weighed(
+        xp, density, _beta_ratio(xp, special, i, j, a, b, _logs_of_means(xp, a, b, x, 1.0 - x))
+    )
 
 
 def _beta_edge_slope(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any) -> Any:
-    """The derivative of that by x, at 0 and 1 only, and 0 elsewhere: with (a - 1) f / x as (a + b - 1) times the density of
-    a - 1, which needs no division."""
+    """The derivative of that by x, at 0 and 1 only, and 0 elsewhere: with (a - 1) f / x as (a + b -
+    1) times the density of a - 1, which needs no division."""
 
     def at_zero(i: int, j: int) -> Callable[..., Any]:
         def slope(a: Any, b: Any, x: Any) -> Any:
@@ -258,29 +311,42 @@ def _beta_edge_slope(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: A
                 return _beta_density(xp, special, i, j, a, b, x)
 
             less = xp.where(a > 1.0, a - 1.0, 1.0)
-            rise = (a + b - 1.0) * density(i, j, less) + i * density(i - 1, j, less) + j * density(i, j - 1, less)
+            rise = (
+                (a + b - 1.0) * density(i, j, less)
+                + i * density(i - 1, j, less)
+                + j * density(i, j - 1, less)
+            )
             flat = math.nan if i else 0.0
             rise = xp.where(a > 1.0, rise, xp.where(a == 1.0, flat, (a - 1.0) * density(i, j, a)))
             return rise - (b - 1.0) * density(i, j, a) - j * density(i, j - 1, a)
 
         return slope
 
-    return _on_part(xp, x == 0.0, at_zero(i, j), a, b, x) - _on_part(xp, x == 1.0, at_zero(j, i), b, a, 1.0 - x)
+    return _on_part(xp, x == 0.0, at_zero(i, j), a, b, x) - _on_part(
+        xp, x == 1.0, at_zero(j, i), b, a, 1.0 - x
+    )
 
 
 def _of_odds(xp: Any, x: Any, y: Any, v: Any) -> tuple[Any, Any]:
     """log(t/x) and log((1-t)/y) for the t whose odds are those of x times exp(-v)."""
     fall = x * xp.expm1(-v)
-    return -xp.log1p(y * xp.expm1(v)), -xp.where(fall > -0.5, xp.log1p(fall), xp.log(y + x * xp.exp(-v)))
+    return -xp.log1p(y * xp.expm1(v)), -xp.where(
+        fall > -0.5, xp.log1p(fall), xp.log(y + x * xp.exp(-v))
+    )
 
 
 def _log_curve(xp: Any, x: Any, y: Any, v: Any) -> Any:
-    """(log(x + y exp(v)) - yv) / v for x + y = 1: near 0 by its cumulants, elsewhere by the smaller of x and y."""
+    """(log(x + y exp(v)) - yv) / v for x + y = 1: near 0 by its cumulants, elsewhere by the smaller
+    of x and y."""
     both, odd = x * y, x - y
     cumulants = (
-        1.0, odd, 1.0 - 6.0 * both, odd * (1.0 - 12.0 * both), 1.0 - both * (30.0 - 120.0 * both),
+        1.0,
+        odd,
+        1.0 - 6.0 * both,
+        odd * (1.0 - 12.0 * both),
+        1.0 - both * (30.0 - 120.0 * both),
         odd * (1.0 - both * (60.0 - 360.0 * both)),
-    )  # fmt: skip
+    )
     series = 0.0
     for k, cumulant in reversed([*enumerate(cumulants, 2)]):
         series = cumulant / math.factorial(k) + v * series
@@ -309,72 +375,140 @@ def _betainc_by_ab(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any
             up = xp.where(small, a + 1.0, a)
             logs = _logs_of_means(xp, a, b, x, y)
             # I(a, b) = kernel(a, b) / a + I(a + 1, b), for where 1 / a would cancel.
-            kernel = x * y * _density(xp, special, a, b, x, y) / a * _beta_ratio(xp, special, i, j, a, b, logs, with_a=False)
+            kernel = (
+                x
+                * y
+                * _density(xp, special, a, b, x, y)
+                / a
+                * _beta_ratio(xp, special, i, j, a, b, logs, with_a=False)
+            )
             integral = _integral(xp, phi, weight, up, b, x, y)
-            return xp.where(small, kernel, 0.0) + x * y * _density(xp, special, up, b, x, y) * integral
+            return (
+                xp.where(small, kernel, 0.0) + x * y * _density(xp, special, up, b, x, y) * integral
+            )
 
         return value
 
-    found = _on_part(xp, below, lower(i, j), a, b, x, y) - _on_part(xp, known & ~below, lower(j, i), b, a, y, x)
+    found = _on_part(xp, below, lower(i, j), a, b, x, y) - _on_part(
+        xp, known & ~below, lower(j, i), b, a, y, x
+    )
     edge = (a > 0) & (b > 0) & ((x == 0) | (y == 0))
     return xp.where(known, found, xp.where(edge, 0.0, math.nan))
 
 
 def _gamma_density_by_x(m: Any, y: Any, n: Any, a: Any, x: Any) -> Any:
-    slope = m.where(a == 1, -y, (a - 1.0 - x) * y / x) + m.where(n == 0, 0.0, n * m.gamma_density(n - 1.0, a, x) / x)
-    # At x = 0 by the density of a - 1, which differs from that of a by the slope everywhere, but cancels elsewhere.
+    slope = m.where(a == 1, -y, (a - 1.0 - x) * y / x) + m.where(
+        n == 0, 0.0, n * m.gamma_density(n - 1.0, a, x) / x
+    )
+    # At x = 0 by the density of a - 1, which differs from that of a by the slope everywhere, but
+    # cancels elsewhere.
     return m.where(x == 0, m.where(a > 1, m.gamma_density(n, a - 1.0, x) - y, slope), slope)
 
 
 def _beta_density_by_x(m: Any, y: Any, i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
     slope = (a - 1.0 - (a + b - 2.0) * x) * y / (x * (1.0 - x))
-    slope = slope + i * m.beta_density(i - 1.0, j, a, b, x) / x - j * m.beta_density(i, j - 1.0, a, b, x) / (1.0 - x)
+    slope = (
+        slope
+        + i * m.beta_density(i - 1.0, j, a, b, x) / x
+        - j * m.beta_density(i, j - 1.0, a, b, x) / (1.0 - x)
+    )
     return m.where(x * (1.0 - x) == 0, m.beta_edge_slope(i, j, a, b, x), slope)
 
 
 OPS = [
-    _op("gammainc", "a, x", "The regularised lower incomplete gamma function, from 0 at x = 0 to 1.",
+    _op(
+        "gammainc",
+        "a, x",
+        "The regularised lower incomplete gamma function, from 0 at x = 0 to 1.",
         symbolic=lambda s, a, x: s.lowergamma(a, x) / s.gamma(a),
-        kernel=lambda xp, special, a, x: special.gammainc(a, x), domain=(POSITIVE, POSITIVE), ulps=(8, 16, 64), partials=(
-        lambda m, y, a, x: m.gammainc_by_a(1.0, a, x),
-        lambda m, y, a, x: m.gamma_density(0.0, a, x))),
-    _op("betainc", "a, b, x", "The regularised incomplete beta function, from 0 at x = 0 to 1 at x = 1.",
+        kernel=lambda xp, special, a, x: special.gammainc(a, x),
+        domain=(POSITIVE, POSITIVE),
+        ulps=(8, 16, 64),
+        partials=(
+            lambda m, y, a, x: m.gammainc_by_a(1.0, a, x),
+            lambda m, y, a, x: m.gamma_density(0.0, a, x),
+        ),
+    ),
+    _op(
+        "betainc",
+        "a, b, x",
+        "The regularised incomplete beta function, from 0 at x = 0 to 1 at x = 1.",
         symbolic=lambda s, a, b, x: s.betainc_regularized(a, b, 0, x),
-        kernel=lambda xp, special, a, b, x: special.betainc(a, b, x), domain=(POSITIVE, POSITIVE, (0.0, 1.0)),
-        ulps=(8, 32, 64), partials=(
-        lambda m, y, a, b, x: m.betainc_by_ab(1.0, 0.0, a, b, x),
-        lambda m, y, a, b, x: m.betainc_by_ab(0.0, 1.0, a, b, x),
-        lambda m, y, a, b, x: m.beta_density(0.0, 0.0, a, b, x))),
-
-    _op("gammainc_by_a", "n, a, x", "The n-th derivative of gammainc by a.", internal=True, kernel=_gammainc_by_a,
-        domain=((1.0, INF), POSITIVE, POSITIVE), ulps=(16, 32, 64), partials=(
-        None,
-        lambda m, y, n, a, x: m.gammainc_by_a(n + 1.0, a, x),
-        lambda m, y, n, a, x: m.gamma_density(n, a, x))),
-    _op("gamma_density", "n, a, x", "The n-th derivative by a of the density of the gamma distribution.", internal=True,
-        kernel=_gamma_density, domain=((0.0, INF), POSITIVE, POSITIVE), partials=(
-        None,
-        lambda m, y, n, a, x: m.gamma_density(n + 1.0, a, x),
-        _gamma_density_by_x)),
-    _op("betainc_by_ab", "i, j, a, b, x", "The derivative of betainc, i times by a and j times by b.", internal=True,
-        kernel=_betainc_by_ab, domain=((1.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
-        None,
-        None,
-        lambda m, y, i, j, a, b, x: m.betainc_by_ab(i + 1.0, j, a, b, x),
-        lambda m, y, i, j, a, b, x: m.betainc_by_ab(i, j + 1.0, a, b, x),
-        lambda m, y, i, j, a, b, x: m.beta_density(i, j, a, b, x))),
-    _op("beta_density", "i, j, a, b, x", "The derivative of the density of the beta distribution, i times by a and j by b.",
-        internal=True, kernel=_beta_density, domain=((0.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
-        None,
-        None,
-        lambda m, y, i, j, a, b, x: m.beta_density(i + 1.0, j, a, b, x),
-        lambda m, y, i, j, a, b, x: m.beta_density(i, j + 1.0, a, b, x),
-        _beta_density_by_x)),
-    _op("beta_edge_slope", "i, j, a, b, x", "The derivative of beta_density by x at 0 and 1, and 0 elsewhere.", internal=True,
-        kernel=_beta_edge_slope, domain=((0.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
-        None,
-        None,
-        lambda m, y, i, j, a, b, x: m.beta_edge_slope(i + 1.0, j, a, b, x),
-        lambda m, y, i, j, a, b, x: m.beta_edge_slope(i, j + 1.0, a, b, x),
-        lambda m, y, i, j, a, b, x: m.where(x * (1.0 - x) == 0, math.nan, 0.0))),
-]  # fmt: skip
+        kernel=lambda xp, special, a, b, x: special.betainc(a, b, x),
+        domain=(POSITIVE, POSITIVE, (0.0, 1.0)),
+        ulps=(8, 32, 64),
+        partials=(
+            lambda m, y, a, b, x: m.betainc_by_ab(1.0, 0.0, a, b, x),
+            lambda m, y, a, b, x: m.betainc_by_ab(0.0, 1.0, a, b, x),
+            lambda m, y, a, b, x: m.beta_density(0.0, 0.0, a, b, x),
+        ),
+    ),
+    _op(
+        "gammainc_by_a",
+        "n, a, x",
+        "The n-th derivative of gammainc by a.",
+        internal=True,
+        kernel=_gammainc_by_a,
+        domain=((1.0, INF), POSITIVE, POSITIVE),
+        ulps=(16, 32, 64),
+        partials=(
+            None,
+            lambda m, y, n, a, x: m.gammainc_by_a(n + 1.0, a, x),
+            lambda m, y, n, a, x: m.gamma_density(n, a, x),
+        ),
+    ),
+    _op(
+        "gamma_density",
+        "n, a, x",
+        "The n-th derivative by a of the density of the gamma distribution.",
+        internal=True,
+        kernel=_gamma_density,
+        domain=((0.0, INF), POSITIVE, POSITIVE),
+        partials=(None, lambda m, y, n, a, x: m.gamma_density(n + 1.0, a, x), _gamma_density_by_x),
+    ),
+    _op(
+        "betainc_by_ab",
+        "i, j, a, b, x",
+        "The derivative of betainc, i times by a and j times by b.",
+        internal=True,
+        kernel=_betainc_by_ab,
+        domain=((1.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)),
+        partials=(
+            None,
+            None,
+            lambda m, y, i, j, a, b, x: m.betainc_by_ab(i + 1.0, j, a, b, x),
+            lambda m, y, i, j, a, b, x: m.betainc_by_ab(i, j + 1.0, a, b, x),
+            lambda m, y, i, j, a, b, x: m.beta_density(i, j, a, b, x),
+        ),
+    ),
+    _op(
+        "beta_density",
+        "i, j, a, b, x",
+        "The derivative of the density of the beta distribution, i times by a and j by b.",
+        internal=True,
+        kernel=_beta_density,
+        domain=((0.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)),
+        partials=(
+            None,
+            None,
+            lambda m, y, i, j, a, b, x: m.beta_density(i + 1.0, j, a, b, x),
+            lambda m, y, i, j, a, b, x: m.beta_density(i, j + 1.0, a, b, x),
+            _beta_density_by_x,
+        ),
+    ),
+    _op(
+        "beta_edge_slope",
+        "i, j, a, b, x",
+        "The derivative of beta_density by x at 0 and 1, and 0 elsewhere.",
+        internal=True,
+        kernel=_beta_edge_slope,
+        domain=((0.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)),
+        partials=(
+            None,
+            None,
+            lambda m, y, i, j, a, b, x: m.beta_edge_slope(i + 1.0, j, a, b, x),
+            lambda m, y, i, j, a, b, x: m.beta_edge_slope(i, j + 1.0, a, b, x),
+            lambda m, y, i, j, a, b, x: m.where(x * (1.0 - x) == 0, math.nan, 0.0),
+        ),
+    ),
+]

@@ -1,4 +1,5 @@
-"""Reading and writing elements, and the other primitives that only derivatives and the engine call."""
+"""Reading and writing elements, and the other primitives that only derivatives and the engine
+call."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .scatter import add_at
 
 def _getitem(xp: Any, x: Any, index: Any) -> Any:
     y = x[index]
-    # A copy, never a view: a view would keep the whole array alive, and show what is written to it in place.
+    # A copy, never a view: a view would keep the whole array alive, and show what is written to it
+    # in place.
     return y.copy() if getattr(y, "base", None) is not None else y
 
 
@@ -45,32 +47,83 @@ def _picked(m: Any, g: Any, y: Any, x: Any, value: Any, index: Any, inplace: boo
 
 
 def _strict_product(m: Any, a: Any, b: Any) -> Any:
-    """The product, which keeps the sign of its zeros; where it is nan and either factor 0, it is 0."""
+    """The product, which keeps the sign of its zeros; where it is nan and either factor 0, it is
+    0."""
     return m.where(m.isnan(a * b), m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), a * b)
 
 
 def _strict_partial(m: Any, one: Any, other: Any) -> Any:
-    """The other factor; but where the product was repaired it is 0 whatever one does, and so is the partial."""
+    """The other factor; but where the product was repaired it is 0 whatever one does, and so is the
+    partial."""
     return m.where(m.isfinite(other), other, m.where(one == 0, 0.0, other))
 
 
 OPS = [
-    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True,
-        compute=_getitem, rows=read_elements, linear=True,
-       accumulate=lambda m, total, g, y, x, index: m.index_add(total, g, index=index, inplace=True)),
-    Op("setitem", "x, value; index, inplace=false", "x with other elements at an index.", category="shape", internal=True,
-       compute=_setitem, rows=write_elements(adds=False), linear=True, vjp=(
-           lambda m, g, y, x, value, index, inplace=False: m.setitem(g, 0.0, index=index, inplace=inplace),
-           _picked)),
-    Op("index_add", "x, value; index, inplace=false", "x with values added at an index; an element named twice gets both.",
-       category="shape", internal=True, compute=_index_add, rows=write_elements(adds=True), linear=True, vjp=(
-           lambda m, g, y, x, value, index, inplace=False: g,
-           lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
-    Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,
-       compute=lambda xp, x, index: x[index], jvp=lambda m, t, y, x, index: t[0][index]),
-    Op("strict_mul", "a, b", "The product of a cotangent or tangent and a partial: exactly 0 where either is.", internal=True,
-       symbolic=lambda s, a, b: a * b, category="arithmetic",
-       forward=_strict_product, partials=(
-           lambda m, y, a, b: _strict_partial(m, a, b),
-           lambda m, y, a, b: _strict_partial(m, b, a))),
-]  # fmt: skip
+    Op(
+        "getitem",
+        "x; index",
+        "The elements of x at an index.",
+        category="shape",
+        internal=True,
+        compute=_getitem,
+        rows=read_elements,
+        linear=True,
+        accumulate=lambda m, total, g, y, x, index: m.index_add(
+            total, g, index=index, inplace=True
+        ),
+    ),
+    Op(
+        "setitem",
+        "x, value; index, inplace=false",
+        "x with other elements at an index.",
+        category="shape",
+        internal=True,
+        compute=_setitem,
+        rows=write_elements(adds=False),
+        linear=True,
+        vjp=(
+            lambda m, g, y, x, value, index, inplace=False: m.setitem(
+                g, 0.0, index=index, inplace=inplace
+            ),
+            _picked,
+        ),
+    ),
+    Op(
+        "index_add",
+        "x, value; index, inplace=false",
+        "x with values added at an index; an element named twice gets both.",
+        category="shape",
+        internal=True,
+        compute=_index_add,
+        rows=write_elements(adds=True),
+        linear=True,
+        vjp=(
+            lambda m, g, y, x, value, index, inplace=False: g,
+            lambda m, g, y, x, value, index, inplace=False: m.sum_to(
+                m.getitem(g, index=index), shape=value.shape
+            ),
+        ),
+    ),
+    Op(
+        "part",
+        "x; index",
+        "One result of an op that has several.",
+        category="shape",
+        internal=True,
+        compute=lambda xp, x, index: x[index],
+        jvp=lambda m, t, y, x, index: t[0][index],
+    ),
+    Op(
+        "strict_mul",
+        "a, b",
+        "The product of a cotangent or tangent and a partial: exactly 0 where either is.",
+        internal=True,
+        symbolic=lambda s, a, b: a * b,
+        category="arithmetic",
+        forward=_strict_product,
+        partials=(
+            lambda m, y, a, b: _strict_partial(m, a, b),
+            lambda m, y, a, b: _strict_partial(m, b, a),
+        ),
+    ),
+]

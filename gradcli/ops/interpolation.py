@@ -15,9 +15,15 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 def _verify_points(xp: Any, points: Any, values: Shape) -> None:
     if points.ndim != 1 or not points.size or points.shape != values:
-        raise OpError(f"`interp` needs as many points as values, in vectors: the shapes are {points.shape} and {values}")
+        raise OpError(
+            f"`interp` needs as many points as values, in vectors: the shapes are {points.shape} "
+            f"and {values}"
+        )
     if not bool(xp.all(points[1:] >= points[:-1])):
-        raise OpError("`interp` needs ascending points", "`argsort` gives the order: `take(xp, order)` and `take(fp, order)`")
+        raise OpError(
+            "`interp` needs ascending points",
+            "`argsort` gives the order: `take(xp, order)` and `take(fp, order)`",
+        )
 
 
 def _interp(xp: Any, x: Any, points: Any, values: Any) -> Any:
@@ -28,12 +34,13 @@ def _interp(xp: Any, x: Any, points: Any, values: Any) -> Any:
 
 
 def _segments(xp: Any, x: Any, points: Any) -> Any:
-    """The number of the segment that each x lies in: at a point the one to its right, outside the next."""
+    """The number of the segment that each x lies in: at a point the one to its right, outside the
+    next."""
     found = xp.searchsorted(xp.asarray(points), xp.asarray(x), side="right") - 1
     return xp.clip(found, 0, max(points.shape[0] - 2, 0))
 
 
-# ---- rows (rows.py) --------------------------------------------------------------------------------------------------
+# ---- rows (rows.py) ------------------------------------------------------------------------------
 
 
 def _segment_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
@@ -64,8 +71,8 @@ def _interp_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
 
 
 class _Segment:
-    """What the rules need of the segments that x lies in: the numbers of their ends, how far x is in them (from 0 to 1), and
-    their slope, 0 outside."""
+    """What the rules need of the segments that x lies in: the numbers of their ends, how far x is
+    in them (from 0 to 1), and their slope, 0 outside."""
 
     def __init__(self, m: Any, x: Any, points: Any, values: Any) -> None:
         self.left = m.interp_segments(x, points)
@@ -117,10 +124,25 @@ def _interp_forward(m: Any, t: Any, y: Any, *operands: Any) -> Any:
 
 
 OPS = [
-    _op("interp", "x, xp, fp", "The values at x of the straight lines between points (xp, fp), constant outside.",
-        compute=_interp, rows=_interp_rows, saves=("x", "xp", "fp"), result_shape=lambda x, xp, fp: x, jvp=_interp_forward,
+    _op(
+        "interp",
+        "x, xp, fp",
+        "The values at x of the straight lines between points (xp, fp), constant outside.",
+        compute=_interp,
+        rows=_interp_rows,
+        saves=("x", "xp", "fp"),
+        result_shape=lambda x, xp, fp: x,
+        jvp=_interp_forward,
         vjp=tuple(map(_interp_back, range(3))),
-        note="at a point the derivative is that to its right, at the last that to its left"),
-    _op("interp_segments", "x, xp", "The number of the segment that interp takes.", internal=True, compute=_segments,
-        rows=_segment_rows, differentiable=False),
-]  # fmt: skip
+        note="at a point the derivative is that to its right, at the last that to its left",
+    ),
+    _op(
+        "interp_segments",
+        "x, xp",
+        "The number of the segment that interp takes.",
+        internal=True,
+        compute=_segments,
+        rows=_segment_rows,
+        differentiable=False,
+    ),
+]

@@ -19,20 +19,23 @@ def _product(name: str, params: str, summary: str, **facts: Any) -> Op:
     return _op(name, params, summary, integers="keep", multilinear=True, **facts)
 
 
-# ---- matmul ----------------------------------------------------------------------------------------------------------
+# ---- matmul --------------------------------------------------------------------------------------
 
 
 def _matmul_shape(a: Shape, b: Shape) -> Shape:
     if len(a) == 2 == len(b) and a[1] == b[0]:
         return (a[0], b[1])
     if not a or not b:
-        raise OpError("`@` multiplies arrays, not single numbers", "for numbers write `*`", _sides(a, b))
+        raise OpError(
+            "`@` multiplies arrays, not single numbers", "for numbers write `*`", _sides(a, b)
+        )
     inner = b[-2] if len(b) > 1 else b[0]
     if a[-1] != inner:
         raise OpError(
-            f"cannot multiply shapes {a} and {b}", _transposed(a, b),
+            f"cannot multiply shapes {a} and {b}",
+            _transposed(a, b),
             f"{_sides(a, b)}: inner dimensions {a[-1]} and {inner} differ",
-        )  # fmt: skip
+        )
     batch = broadcast_shape("matmul", a[:-2], b[:-2])
     return (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
 
@@ -85,7 +88,11 @@ def _matmul_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     if a.ndim == 1 and b.ndim == 1:
         return g * conj(m, a)
     if b.ndim <= 2 and a.ndim > 2:  # one product instead of a batch of them and a sum
-        rows = m.reshape(a, shape=[-1, a.shape[-1]]) if a.size else m.reshape(a, shape=[math.prod(a.shape[:-1]), a.shape[-1]])
+        rows = (
+            m.reshape(a, shape=[-1, a.shape[-1]])
+            if a.size
+            else m.reshape(a, shape=[math.prod(a.shape[:-1]), a.shape[-1]])
+        )
         back = m.matmul(adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
         return reshaped(m, back, b.shape)
     columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else adjoint(m, a)
@@ -94,7 +101,7 @@ def _matmul_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     return fit(m, m.matmul(columns, _as_matrices(m, g, a, b)), b)
 
 
-# ---- dot, inner, outer: matrices of vectors --------------------------------------------------------------------------
+# ---- dot, inner, outer: matrices of vectors ------------------------------------------------------
 
 
 def _dot(xp: Any, a: Any, b: Any) -> Any:
@@ -109,9 +116,10 @@ def _dot_shape(a: Shape, b: Shape) -> Shape:
     inner = b[-2] if len(b) > 1 else b[0]
     if a[-1] != inner:
         raise OpError(
-            f"cannot take the dot product of shapes {a} and {b}", _transposed(a, b).replace("@", "·"),
+            f"cannot take the dot product of shapes {a} and {b}",
+            _transposed(a, b).replace("@", "·"),
             f"{_sides(a, b)}: inner dimensions {a[-1]} and {inner} differ",
-        )  # fmt: skip
+        )
     return (*a[:-1], *b[:-2], *(b[-1:] if len(b) > 1 else ()))
 
 
@@ -175,16 +183,20 @@ def _outer_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
 
 
 def _outer_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
-    return reshaped(m, m.matmul(m.swapaxes(g, axis1=0, axis2=1), conj(m, reshaped(m, a, (a.size,)))), b.shape)
+    return reshaped(
+        m, m.matmul(m.swapaxes(g, axis1=0, axis2=1), conj(m, reshaped(m, a, (a.size,)))), b.shape
+    )
 
 
-# ---- cross, kron, trace ----------------------------------------------------------------------------------------------
+# ---- cross, kron, trace --------------------------------------------------------------------------
 
 
 def _cross(xp: Any, a: Any, b: Any) -> Any:
     a, b = xp.asarray(a), xp.asarray(b)
     if not a.ndim or not b.ndim or a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise OpError(f"`cross` needs vectors of 3 elements along the last axis: {_sides(a.shape, b.shape)}")
+        raise OpError(
+            f"`cross` needs vectors of 3 elements along the last axis: {_sides(a.shape, b.shape)}"
+        )
     return xp.cross(a, b)
 
 
@@ -198,19 +210,26 @@ def _kron_shape(a: Shape, b: Shape) -> Shape:
 
 
 def _kron_grid(m: Any, g: Any, a: Any, b: Any) -> Any:
-    """The cotangent of kron(a, b) as a matrix: a row for each element of a, a column for each of b."""
+    """The cotangent of kron(a, b) as a matrix: a row for each element of a, a column for each of
+    b."""
     wide, tall = _aligned(tuple(a.shape), tuple(b.shape))
     n = len(wide)
     blocks = m.reshape(g, shape=[size for pair in zip(wide, tall, strict=True) for size in pair])
-    return m.reshape(m.transpose(blocks, axes=[*range(0, 2 * n, 2), *range(1, 2 * n, 2)]), shape=[a.size, b.size])
+    return m.reshape(
+        m.transpose(blocks, axes=[*range(0, 2 * n, 2), *range(1, 2 * n, 2)]), shape=[a.size, b.size]
+    )
 
 
 def _kron_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
-    return m.reshape(m.matmul(_kron_grid(m, g, a, b), conj(m, m.reshape(b, shape=[b.size]))), shape=a.shape)
+    return m.reshape(
+        m.matmul(_kron_grid(m, g, a, b), conj(m, m.reshape(b, shape=[b.size]))), shape=a.shape
+    )
 
 
 def _kron_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
-    return m.reshape(m.matmul(conj(m, m.reshape(a, shape=[a.size])), _kron_grid(m, g, a, b)), shape=b.shape)
+    return m.reshape(
+        m.matmul(conj(m, m.reshape(a, shape=[a.size])), _kron_grid(m, g, a, b)), shape=b.shape
+    )
 
 
 def _trace(xp: Any, x: Any, offset: Any) -> Any:
@@ -225,26 +244,41 @@ def _trace_back(m: Any, g: Any, y: Any, x: Any, offset: Any) -> Any:
     return m.triu(m.tril(square, k=offset), k=offset)  # what is left is the diagonal
 
 
-# ---- einsum ----------------------------------------------------------------------------------------------------------
+# ---- einsum --------------------------------------------------------------------------------------
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str, dict[str, int]]:
-    """The labels of each operand and of the result, `...` spelled out in letters, and the size that each label has."""
+    """The labels of each operand and of the result, `...` spelled out in letters, and the size that
+    each label has."""
     if not isinstance(subscripts, str):
-        raise OpError(f'`einsum` needs its subscripts first, such as "ij,jk->ik", not {subscripts!r}')
+        raise OpError(
+            f'`einsum` needs its subscripts first, such as "ij,jk->ik", not {subscripts!r}'
+        )
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     for term in [*terms, output]:
         bad = term.replace("...", "", 1).strip(_LETTERS)
         if bad:
-            raise OpError(f'`einsum` subscripts are letters, `,`, `->` and `...`: "{subscripts}" has "{bad[0]}" out of place')
+            raise OpError(
+                f'`einsum` subscripts are letters, `,`, `->` and `...`: "{subscripts}" has '
+                f'"{bad[0]}" out of place'
+            )
     if len(terms) != len(shapes):
-        raise OpError(f'`einsum` subscripts "{subscripts}" are for {len(terms)} operands, {len(shapes)} given')
+        raise OpError(
+            f'`einsum` subscripts "{subscripts}" are for {len(terms)} operands, {len(shapes)} given'
+        )
     free = [letter for letter in _LETTERS if letter not in text]
-    depth = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
+    depth = max(
+        (
+            len(s) - len(t.replace("...", ""))
+            for t, s in zip(terms, shapes, strict=True)
+            if "..." in t
+        ),
+        default=0,
+    )
     if depth > len(free):
         raise OpError(f'`einsum` has no letters left for `...` in "{subscripts}"')
     dots = "".join(free[: max(depth, 0)])
@@ -253,7 +287,10 @@ def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str,
     for term, shape in zip(terms, shapes, strict=True):
         named = term.replace("...", "")
         if len(shape) < len(named) or (len(shape) > len(named) and "..." not in term):
-            raise OpError(f'`einsum` subscripts "{term}" are for {len(named)} axes: the operand has shape {shape}')
+            raise OpError(
+                f'`einsum` subscripts "{term}" are for {len(named)} axes: the operand has shape '
+                f"{shape}"
+            )
         labels = term.replace("...", dots[len(dots) - (len(shape) - len(named)) :])
         for label, size in zip(labels, shape, strict=True):
             known = sizes.get(label, 1 if label in dots else size)
@@ -263,11 +300,16 @@ def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str,
         spelled.append(labels)
     joined = "".join(spelled)
     if not arrow:
-        output = dots + "".join(sorted(label for label in set(joined) if label not in dots and joined.count(label) == 1))
+        output = dots + "".join(
+            sorted(label for label in set(joined) if label not in dots and joined.count(label) == 1)
+        )
     else:
         output = output.replace("...", dots)
         if any(label not in joined for label in output) or len(set(output)) < len(output):
-            raise OpError(f'`einsum` "{subscripts}": each label of the result stands there once, and in an operand')
+            raise OpError(
+                f'`einsum` "{subscripts}": each label of the result stands there once, and in an '
+                "operand"
+            )
     return spelled, output, sizes
 
 
@@ -275,7 +317,10 @@ def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
     arrays = tuple(xp.asarray(a) for a in arrays)
     terms, output, sizes = _einsum_terms(subscripts, [a.shape for a in arrays])
     # Axes of size 1 under `...` are spread first: array modules disagree about them.
-    arrays = tuple(xp.broadcast_to(a, tuple(sizes[label] for label in t)) for a, t in zip(arrays, terms, strict=True))
+    arrays = tuple(
+        xp.broadcast_to(a, tuple(sizes[label] for label in t))
+        for a, t in zip(arrays, terms, strict=True)
+    )
     return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 1)
 
 
@@ -285,7 +330,10 @@ def _einsum_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
     row = next(letter for letter in _LETTERS if letter not in sizes)
     terms = [term + row if own else term for term, own in zip(terms, laned, strict=True)]
     sizes[row] = n
-    arrays = [xp.broadcast_to(a, tuple(sizes[label] for label in t)) for a, t in zip(operands, terms, strict=True)]
+    arrays = [
+        xp.broadcast_to(a, tuple(sizes[label] for label in t))
+        for a, t in zip(operands, terms, strict=True)
+    ]
     return xp.einsum(f"{','.join(terms)}->{output}{row}", *arrays, optimize=len(arrays) > 2)
 
 
@@ -297,11 +345,22 @@ def _einsum_shape(*shapes: Shape, subscripts: Any) -> Shape:
 def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) -> Any:
     """The same sum with the cotangent in the place of operand k, which then is the result."""
     terms, output, sizes = _einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
-    labels = "".join(dict.fromkeys(terms[k]))  # each once: "ii" becomes "i", and goes onto the diagonal below
-    others = [(t, _stretched(m, conj(m, a), [sizes[label] for label in t])) for t, a in zip(terms, arrays, strict=True)]
+    labels = "".join(
+        dict.fromkeys(terms[k])
+    )  # each once: "ii" becomes "i", and goes onto the diagonal below
+    others = [
+        (t, _stretched(m, conj(m, a), [sizes[label] for label in t]))
+        for t, a in zip(terms, arrays, strict=True)
+    ]
     del others[k]
-    reached = "".join(label for label in labels if label in output or any(label in term for term, _ in others))
-    back = m.einsum(g, *(a for _, a in others), subscripts=f"{','.join([output, *(term for term, _ in others)])}->{reached}")
+    reached = "".join(
+        label for label in labels if label in output or any(label in term for term, _ in others)
+    )
+    back = m.einsum(
+        g,
+        *(a for _, a in others),
+        subscripts=f"{','.join([output, *(term for term, _ in others)])}->{reached}",
+    )
     spread = tuple(sizes[label] if label in reached else 1 for label in labels)
     back = m.broadcast_to(reshaped(m, back, spread), shape=[sizes[label] for label in labels])
     if len(labels) == len(terms[k]):
@@ -317,7 +376,8 @@ def _stretched(m: Any, a: Any, shape: list[int]) -> Any:
 
 
 def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]:
-    """Where in the flat operand the elements stand whose repeated labels agree, in the order of `labels`."""
+    """Where in the flat operand the elements stand whose repeated labels agree, in the order of
+    `labels`."""
     stride, strides = 1, dict.fromkeys(labels, 0)
     for label in reversed(term):
         strides[label] += stride
@@ -329,26 +389,89 @@ def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]
 
 
 OPS = [
-    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@",
-        compute=_matmul, rows=matrix_product,
-        result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
-    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
-        compute=_dot, rows=contraction(last=False),
-        aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
-    _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner, rows=contraction(last=True),
-        result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),
-    _product("outer", "a, b", "Every element of a times every element of b.", saves=("a", "b"),
-        compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)), rows=outer_product,
-        result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
-    _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross,
-        rows=batched(1, 1), saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
-        lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
-        lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b))),
-    _product("kron", "a, b", "The Kronecker product: a block b for each element of a.", saves=("a", "b"),
-        compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)), rows=blocks, result_shape=_kron_shape,
-        vjp=(_kron_back_left, _kron_back_right)),
-    _op("trace", "x; offset=0", "The sum of the diagonal of the last two axes.", compute=_trace, rows=diagonal_sum,
-        integers="keep", linear=True, vjp=(_trace_back,)),
-    _product("einsum", "subscripts: *arrays", 'A sum of products by labels: "ij,jk->ik" is the matrix product.', compute=_einsum,
-        rows=_einsum_rows, result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
-]  # fmt: skip
+    _product(
+        "matmul",
+        "a, b",
+        "The matrix product; leading axes are batch axes.",
+        infix="@",
+        compute=_matmul,
+        rows=matrix_product,
+        result_shape=_matmul_shape,
+        saves=("a", "b"),
+        vjp=(_matmul_back_left, _matmul_back_right),
+    ),
+    _product(
+        "dot",
+        "a, b",
+        "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
+        compute=_dot,
+        rows=contraction(last=False),
+        aliases=("vdot",),
+        result_shape=_dot_shape,
+        saves=("a", "b"),
+        vjp=(_dot_back_left, _dot_back_right),
+    ),
+    _product(
+        "inner",
+        "a, b",
+        "The products summed along the last axis of both.",
+        compute=_inner,
+        rows=contraction(last=True),
+        result_shape=_inner_shape,
+        saves=("a", "b"),
+        vjp=(_inner_rule(left=True), _inner_rule(left=False)),
+    ),
+    _product(
+        "outer",
+        "a, b",
+        "Every element of a times every element of b.",
+        saves=("a", "b"),
+        compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)),
+        rows=outer_product,
+        result_shape=lambda a, b: (math.prod(a), math.prod(b)),
+        vjp=(_outer_back_left, _outer_back_right),
+    ),
+    _product(
+        "cross",
+        "a, b",
+        "The cross product of vectors of 3 elements along the last axis.",
+        compute=_cross,
+        rows=batched(1, 1),
+        saves=("a", "b"),
+        result_shape=lambda a, b: broadcast_shape("cross", a, b),
+        vjp=(
+            lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
+            lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b),
+        ),
+    ),
+    _product(
+        "kron",
+        "a, b",
+        "The Kronecker product: a block b for each element of a.",
+        saves=("a", "b"),
+        compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)),
+        rows=blocks,
+        result_shape=_kron_shape,
+        vjp=(_kron_back_left, _kron_back_right),
+    ),
+    _op(
+        "trace",
+        "x; offset=0",
+        "The sum of the diagonal of the last two axes.",
+        compute=_trace,
+        rows=diagonal_sum,
+        integers="keep",
+        linear=True,
+        vjp=(_trace_back,),
+    ),
+    _product(
+        "einsum",
+        "subscripts: *arrays",
+        'A sum of products by labels: "ij,jk->ik" is the matrix product.',
+        compute=_einsum,
+        rows=_einsum_rows,
+        result_shape=_einsum_shape,
+        saves=("arrays",),
+        vjp=_einsum_back,
+    ),
+]

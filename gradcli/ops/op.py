@@ -1,33 +1,38 @@
 """What the table knows about one function: `Op`, its signature, its rules.
 
-Names used in every rule (the field's own): `m` the language's functions, `x`, `a`, `b` operands, `y` the result,
-`g` the cotangent of the result, `t` a tangent, `xp` an array module (NumPy or CuPy).
+Names used in every rule (the field's own): `m` the language's functions, `x`, `a`, `b` operands,
+`y` the result, `g` the cotangent of the result, `t` a tangent, `xp` an array module (NumPy or
+CuPy).
 
 Three kinds of entry:
 
-- *elementwise*: a formula. Either `primitive` names the function in the array module (`arcsin`), or `forward` is written
-  in the language's own functions, `(m, *operands) -> value`. `partials` holds one function an operand,
-  `(m, y, *operands) -> partial`; both modes follow from them. Formulas are read once, symbolically (`formula.py`), and
-  every interpretation (floats, arrays, the trace, SymPy) is derived from that one reading, so they may use the Python
-  operators and `m`, but no array tricks, no `if` and no shapes. What no formula computes has a `kernel` instead of
-  `forward`: `(xp, special, *operands)` on vectors of one length, float64 or complex128, with the array module's special
-  functions at hand. An operand whose partial is None is an order, a whole number that never moves; orders come first, and
-  kernels get them as ints.
-- *structural*: `compute(xp, *operands, **options)` on whole arrays; `vjp` holds one function an operand,
-  `(m, g, y, *operands, **options) -> cotangent of that operand`; where operands are variadic it is one function,
-  `(m, g, y, k, *operands, **options)`. An op of one operand that reads a small part of it has `accumulate` instead,
-  `(m, total, g, y, x, **options)`: the operand's cotangent so far, a buffer that nobody else holds, with this one's
-  share added in place. Rules see operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`.
-  Forward mode reads one of three (`tangent.py`). `linear`: the op is linear in all its operands jointly, but for those
-  without a rule (indices, conditions), so that it takes tangents as it takes values. `multilinear`: it is linear in each
-  operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`, where `t` lists the operands' tangents, None
-  for an operand without one; an op of several results returns a list. It reads no more values than `vjp` (see `saves`), has
-  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.strict_mul`).
-- any of these: `symbolic`, its SymPy counterpart, `(s, *operands, **options) -> form`, where `s` has SymPy's functions, for
-  arrays of forms too. Where it is None, the formula of `forward` is read, SymPy's function of the entry's name, or, of
-  structural ones, `compute` on arrays of forms. What those don't give has no closed form.
-- *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds its signature and
-  its text, the engine its implementation.
+- *elementwise*: a formula. Either `primitive` names the function in the array module (`arcsin`), or
+  `forward` is written in the language's own functions, `(m, *operands) -> value`. `partials` holds
+  one function an operand, `(m, y, *operands) -> partial`; both modes follow from them. Formulas are
+  read once, symbolically (`formula.py`), and every interpretation (floats, arrays, the trace,
+  SymPy) is derived from that one reading, so they may use the Python operators and `m`, but no
+  array tricks, no `if` and no shapes. What no formula computes has a `kernel` instead of `forward`:
+  `(xp, special, *operands)` on vectors of one length, float64 or complex128, with the array
+  module's special functions at hand. An operand whose partial is None is an order, a whole number
+  that never moves; orders come first, and kernels get them as ints.
+- *structural*: `compute(xp, *operands, **options)` on whole arrays; `vjp` holds one function an
+  operand, `(m, g, y, *operands, **options) -> cotangent of that operand`; where operands are
+  variadic it is one function, `(m, g, y, k, *operands, **options)`. An op of one operand that reads
+  a small part of it has `accumulate` instead, `(m, total, g, y, x, **options)`: the operand's
+  cotangent so far, a buffer that nobody else holds, with this one's share added in place. Rules see
+  operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`. Forward mode reads one of
+  three (`tangent.py`). `linear`: the op is linear in all its operands jointly, but for those
+  without a rule (indices, conditions), so that it takes tangents as it takes values. `multilinear`:
+  it is linear in each operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`,
+  where `t` lists the operands' tangents, None for an operand without one; an op of several results
+  returns a list. It reads no more values than `vjp` (see `saves`), has the same conventions at
+  kinks, and its products are strict: 0 where the tangent or the partial is (`m.strict_mul`).
+- any of these: `symbolic`, its SymPy counterpart, `(s, *operands, **options) -> form`, where `s`
+  has SymPy's functions, for arrays of forms too. Where it is None, the formula of `forward` is
+  read, SymPy's function of the entry's name, or, of structural ones, `compute` on arrays of forms.
+  What those don't give has no closed form.
+- *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds
+  its signature and its text, the engine its implementation.
 """
 
 from __future__ import annotations
@@ -52,7 +57,8 @@ class Parameter:
 
 
 class BindingError(Exception):
-    """A call doesn't fit a signature. `argument` is the index or keyword at fault, None when one is missing."""
+    """A call doesn't fit a signature. `argument` is the index or keyword at fault, None when one is
+    missing."""
 
     def __init__(self, message: str, help: str = "", argument: int | str | None = None) -> None:
         super().__init__(message)
@@ -60,7 +66,8 @@ class BindingError(Exception):
 
 
 class OpError(Exception):
-    """A `compute` can't do what it was asked to; the engine adds the place. `message` gives actual shapes and values."""
+    """A `compute` can't do what it was asked to; the engine adds the place. `message` gives actual
+    shapes and values."""
 
     def __init__(self, message: str, help: str = "", label: str = "") -> None:
         super().__init__(message)
@@ -68,19 +75,23 @@ class OpError(Exception):
 
 
 class Signature:
-    """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
+    """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static)
+    after it.
 
-    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`), operands that come after the options
-    after a second `;`. `*xs` is a variadic operand (any number of arrays, or one list of them); a last option `*shape`
-    takes one list or any number of values; options after a bare `*` are by keyword only. Defaults are numbers, `inf`,
-    `none`, `true`, `false` or quoted strings.
+    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`), operands
+    that come after the options after a second `;`. `*xs` is a variadic operand (any number of
+    arrays, or one list of them); a last option `*shape` takes one list or any number of values;
+    options after a bare `*` are by keyword only. Defaults are numbers, `inf`, `none`, `true`,
+    `false` or quoted strings.
     """
 
     def __init__(self, text: str, hint: str = "") -> None:
         leading, _, rest = text.rpartition(":")
         operands, _, rest = rest.partition(";")
         options, _, last = rest.partition(";")
-        self.text = ", ".join(p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip())
+        self.text = ", ".join(
+            p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip()
+        )
         self.hint = hint
         self.leading = [_parameter(p.strip()) for p in leading.split(",") if p.strip()]
         self.operands: list[Parameter] = []
@@ -113,26 +124,40 @@ class Signature:
     ) -> tuple[list[int | str | None], dict[str, int | str | tuple[int, ...]]]:
         """Which argument fills which parameter.
 
-        Returns, for each operand in order, the index of a positional argument, a keyword, or None (its default); and
-        for each option given, the same, or a tuple of indices where the option takes several as one list. With a
-        variadic operand the list holds all positional arguments. Raises BindingError when the call doesn't fit.
+        Returns, for each operand in order, the index of a positional argument, a keyword, or None
+        (its default); and for each option given, the same, or a tuple of indices where the option
+        takes several as one list. With a variadic operand the list holds all positional arguments.
+        Raises BindingError when the call doesn't fit.
         """
         signature = f"its signature is {name}({self.text})"
-        by_position = self.leading if self.variadic else [p for p in self.parameters if not p.keyword_only]
-        given: dict[str, int | str | tuple[int, ...]] = {p.name: k for k, p in enumerate(by_position[:positional])}
+        by_position = (
+            self.leading if self.variadic else [p for p in self.parameters if not p.keyword_only]
+        )
+        given: dict[str, int | str | tuple[int, ...]] = {
+            p.name: k for k, p in enumerate(by_position[:positional])
+        }
         beyond = range(len(by_position), positional)
         slots: list[int | str | None] = []
         if self.variadic:
             slots = [self.variadic] if self.variadic in keywords else list(beyond)
             if not slots:
-                raise BindingError(f"`{name}` needs at least one argument, `{self.variadic}`", signature)
+                raise BindingError(
+                    f"`{name}` needs at least one argument, `{self.variadic}`", signature
+                )
         elif beyond and self.rest:
             given[self.rest] = (beyond[0] - 1, *beyond)
         elif beyond:
             hidden = [p for p in self.parameters if p.keyword_only]
-            help = f"`{hidden[0].name}` goes by keyword: `{hidden[0].name} = …`" if hidden else signature
+            help = (
+                f"`{hidden[0].name}` goes by keyword: `{hidden[0].name} = …`"
+                if hidden
+                else signature
+            )
             raise BindingError(
-                f"`{name}` takes {_count(len(by_position), 'positional argument')}, {positional} given",
+                (
+                    f"`{name}` takes {_count(len(by_position), 'positional argument')}, "
+                    f"{positional} given"
+                ),
                 f"{help}; {self.hint}" if self.hint else help,
                 len(by_position),
             )
@@ -141,11 +166,15 @@ class Signature:
             if keyword not in known:
                 raise BindingError(f"`{name}` has no parameter `{keyword}`", signature, keyword)
             if keyword in given:
-                raise BindingError(f"`{name}` got `{keyword}` twice, by position and by keyword", "", keyword)
+                raise BindingError(
+                    f"`{name}` got `{keyword}` twice, by position and by keyword", "", keyword
+                )
             given[keyword] = keyword
         missing = [p.name for p in self.parameters if p.required and p.name not in given]
         if missing:
-            raise BindingError(f"`{name}` needs {' and '.join(f'`{n}`' for n in missing)}", signature)
+            raise BindingError(
+                f"`{name}` needs {' and '.join(f'`{n}`' for n in missing)}", signature
+            )
         if not self.variadic:
             slots = [_single(given.get(p.name)) for p in self.operands]
         return slots, {p.name: given[p.name] for p in self.options if p.name in given}
@@ -186,9 +215,11 @@ class Op:
     category   the heading that `gradcli ops` and the docs put it under
     infix      the operator's sign, if it is one
     internal   not callable by name; exists because derivatives need it
-    domain     per operand, the open interval where the function is smooth and tests sample it; () is everywhere
-    ulps       of an elementwise op: how far a value, a first and a second derivative may be off, in units in the last place of
-               the result; or of an operand, where that moves the result more
+    domain     per operand, the open interval where the function is smooth and tests sample it; ()
+               is everywhere
+    ulps       of an elementwise op: how far a value, a first and a second derivative may be off, in
+               units in the last place of the result; or of an operand, where that moves the result
+               more
     note       the convention at kinks and edges, in words
     hint       what to write instead, for calls with too many arguments
     """
@@ -204,7 +235,9 @@ class Op:
     forward: Callable[..., Any] | None = None
     kernel: Callable[..., Any] | None = None
     partials: tuple[Callable[..., Any] | None, ...] = ()
-    integers: str = "float"  # what int operands give: "float", "keep" (stay int, overflow checked) or "bool"
+    integers: str = (
+        "float"  # what int operands give: "float", "keep" (stay int, overflow checked) or "bool"
+    )
     # structural
     compute: Callable[..., Any] | None = None
     vjp: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None
@@ -212,25 +245,34 @@ class Op:
     linear: bool = False
     multilinear: bool = False
     jvp: Callable[..., Any] | None = None
-    saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values the rules read; the others keep their shape only
-    result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
-    rows: Callable[..., Any] | None = None  # how `compute` runs on many rows at once (rows.py); None for row by row
+    # operands (by name) and "result" whose values the rules read; the others keep their shape only
+    saves: tuple[str, ...] = ()
+    result_shape: Callable[..., tuple[int, ...]] | None = (
+        None  # (*operand shapes, **options); where it can outgrow its operands
+    )
+    rows: Callable[..., Any] | None = (
+        None  # how `compute` runs on many rows at once (rows.py); None for row by row
+    )
     # closed forms
     symbolic: Callable[..., Any] | None = None  # see the head of this module
     # engine
     engine: bool = False
-    of_function: Op | None = None  # of a derivative of values: its form that takes a function, and is one
+    of_function: Op | None = (
+        None  # of a derivative of values: its form that takes a function, and is one
+    )
     transforms: bool = False  # whether this is such a form
     # facts
     differentiable: bool = True
-    real_only: bool = (
-        False  # whether the partials hold for real operands only, so that a complex one has no gradient (kernels: no value)
-    )
+    # whether the partials hold for real operands only, so that a complex one has no gradient
+    # (kernels: no value)
+    real_only: bool = False
     domain: tuple[tuple[float, float], ...] = ()
     ulps: tuple[int, int, int] = (4, 8, 16)
     note: str = ""
     hint: str = ""
-    aliases: tuple[str, ...] = field(default=())  # NumPy's other spellings, named in did-you-mean messages, not callable
+    aliases: tuple[str, ...] = field(
+        default=()
+    )  # NumPy's other spellings, named in did-you-mean messages, not callable
 
     @cached_property
     def signature(self) -> Signature:
@@ -239,7 +281,9 @@ class Op:
     def called_with(self, positional: int, keywords: Sequence[str]) -> Op:
         """The entry that a call means: with nothing but a function, a derivative is a transform."""
         operands = {p.name for p in self.signature.operands}
-        is_transform = self.of_function is not None and positional == 1 and operands.isdisjoint(keywords)
+        is_transform = (
+            self.of_function is not None and positional == 1 and operands.isdisjoint(keywords)
+        )
         return self.of_function if is_transform and self.of_function is not None else self
 
     @cached_property
@@ -248,13 +292,21 @@ class Op:
 
     @cached_property
     def passes_floats(self) -> bool:
-        """Whether it goes element by element, and gives floats of floats, to which gradients pass."""
+        """Whether it goes element by element, and gives floats of floats, to which gradients
+        pass."""
         return self.elementwise and self.differentiable and self.integers != "bool"
 
     @cached_property
     def reverse_only(self) -> bool:
-        """Whether forward mode has no way through: no rule of its own, though there may be one back."""
-        forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
+        """Whether forward mode has no way through: no rule of its own, though there may be one
+        back."""
+        forwards = (
+            self.elementwise
+            or self.engine
+            or self.linear
+            or self.multilinear
+            or self.jvp is not None
+        )
         return self.differentiable and not forwards
 
     @cached_property
@@ -264,13 +316,15 @@ class Op:
 
     @cached_property
     def counts_bools(self) -> bool:
-        """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared, chosen or moved."""
+        """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared,
+        chosen or moved."""
         if self.elementwise:
             return self.integers != "bool"
         return self.category in ("linear algebra", "signal") or self.name == "scatter_add"
 
     def moves_with(self, k: int) -> bool:
-        """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""
+        """Whether a structural op has a derivative by operand `k`: by indices and conditions there
+        is none."""
         if self.vjp is None or callable(self.vjp):
             return self.differentiable
         return self.vjp[k] is not None

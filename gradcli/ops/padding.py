@@ -17,8 +17,13 @@ def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
         pairs = [pairs] * len(shape)
     checked = [wholes("pad", p, "width") for p in pairs]
     checked = checked * len(shape) if len(checked) == 1 else checked
-    if len(checked) != len(shape) or any(len(p) > 2 or min(p, default=0) < 0 or not p for p in checked):
-        raise OpError(f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the width {width!r}")
+    if len(checked) != len(shape) or any(
+        len(p) > 2 or min(p, default=0) < 0 or not p for p in checked
+    ):
+        raise OpError(
+            f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the "
+            f"width {width!r}"
+        )
     return [(p[0], p[-1]) for p in checked]
 
 
@@ -42,7 +47,9 @@ def _pad(xp: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     widths = _pad_widths(x.shape, width)
     if one_of("pad", mode, "mode", ("constant", *_PAD_MODES)) == "constant":
         if getattr(value, "ndim", 0):
-            raise OpError(f"`pad` needs one number for `value`, not an array of shape {value.shape}")
+            raise OpError(
+                f"`pad` needs one number for `value`, not an array of shape {value.shape}"
+            )
         value = value.item() if hasattr(value, "item") else value
         x = x if type(value) is int else x.astype(xp.result_type(x, value))
         return xp.pad(x, widths, constant_values=value) if widths else x
@@ -65,21 +72,27 @@ def _pad_back(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any)
     for axis, (before, after) in enumerate(widths):
         if before or after:
             whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
-            g = m.untake(g, _pad_sources(shape[axis], before, after, mode), axis=axis, shape=whole_shape)
+            g = m.untake(
+                g, _pad_sources(shape[axis], before, after, mode), axis=axis, shape=whole_shape
+            )
     return g
 
 
 def _pad_back_value(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     if mode != "constant" or not x.ndim:
         return m.zeros_like(value)
-    return m.sum(m.setitem(g, 0.0, index=_inside(tuple(x.shape), _pad_widths(tuple(x.shape), width))))
+    return m.sum(
+        m.setitem(g, 0.0, index=_inside(tuple(x.shape), _pad_widths(tuple(x.shape), width)))
+    )
 
 
 def _pad_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
     x, value = operands
     if not laned[0] or laned[1]:
         return NotImplemented
-    return compute(x, value, **{**options, "width": [*_pad_widths(x.shape[:-1], options["width"]), (0, 0)]})
+    return compute(
+        x, value, **{**options, "width": [*_pad_widths(x.shape[:-1], options["width"]), (0, 0)]}
+    )
 
 
 def _pad_shape(shape: Shape, value: Shape, width: Any, mode: Any) -> Shape:
@@ -87,7 +100,15 @@ def _pad_shape(shape: Shape, value: Shape, width: Any, mode: Any) -> Shape:
 
 
 OPS = [
-    Op("pad", 'x; width, mode="constant"; value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-        category="shape", linear=True,
-        compute=_pad, rows=_pad_rows, result_shape=_pad_shape, vjp=(_pad_back, _pad_back_value)),
-]  # fmt: skip
+    Op(
+        "pad",
+        'x; width, mode="constant"; value=0',
+        "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
+        category="shape",
+        linear=True,
+        compute=_pad,
+        rows=_pad_rows,
+        result_shape=_pad_shape,
+        vjp=(_pad_back, _pad_back_value),
+    ),
+]

@@ -1,4 +1,5 @@
-"""Sorting arrays, and picking elements by index. Every rule adds what was picked up where it came from."""
+"""Sorting arrays, and picking elements by index. Every rule adds what was picked up where it came
+from."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 def _sort(xp: Any, x: Any, axis: Any) -> Any:
     x = xp.asarray(x)
-    return xp.sort(x.reshape(-1)) if axis is None else xp.sort(x, axis=one_axis(axis, x.shape), kind="stable")
+    return (
+        xp.sort(x.reshape(-1))
+        if axis is None
+        else xp.sort(x, axis=one_axis(axis, x.shape), kind="stable")
+    )
 
 
 def _argsort(xp: Any, x: Any, axis: Any) -> Any:
@@ -46,7 +51,9 @@ def _indices(xp: Any, name: str, indices: Any, n: int) -> Any:
         raise OpError(f"`{name}` needs ints as indices, not {indices.dtype}")
     low, high = int(indices.min()), int(indices.max())
     if low < -n or high >= n:
-        raise OpError(f"`{name}`: index {high if high >= n else low} is out of range for {n} elements")
+        raise OpError(
+            f"`{name}`: index {high if high >= n else low} is out of range for {n} elements"
+        )
     return xp.where(indices < 0, indices + n, indices)
 
 
@@ -62,7 +69,9 @@ def _take_shape(shape: Shape, indices: Shape, axis: Any) -> Shape:
 
 
 def _take_back(m: Any, g: Any, y: Any, x: Any, indices: Any, axis: Any) -> Any:
-    shape, axis = ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
+    shape, axis = (
+        ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
+    )
     return reshaped(m, m.untake(g, indices, axis=axis, shape=shape), x.shape)
 
 
@@ -71,23 +80,35 @@ def _untake(xp: Any, g: Any, indices: Any, axis: int, shape: Any) -> Any:
     indices = _indices(xp, "take", indices, shape[axis])
     total = xp.zeros(shape, dtype=g.dtype)
     picked = tuple(range(axis, axis + indices.ndim))
-    add_at(xp, xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim))))
+    add_at(
+        xp, xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim)))
+    )
     return total
 
 
 def _places(xp: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """The full index of what `indices` picks along `axis`."""
     ndim = indices.ndim
-    grid = [xp.arange(n).reshape((1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(indices.shape)]
+    grid = [
+        xp.arange(n).reshape((1,) * k + (n,) + (1,) * (ndim - k - 1))
+        for k, n in enumerate(indices.shape)
+    ]
     return (*grid[:axis], indices, *grid[axis + 1 :])
 
 
 def _gather(xp: Any, x: Any, indices: Any, axis: Any) -> Any:
     x, indices = xp.asarray(x), xp.asarray(indices)
     axis = one_axis(axis, x.shape)
-    if indices.ndim != x.ndim or any(b > a for k, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis):
-        raise OpError(f"`gather` needs an index an element: the indices are {indices.shape}, the array {x.shape}",
-                      "to take whole rows or columns: `take(x, indices, axis)`")  # fmt: skip
+    if indices.ndim != x.ndim or any(
+        b > a for k, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis
+    ):
+        raise OpError(
+            (
+                f"`gather` needs an index an element: the indices are {indices.shape}, the array "
+                f"{x.shape}"
+            ),
+            "to take whole rows or columns: `take(x, indices, axis)`",
+        )
     return x[_places(xp, _indices(xp, "gather", indices, x.shape[axis]), axis)]
 
 
@@ -105,9 +126,13 @@ def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
         raise OpError("`scatter_add` needs an array to add to, not a single number")
     indices = _indices(xp, "scatter_add", indices, x.shape[0])
     target = (*indices.shape, *x.shape[1:])
-    if values.ndim > len(target) or any(a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)):
+    if values.ndim > len(target) or any(
+        a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)
+    ):
         raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
-    like = values.dtype if values.ndim else {"b": False, "i": 0, "f": 0.0, "c": 0j}[values.dtype.kind]  # numbers adapt
+    like = (
+        values.dtype if values.ndim else {"b": False, "i": 0, "f": 0.0, "c": 0j}[values.dtype.kind]
+    )  # numbers adapt
     total = xp.array(x, dtype=xp.result_type(x.dtype, like))
     add_at(xp, total, indices, values)
     return total
@@ -117,7 +142,7 @@ def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any)
     return fit(m, m.take(g, indices, axis=0), values)
 
 
-# ---- rows (rows.py): where they have indices of their own, each picks from its own row -----------------------------------
+# ---- rows (rows.py): where they have indices of their own, each picks from its own row -----------
 
 
 def _rows_first(xp: Any, x: Any, axis: int) -> Any:
@@ -126,8 +151,11 @@ def _rows_first(xp: Any, x: Any, axis: int) -> Any:
 
 
 def _rows_last(xp: Any, y: Any, depth: int, axis: int) -> Any:
-    """The opposite of what was picked by indices of rank `depth`, which came first, with the rows after them."""
-    return xp.moveaxis(xp.moveaxis(y, depth, -1), tuple(range(depth)), tuple(range(axis, axis + depth)))
+    """The opposite of what was picked by indices of rank `depth`, which came first, with the rows
+    after them."""
+    return xp.moveaxis(
+        xp.moveaxis(y, depth, -1), tuple(range(depth)), tuple(range(axis, axis + depth))
+    )
 
 
 def _take_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
@@ -153,7 +181,12 @@ def _untake_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
     depth = indices.ndim - 1
     total = xp.zeros((*shape, n), g.dtype)
     g = xp.moveaxis(g, (*range(axis, axis + depth), -1), tuple(range(depth + 1)))
-    add_at(xp, _rows_first(xp, total, axis), (_indices(xp, "take", indices, shape[axis]), xp.arange(n)), g)
+    add_at(
+        xp,
+        _rows_first(xp, total, axis),
+        (_indices(xp, "take", indices, shape[axis]), xp.arange(n)),
+        g,
+    )
     return total
 
 
@@ -173,31 +206,99 @@ def _scatter_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
     target = (*places, *shape[1:])
     if len(given) > len(target):
         return NotImplemented
-    values = values.reshape(*(1 for _ in range(len(target) - len(given))), *values.shape) if given or laned[2] else values
+    values = (
+        values.reshape(*(1 for _ in range(len(target) - len(given))), *values.shape)
+        if given or laned[2]
+        else values
+    )
     total = xp.array(x, dtype=xp.result_type(x, values))
     if getattr(values, "ndim", 0):
         values = xp.moveaxis(values, -1, len(places))
-    add_at(xp, _rows_first(xp, total, 0), (_indices(xp, "scatter_add", indices, shape[0]), xp.arange(n)), values)
+    add_at(
+        xp,
+        _rows_first(xp, total, 0),
+        (_indices(xp, "scatter_add", indices, shape[0]), xp.arange(n)),
+        values,
+    )
     return total
 
 
 OPS = [
-    _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, rows=along_axis, saves=("x",),
-        note="equal elements keep their order", vjp=(_sort_back,), jvp=_sort_forward),
-    _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
-        rows=along_axis, differentiable=False),
-    _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
-        compute=_take, rows=_take_rows, saves=("indices",), linear=True, result_shape=_take_shape, vjp=(_take_back, None)),
-    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, rows=positive("axis"),
-        saves=("indices",), linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
-        lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
-    _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
-        compute=_scatter_add, rows=_scatter_rows, saves=("indices",), linear=True, vjp=(
-        lambda m, g, y, x, indices, values: g, None, _scatter_add_back)),
-    _op("untake", "g, indices; axis, shape", "What belongs to elements taken, added up where they came from.", internal=True,
-        compute=_untake, rows=_untake_rows, saves=("indices",), linear=True, vjp=(
-        lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None)),
-    _op("ungather", "g, indices; axis, shape", "What belongs to elements gathered, added up where they came from.",
-        internal=True, compute=_ungather, rows=_ungather_rows, saves=("indices",), linear=True, vjp=(
-        lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None)),
-]  # fmt: skip
+    _op(
+        "sort",
+        "x; axis=-1",
+        "The elements in ascending order.",
+        compute=_sort,
+        rows=along_axis,
+        saves=("x",),
+        note="equal elements keep their order",
+        vjp=(_sort_back,),
+        jvp=_sort_forward,
+    ),
+    _op(
+        "argsort",
+        "x; axis=-1",
+        "The positions that sort the elements; equal ones keep their order.",
+        compute=_argsort,
+        rows=along_axis,
+        differentiable=False,
+    ),
+    _op(
+        "take",
+        "x, indices; axis=none",
+        "The elements at the indices along an axis; of all in one line without one.",
+        compute=_take,
+        rows=_take_rows,
+        saves=("indices",),
+        linear=True,
+        result_shape=_take_shape,
+        vjp=(_take_back, None),
+    ),
+    _op(
+        "gather",
+        "x, indices; axis=-1",
+        "One element along the axis for each index.",
+        compute=_gather,
+        rows=positive("axis"),
+        saves=("indices",),
+        linear=True,
+        aliases=("take_along_axis",),
+        result_shape=lambda x, indices, axis: indices,
+        vjp=(
+            lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape),
+            None,
+        ),
+    ),
+    _op(
+        "scatter_add",
+        "x, indices, values",
+        "x with the values added at the indices along the first axis.",
+        compute=_scatter_add,
+        rows=_scatter_rows,
+        saves=("indices",),
+        linear=True,
+        vjp=(lambda m, g, y, x, indices, values: g, None, _scatter_add_back),
+    ),
+    _op(
+        "untake",
+        "g, indices; axis, shape",
+        "What belongs to elements taken, added up where they came from.",
+        internal=True,
+        compute=_untake,
+        rows=_untake_rows,
+        saves=("indices",),
+        linear=True,
+        vjp=(lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None),
+    ),
+    _op(
+        "ungather",
+        "g, indices; axis, shape",
+        "What belongs to elements gathered, added up where they came from.",
+        internal=True,
+        compute=_ungather,
+        rows=_ungather_rows,
+        saves=("indices",),
+        linear=True,
+        vjp=(lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None),
+    ),
+]

@@ -14,11 +14,17 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
     """A parameter of a distribution: a number, or one for each that is drawn."""
-    found = xp.asarray(value) if isinstance(value, (bool, int, float, list)) or hasattr(value, "dtype") else None
+    found = (
+        xp.asarray(value)
+        if isinstance(value, (bool, int, float, list)) or hasattr(value, "dtype")
+        else None
+    )
     if found is None or found.dtype.kind not in "biuf":
         raise OpError(f"`{name}` needs numbers for `{what}`, not {value!r}")
     if broadcast_shape(name, found.shape, shape) != shape:
-        raise OpError(f"`{name}` draws an array of shape {shape}, and `{what}` has shape {found.shape}")
+        raise OpError(
+            f"`{name}` draws an array of shape {shape}, and `{what}` has shape {found.shape}"
+        )
     return found
 
 
@@ -32,15 +38,22 @@ def _normal(xp: Any, shape: Any, mean: Any, std: Any, dtype: str, generator: Any
 
 def _uniform(xp: Any, shape: Any, low: Any, high: Any, dtype: str, generator: Any) -> Any:
     size = sizes("uniform", shape)
-    low, high = _numbers(xp, "uniform", low, "low", size), _numbers(xp, "uniform", high, "high", size)
+    low, high = (
+        _numbers(xp, "uniform", low, "low", size),
+        _numbers(xp, "uniform", high, "high", size),
+    )
     return xp.asarray(low + (high - low) * xp.asarray(generator.random(size)), dtype=dtype)
 
 
 def _randint(xp: Any, low: Any, high: Any, shape: Any, dtype: str, generator: Any) -> Any:
     low, high = whole("randint", low, "low"), whole("randint", high, "high")
     if low >= high:
-        raise OpError(f"`randint` needs low < high: there is no int from {low} up to, not including, {high}")
-    return xp.asarray(generator.integers(low, high, _randint_shape(low, high, shape), dtype="int64"))
+        raise OpError(
+            f"`randint` needs low < high: there is no int from {low} up to, not including, {high}"
+        )
+    return xp.asarray(
+        generator.integers(low, high, _randint_shape(low, high, shape), dtype="int64")
+    )
 
 
 def _randint_shape(low: Any, high: Any, shape: Any) -> Shape:
@@ -61,17 +74,41 @@ def _permutation_shape(x: Any) -> Shape:
 
 
 OPS = [
-    _op("normal", "; shape, *, mean=0.0, std=1.0", "Normally distributed numbers.", compute=_normal,
-        aliases=("randn", "standard_normal"), result_shape=lambda shape, mean, std: sizes("normal", shape),
+    _op(
+        "normal",
+        "; shape, *, mean=0.0, std=1.0",
+        "Normally distributed numbers.",
+        compute=_normal,
+        aliases=("randn", "standard_normal"),
+        result_shape=lambda shape, mean, std: sizes("normal", shape),
         hint="the shape comes first: `normal([3], mean = 0, std = 2)`",
-        note="no derivative: `mean + std * normal(shape)` has one"),
-    _op("uniform", "; shape, *, low=0.0, high=1.0", "Numbers spread evenly from low up to high.", compute=_uniform,
-        aliases=("rand", "random"), result_shape=lambda shape, low, high: sizes("uniform", shape),
+        note="no derivative: `mean + std * normal(shape)` has one",
+    ),
+    _op(
+        "uniform",
+        "; shape, *, low=0.0, high=1.0",
+        "Numbers spread evenly from low up to high.",
+        compute=_uniform,
+        aliases=("rand", "random"),
+        result_shape=lambda shape, low, high: sizes("uniform", shape),
         hint="the shape comes first: `uniform([3], low = 0, high = 2)`",
-        note="no derivative: `low + (high - low) * uniform(shape)` has one"),
-    _op("randint", "; low, high, shape=none", "Ints from low up to, not including, high.", compute=_randint,
-        aliases=("integers",), result_shape=_randint_shape),
-    _op("permutation", "; x", "The ints below x, or the rows of x, in random order.", compute=_permutation,
-        aliases=("shuffle",), result_shape=_permutation_shape,
-        note="no derivative: `x[permutation(len(x))]` has one"),
-]  # fmt: skip
+        note="no derivative: `low + (high - low) * uniform(shape)` has one",
+    ),
+    _op(
+        "randint",
+        "; low, high, shape=none",
+        "Ints from low up to, not including, high.",
+        compute=_randint,
+        aliases=("integers",),
+        result_shape=_randint_shape,
+    ),
+    _op(
+        "permutation",
+        "; x",
+        "The ints below x, or the rows of x, in random order.",
+        compute=_permutation,
+        aliases=("shuffle",),
+        result_shape=_permutation_shape,
+        note="no derivative: `x[permutation(len(x))]` has one",
+    ),
+]

@@ -11,7 +11,20 @@ from typing import Any
 from .op import Op, OpError
 from .rows import along_axis, on_axes, over_axes
 from .rows_linalg import batched
-from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, number, one_axis, ratio, real_as, reshaped, spread
+from .rules import (
+    Shape,
+    all_axes,
+    by_slope,
+    conj,
+    inverse,
+    kept_shape,
+    number,
+    one_axis,
+    ratio,
+    real_as,
+    reshaped,
+    spread,
+)
 
 _OVER = "x; axis=none, *, keepdims=false"
 
@@ -36,7 +49,9 @@ def _along(name: str) -> Any:
 
 def _mean(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     x = _floats(xp, x)
-    total = x.sum(axis=_axis(axis, x), keepdims=bool(keepdims))  # as the method does, which thinks longer, and warns
+    total = x.sum(
+        axis=_axis(axis, x), keepdims=bool(keepdims)
+    )  # as the method does, which thinks longer, and warns
     return total / _count(x.shape, axis)
 
 
@@ -50,7 +65,7 @@ def _verify_some(name: str, shape: Shape, axis: Any) -> None:
         raise OpError(f"`{name}` of no elements has no value: the shape is {shape}")
 
 
-# ---- sums and means --------------------------------------------------------------------------------------------------
+# ---- sums and means ------------------------------------------------------------------------------
 
 
 def _mean_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -66,8 +81,13 @@ def _moment(name: str) -> Any:
     def compute(xp: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
         x, freedom = _floats(xp, x), max(_count(xp.shape(x), axis) - number(name, ddof, "ddof"), 0)
         axes = all_axes(axis, x.shape)
-        # From the first element, so that the deviations of a constant are 0, not what is left of rounding.
-        x = x - x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(x.ndim))] if x.size else x
+        # From the first element, so that the deviations of a constant are 0, not what is left of
+        # rounding.
+        x = (
+            x - x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(x.ndim))]
+            if x.size
+            else x
+        )
         x = x - _mean(xp, x, axis, keepdims=True)
         squares = x * x if x.dtype.kind == "f" else (x * xp.conj(x)).real
         variance = squares.sum(axis=axes, keepdims=bool(keepdims)) / freedom
@@ -96,7 +116,7 @@ def _std_slope(m: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> 
     return m.where(y == 0, 0.0, _deviation(m, x, axis, ddof) / y)
 
 
-# ---- extremes --------------------------------------------------------------------------------------------------------
+# ---- extremes ------------------------------------------------------------------------------------
 
 
 def _extreme(name: str) -> Any:
@@ -137,7 +157,9 @@ def _position(name: str) -> Any:
     def compute(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         x = xp.asarray(x)
         _verify_some(name, x.shape, axis)
-        return getattr(xp, name)(x, axis=None if axis is None else one_axis(axis, x.shape), keepdims=bool(keepdims))
+        return getattr(xp, name)(
+            x, axis=None if axis is None else one_axis(axis, x.shape), keepdims=bool(keepdims)
+        )
 
     return compute
 
@@ -148,12 +170,15 @@ def _count_nonzero(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _median_weights(xp: Any, x: Any, axis: Any) -> Any:
-    """How much each element counts in the median: half for either middle one, shared equally among ties."""
+    """How much each element counts in the median: half for either middle one, shared equally among
+    ties."""
     x = xp.asarray(x)
     axes = all_axes(axis, x.shape)
     _verify_some("median", x.shape, axis)
     rest = [k for k in range(x.ndim) if k not in axes]
-    ordered = xp.sort(xp.transpose(x, (*rest, *axes)).reshape(*(x.shape[k] for k in rest), -1), axis=-1)
+    ordered = xp.sort(
+        xp.transpose(x, (*rest, *axes)).reshape(*(x.shape[k] for k in rest), -1), axis=-1
+    )
     n = ordered.shape[-1]
     weights = xp.zeros(x.shape, dtype=x.dtype if x.dtype.kind == "f" else "float64")
     for middle in ((n - 1) // 2, n // 2):
@@ -162,16 +187,21 @@ def _median_weights(xp: Any, x: Any, axis: Any) -> Any:
     return weights
 
 
-# ---- products --------------------------------------------------------------------------------------------------------
+# ---- products ------------------------------------------------------------------------------------
 
 
 def _product_of_others(m: Any, x: Any, axis: Any) -> Any:
-    """For each element, the product of all the others along `axis`: those before it times those after it."""
+    """For each element, the product of all the others along `axis`: those before it times those
+    after it."""
     shape = tuple(x.shape)
     axes = all_axes(axis, shape)
     order = [k for k in range(len(shape)) if k not in axes] + list(axes)
     ordered = m.transpose(x, axes=order) if order != sorted(order) else x
-    lines = m.reshape(ordered, shape=[*(shape[k] for k in order[: -len(axes)]), _count(shape, axis)]) if axes else ordered
+    lines = (
+        m.reshape(ordered, shape=[*(shape[k] for k in order[: -len(axes)]), _count(shape, axis)])
+        if axes
+        else ordered
+    )
     before = m.cumprod(m.shift(lines, by=1, fill=1.0), axis=-1)
     after = m.flip(m.cumprod(m.shift(m.flip(lines, axis=-1), by=1, fill=1.0), axis=-1), axis=-1)
     others = reshaped(m, before * after, tuple(shape[k] for k in order))
@@ -197,7 +227,11 @@ def _cumsum_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
 
 def _lines(m: Any, x: Any, axis: Any) -> Any:
     """`x` with the axis that something runs along last; all elements in one line for None."""
-    return m.reshape(x, shape=[-1]) if not x.ndim or axis is None else m.moveaxis(x, source=axis, destination=-1)
+    return (
+        m.reshape(x, shape=[-1])
+        if not x.ndim or axis is None
+        else m.moveaxis(x, source=axis, destination=-1)
+    )
 
 
 def _products_before(m: Any, lines: Any) -> Any:
@@ -205,11 +239,18 @@ def _products_before(m: Any, lines: Any) -> Any:
 
 
 def _cumprod_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
-    """With b_i the product before i and r_i = g_i + x_{i+1} r_{i+1}, the cotangent of x_i is b_i r_i."""
+    """With b_i the product before i and r_i = g_i + x_{i+1} r_{i+1}, the cotangent of x_i is b_i
+    r_i."""
     lines, g = conj(m, _lines(m, x, axis)), _lines(m, g, axis)
-    after = m.flip(m.recurrence(m.shift(m.flip(lines, axis=-1), by=1, fill=0.0), m.flip(g, axis=-1)), axis=-1)
+    after = m.flip(
+        m.recurrence(m.shift(m.flip(lines, axis=-1), by=1, fill=0.0), m.flip(g, axis=-1)), axis=-1
+    )
     back = _products_before(m, lines) * after
-    return reshaped(m, back, x.shape) if not x.ndim or axis is None else m.moveaxis(back, source=-1, destination=axis)
+    return (
+        reshaped(m, back, x.shape)
+        if not x.ndim or axis is None
+        else m.moveaxis(back, source=-1, destination=axis)
+    )
 
 
 def _cumprod_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
@@ -255,19 +296,27 @@ def _recurrence_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
     return m.recurrence(a, terms if by_term is None else terms + by_term)
 
 
-# ---- norms -----------------------------------------------------------------------------------------------------------
+# ---- norms ---------------------------------------------------------------------------------------
 
 
 def _order(order: Any) -> float:
     if order == "fro":
         return 2.0
-    if isinstance(order, (int, float)) and not isinstance(order, bool) and order != 0 and order == order:
+    if (
+        isinstance(order, (int, float))
+        and not isinstance(order, bool)
+        and order != 0
+        and order == order
+    ):
         return float(order)
-    raise OpError(f"`norm` has no order {order!r}", 'orders are numbers other than 0, inf, -inf and "fro"')
+    raise OpError(
+        f"`norm` has no order {order!r}", 'orders are numbers other than 0, inf, -inf and "fro"'
+    )
 
 
 def _norm(xp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """The vector norm of all elements along `axis`, scaled where the plain sum of powers leaves the range."""
+    """The vector norm of all elements along `axis`, scaled where the plain sum of powers leaves the
+    range."""
     x = xp.abs(xp.asarray(x))
     x = x if x.dtype.kind == "f" else x.astype("float64")
     p, axes = _order(ord), all_axes(axis, x.shape)
@@ -323,66 +372,205 @@ def _norm_forward(m: Any, t: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims:
 
 
 OPS = [
-    # ---- sums and means --------------------------------------------------------------------------------------------
-    _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), rows=over_axes, integers="keep", linear=True, vjp=(
-        lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),)),
-    _op("mean", _OVER, "The mean of the elements.", compute=_mean, rows=over_axes, aliases=("average",), linear=True,
-        vjp=(_mean_back,)),
-    _op("var", "x; axis=none, *, ddof=0, keepdims=false", "The variance, divided by n - ddof.",
-        compute=_moment("var"), rows=over_axes,
-        saves=("x",), **by_slope(_var_slope), symbolic=_var_form),
-    _op("std", "x; axis=none, *, ddof=0, keepdims=false", "The standard deviation, by n - ddof.",
-        compute=_moment("std"), rows=over_axes,
-        saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope),
-        symbolic=lambda s, x, **options: s.sqrt(_var_form(s, x, **options))),
-    _op("norm", "x; ord=2, axis=none, keepdims=false", "The vector norm of the elements along the axes, without overflow.",
-        compute=_norm, rows=over_axes, saves=("x", "result"), symbolic=_norm_form,
-        note="derivative 0 at the zero vector", vjp=(_norm_back,),
-        jvp=_norm_forward),
-
-    # ---- extremes --------------------------------------------------------------------------------------------------
-    _op("min", "x; *, axis=none, keepdims=false", "The smallest element.",
-        compute=_extreme("min"), rows=over_axes, symbolic=_reduced_form("Min"),
-        aliases=("amin", "nanmin"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
-        jvp=_extreme_forward, hint="the smaller of two values is `minimum(a, b)`"),
-    _op("max", "x; *, axis=none, keepdims=false", "The largest element.",
-        compute=_extreme("max"), rows=over_axes, symbolic=_reduced_form("Max"),
-        aliases=("amax", "nanmax"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
-        jvp=_extreme_forward, hint="the larger of two values is `maximum(a, b)`"),
-    _op("median", _OVER, "The middle element, or the mean of the two middle ones.", compute=_extreme("median"), rows=over_axes,
-        saves=("x",), note="ties share the derivative equally",
-        **by_slope(lambda m, y, x, axis, keepdims: m.median_weights(x, axis=axis))),
-    _op("median_weights", "x; axis=none", "How much each element counts in the median.", internal=True,
-        compute=_median_weights, rows=on_axes, vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
-        jvp=lambda m, t, y, x, axis: m.zeros_like(y)),
-    _op("argmin", _OVER, "The position of the smallest element, the first of equal ones.",
-        compute=_position("argmin"), rows=along_axis,
-        differentiable=False),
-    _op("argmax", _OVER, "The position of the largest element, the first of equal ones.",
-        compute=_position("argmax"), rows=along_axis,
-        differentiable=False),
-    _op("any", _OVER, "Whether some element is true.",
-        compute=_along("any"), rows=over_axes, differentiable=False, aliases=("some",),
-        symbolic=_reduced_form("Or")),
-    _op("all", _OVER, "Whether every element is true.",
-        compute=_along("all"), rows=over_axes, differentiable=False, aliases=("every",),
-        symbolic=_reduced_form("And")),
-    _op("count_nonzero", _OVER, "How many elements are not 0.", compute=_count_nonzero, rows=over_axes, differentiable=False),
-
-    # ---- products and running values -------------------------------------------------------------------------------
-    _op("prod", _OVER, "The product of the elements.",
-        compute=_along("prod"), rows=over_axes, integers="keep", aliases=("product",),
-        saves=("x",), **by_slope(_prod_slope)),
-    _op("cumsum", "x; axis=none", "The sums of the elements up to each; all in one line without an axis.",
-        compute=_running("cumsum"), rows=along_axis, integers="keep", linear=True, vjp=(_cumsum_back,)),
-    _op("cumprod", "x; axis=none", "The products of the elements up to each; all in one line without an axis.",
-        compute=_running("cumprod"), rows=along_axis, integers="keep", saves=("x",), vjp=(_cumprod_back,), jvp=_cumprod_forward),
-    _op("shift", "x; by, fill", "The elements moved one place along the last axis.", internal=True, compute=_shift,
-        rows=batched(1), vjp=(
-        lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),),
-        jvp=lambda m, t, y, x, by, fill: m.shift(t[0], by=by, fill=0.0)),
-    _op("recurrence", "a, b", "r_i = b_i + a_i r_{i-1} along the last axis.", internal=True, compute=_recurrence,
-        rows=batched(1, 1, alike=True), saves=("a", "result"), jvp=_recurrence_forward, vjp=(
-        _recurrence_factor_back,
-        lambda m, g, y, a, b: _recurrence_term_back(m, g, a))),
-]  # fmt: skip
+    # ---- sums and means --------------------------------------------------------------------------
+    _op(
+        "sum",
+        _OVER,
+        "The sum of the elements.",
+        compute=_along("sum"),
+        rows=over_axes,
+        integers="keep",
+        linear=True,
+        vjp=(lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),),
+    ),
+    _op(
+        "mean",
+        _OVER,
+        "The mean of the elements.",
+        compute=_mean,
+        rows=over_axes,
+        aliases=("average",),
+        linear=True,
+        vjp=(_mean_back,),
+    ),
+    _op(
+        "var",
+        "x; axis=none, *, ddof=0, keepdims=false",
+        "The variance, divided by n - ddof.",
+        compute=_moment("var"),
+        rows=over_axes,
+        saves=("x",),
+        **by_slope(_var_slope),
+        symbolic=_var_form,
+    ),
+    _op(
+        "std",
+        "x; axis=none, *, ddof=0, keepdims=false",
+        "The standard deviation, by n - ddof.",
+        compute=_moment("std"),
+        rows=over_axes,
+        saves=("x", "result"),
+        note="derivative 0 for a constant",
+        **by_slope(_std_slope),
+        symbolic=lambda s, x, **options: s.sqrt(_var_form(s, x, **options)),
+    ),
+    _op(
+        "norm",
+        "x; ord=2, axis=none, keepdims=false",
+        "The vector norm of the elements along the axes, without overflow.",
+        compute=_norm,
+        rows=over_axes,
+        saves=("x", "result"),
+        symbolic=_norm_form,
+        note="derivative 0 at the zero vector",
+        vjp=(_norm_back,),
+        jvp=_norm_forward,
+    ),
+    # ---- extremes --------------------------------------------------------------------------------
+    _op(
+        "min",
+        "x; *, axis=none, keepdims=false",
+        "The smallest element.",
+        compute=_extreme("min"),
+        rows=over_axes,
+        symbolic=_reduced_form("Min"),
+        aliases=("amin", "nanmin"),
+        saves=("x", "result"),
+        note="ties share the derivative equally",
+        vjp=(_extreme_back,),
+        jvp=_extreme_forward,
+        hint="the smaller of two values is `minimum(a, b)`",
+    ),
+    _op(
+        "max",
+        "x; *, axis=none, keepdims=false",
+        "The largest element.",
+        compute=_extreme("max"),
+        rows=over_axes,
+        symbolic=_reduced_form("Max"),
+        aliases=("amax", "nanmax"),
+        saves=("x", "result"),
+        note="ties share the derivative equally",
+        vjp=(_extreme_back,),
+        jvp=_extreme_forward,
+        hint="the larger of two values is `maximum(a, b)`",
+    ),
+    _op(
+        "median",
+        _OVER,
+        "The middle element, or the mean of the two middle ones.",
+        compute=_extreme("median"),
+        rows=over_axes,
+        saves=("x",),
+        note="ties share the derivative equally",
+        **by_slope(lambda m, y, x, axis, keepdims: m.median_weights(x, axis=axis)),
+    ),
+    _op(
+        "median_weights",
+        "x; axis=none",
+        "How much each element counts in the median.",
+        internal=True,
+        compute=_median_weights,
+        rows=on_axes,
+        vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
+        jvp=lambda m, t, y, x, axis: m.zeros_like(y),
+    ),
+    _op(
+        "argmin",
+        _OVER,
+        "The position of the smallest element, the first of equal ones.",
+        compute=_position("argmin"),
+        rows=along_axis,
+        differentiable=False,
+    ),
+    _op(
+        "argmax",
+        _OVER,
+        "The position of the largest element, the first of equal ones.",
+        compute=_position("argmax"),
+        rows=along_axis,
+        differentiable=False,
+    ),
+    _op(
+        "any",
+        _OVER,
+        "Whether some element is true.",
+        compute=_along("any"),
+        rows=over_axes,
+        differentiable=False,
+        aliases=("some",),
+        symbolic=_reduced_form("Or"),
+    ),
+    _op(
+        "all",
+        _OVER,
+        "Whether every element is true.",
+        compute=_along("all"),
+        rows=over_axes,
+        differentiable=False,
+        aliases=("every",),
+        symbolic=_reduced_form("And"),
+    ),
+    _op(
+        "count_nonzero",
+        _OVER,
+        "How many elements are not 0.",
+        compute=_count_nonzero,
+        rows=over_axes,
+        differentiable=False,
+    ),
+    # ---- products and running values -------------------------------------------------------------
+    _op(
+        "prod",
+        _OVER,
+        "The product of the elements.",
+        compute=_along("prod"),
+        rows=over_axes,
+        integers="keep",
+        aliases=("product",),
+        saves=("x",),
+        **by_slope(_prod_slope),
+    ),
+    _op(
+        "cumsum",
+        "x; axis=none",
+        "The sums of the elements up to each; all in one line without an axis.",
+        compute=_running("cumsum"),
+        rows=along_axis,
+        integers="keep",
+        linear=True,
+        vjp=(_cumsum_back,),
+    ),
+    _op(
+        "cumprod",
+        "x; axis=none",
+        "The products of the elements up to each; all in one line without an axis.",
+        compute=_running("cumprod"),
+        rows=along_axis,
+        integers="keep",
+        saves=("x",),
+        vjp=(_cumprod_back,),
+        jvp=_cumprod_forward,
+    ),
+    _op(
+        "shift",
+        "x; by, fill",
+        "The elements moved one place along the last axis.",
+        internal=True,
+        compute=_shift,
+        rows=batched(1),
+        vjp=(lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),),
+        jvp=lambda m, t, y, x, by, fill: m.shift(t[0], by=by, fill=0.0),
+    ),
+    _op(
+        "recurrence",
+        "a, b",
+        "r_i = b_i + a_i r_{i-1} along the last axis.",
+        internal=True,
+        compute=_recurrence,
+        rows=batched(1, 1, alike=True),
+        saves=("a", "result"),
+        jvp=_recurrence_forward,
+        vjp=(_recurrence_factor_back, lambda m, g, y, a, b: _recurrence_term_back(m, g, a)),
+    ),
+]

@@ -1,7 +1,8 @@
-"""Entries that come from outside: functions of other packages join the table, and rules may be replaced for a while.
+"""Entries that come from outside: functions of other packages join the table, and rules may be
+replaced for a while.
 
-Packages name a function of theirs in the entry-point group `gradcli.ops`; it is called once, when a program calls what the
-table doesn't have, and registers what the package adds.
+Packages name a function of theirs in the entry-point group `gradcli.ops`; it is called once, when a
+program calls what the table doesn't have, and registers what the package adds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,19 @@ from .op import Op
 
 GROUP = "gradcli.ops"
 REGISTERED: set[str] = set()  # the names that aren't the table's own
-RULES = frozenset(("partials", "vjp", "jvp", "accumulate", "linear", "multilinear", "saves", "differentiable", "real_only"))
+RULES = frozenset(
+    (
+        "partials",
+        "vjp",
+        "jvp",
+        "accumulate",
+        "linear",
+        "multilinear",
+        "saves",
+        "differentiable",
+        "real_only",
+    )
+)
 
 _forget: list[Callable[[], None]] = []
 _changes = 0
@@ -24,12 +37,12 @@ _loading = _thread.RLock()
 _failures: list[str] | None = None  # what went wrong; None while no package was asked
 
 
-# ---- entries of others -----------------------------------------------------------------------------------------------
+# ---- entries of others ---------------------------------------------------------------------------
 
 
 def add(op: Op) -> None:
-    """Puts an entry into the table, in the place of a registered one of that name. Raises ValueError for the name of a
-    builtin."""
+    """Puts an entry into the table, in the place of a registered one of that name. Raises
+    ValueError for the name of a builtin."""
     if op.name in OPS and op.name not in REGISTERED:
         raise ValueError(f"`{op.name}` is a builtin")
     OPS[op.name] = BUILTINS[op.name] = op
@@ -38,16 +51,20 @@ def add(op: Op) -> None:
 
 
 def remove(name: str) -> None:
-    """Takes a registered entry out again. Raises ValueError for a builtin, and for what isn't there."""
+    """Takes a registered entry out again. Raises ValueError for a builtin, and for what isn't
+    there."""
     if name not in REGISTERED:
-        raise ValueError(f"`{name}` is a builtin" if name in OPS else f"no function `{name}` is registered")
+        raise ValueError(
+            f"`{name}` is a builtin" if name in OPS else f"no function `{name}` is registered"
+        )
     del OPS[name], BUILTINS[name]
     REGISTERED.discard(name)
     _changed()
 
 
 def find(name: str) -> Op | None:
-    """The entry that programs call by this name; other packages are asked for what the table doesn't have."""
+    """The entry that programs call by this name; other packages are asked for what the table
+    doesn't have."""
     if name not in BUILTINS:
         load_packages()
     return BUILTINS.get(name)
@@ -56,7 +73,9 @@ def find(name: str) -> Op | None:
 def load_packages() -> None:
     """Lets the installed packages register what they have, once in a process."""
     global _failures
-    with _loading:  # another thread waits until all have been asked; what a package itself asks for meanwhile isn't there
+    # another thread waits until all have been asked; what a package itself asks for meanwhile isn't
+    # there
+    with _loading:
         if _failures is not None:
             return
         from importlib.metadata import entry_points
@@ -67,7 +86,10 @@ def load_packages() -> None:
                 entry.load()()
             except Exception as error:  # of whatever kind: the code is another package's
                 package = entry.dist.name if entry.dist is not None else entry.value
-                _failures.append(f"the package `{package}` can't add its functions: {type(error).__name__}: {error}")
+                _failures.append(
+                    f"the package `{package}` can't add its functions: {type(error).__name__}: "
+                    f"{error}"
+                )
 
 
 def failures() -> list[str]:
@@ -75,7 +97,7 @@ def failures() -> list[str]:
     return _failures or []
 
 
-# ---- other rules for a while -----------------------------------------------------------------------------------------
+# ---- other rules for a while ---------------------------------------------------------------------
 
 
 @contextmanager
@@ -85,12 +107,15 @@ def replaced(name: str, **rules: Any) -> Iterator[Op]:
         with replaced("tanh", partials=(lambda m, y, x: 1 - y,)):
             ...
 
-    The entry stays the same object, so that they hold in every mode, for programs that are loaded already too. Only
-    rules can be replaced (see `Op`), not what an entry computes. Not for several threads at once.
+    The entry stays the same object, so that they hold in every mode, for programs that are loaded
+    already too. Only rules can be replaced (see `Op`), not what an entry computes. Not for several
+    threads at once.
     """
     op = OPS[name]
     if unknown := sorted(rules.keys() - RULES):
-        raise TypeError(f"{unknown[0]!r} is no rule of an entry: these are {', '.join(sorted(RULES))}")
+        raise TypeError(
+            f"{unknown[0]!r} is no rule of an entry: these are {', '.join(sorted(RULES))}"
+        )
     before = {rule: getattr(op, rule) for rule in rules}
     _set(op, rules)
     try:
@@ -106,11 +131,12 @@ def _set(op: Op, rules: dict[str, Any]) -> None:
     _changed()
 
 
-# ---- what is kept of entries -----------------------------------------------------------------------------------------
+# ---- what is kept of entries ---------------------------------------------------------------------
 
 
 def on_change(forget: Callable[[], None]) -> None:
-    """`forget` is called whenever an entry changes: for those who keep what they made of entries."""
+    """`forget` is called whenever an entry changes: for those who keep what they made of
+    entries."""
     _forget.append(forget)
 
 

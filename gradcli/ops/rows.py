@@ -1,8 +1,9 @@
-"""How structural ops take rows: values with one more axis, the last, along which each row is a value by itself.
+"""How structural ops take rows: values with one more axis, the last, along which each row is a
+value by itself.
 
-A rule is `(xp, compute, operands, laned, options, n)`: `compute` is the op's own, `operands` are arrays, with `n` rows along
-their last axis where `laned` says so. It returns an array with the rows last, or a list of them, as `compute` does of each
-row alone. An op without a rule runs row by row.
+A rule is `(xp, compute, operands, laned, options, n)`: `compute` is the op's own, `operands` are
+arrays, with `n` rows along their last axis where `laned` says so. It returns an array with the rows
+last, or a list of them, as `compute` does of each row alone. An op without a rule runs row by row.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ Rule = Callable[..., Any]
 
 def inner_shapes(operands: Sequence[Any], laned: Sequence[bool]) -> list[Shape]:
     """The shapes of the values, without the rows."""
-    return [tuple(x.shape[:-1]) if own else tuple(getattr(x, "shape", ())) for x, own in zip(operands, laned, strict=True)]
+    return [
+        tuple(x.shape[:-1]) if own else tuple(getattr(x, "shape", ()))
+        for x, own in zip(operands, laned, strict=True)
+    ]
 
 
 def beside(operands: Sequence[Any], laned: Sequence[bool]) -> list[Any]:
     """Operands that broadcast against each other: shared arrays with a last axis of 1."""
-    return [x if own or not getattr(x, "shape", ()) else x[..., None] for x, own in zip(operands, laned, strict=True)]
+    return [
+        x if own or not getattr(x, "shape", ()) else x[..., None]
+        for x, own in zip(operands, laned, strict=True)
+    ]
 
 
 def with_rows(xp: Any, x: Any, own: bool, n: int) -> Any:
@@ -47,7 +54,9 @@ def over_axes(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n:
     if options["axis"] is not None:
         return compute(x, **{**options, "axis": all_axes(options["axis"], shape)})
     keepdims = options.get("keepdims", False)
-    y = compute(in_line(x), **{**options, "axis": (0,), **({"keepdims": False} if keepdims else {})})
+    y = compute(
+        in_line(x), **{**options, "axis": (0,), **({"keepdims": False} if keepdims else {})}
+    )
     return y.reshape(*(1 for _ in shape), n) if keepdims else y
 
 
@@ -57,7 +66,9 @@ def along_axis(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n
     axis = options["axis"]
     if axis is None:
         keepdims = options.get("keepdims", False)
-        y = compute(in_line(x), **{**options, "axis": 0, **({"keepdims": False} if keepdims else {})})
+        y = compute(
+            in_line(x), **{**options, "axis": 0, **({"keepdims": False} if keepdims else {})}
+        )
         return y.reshape(*(1 for _ in shape), n) if keepdims else y
     return compute(x, **{**options, "axis": one_axis(axis, shape)})
 
@@ -97,7 +108,8 @@ def summed(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
 
 
 def positive(*names: str, extra: int = 0) -> Rule:
-    """Of ops with options that name axes, counted from the front; `extra` is how many axes the result has more."""
+    """Of ops with options that name axes, counted from the front; `extra` is how many axes the
+    result has more."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         shapes = inner_shapes(operands, laned)
@@ -106,7 +118,10 @@ def positive(*names: str, extra: int = 0) -> Rule:
         for name in names:
             axes = tuple(one_axis(a, shape, extra) for a in wholes(name, options[name], name))
             given[name] = axes if isinstance(options[name], (list, tuple)) else axes[0]
-        return compute(*[with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True)], **{**options, **given})
+        return compute(
+            *[with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True)],
+            **{**options, **given},
+        )
 
     return rule
 

@@ -1,5 +1,5 @@
-"""How reading and writing elements take rows (see rows.py). Where rows have indices of their own, each takes its own
-row: the rows are one more index."""
+"""How reading and writing elements take rows (see rows.py). Where rows have indices of their own,
+each takes its own row: the rows are one more index."""
 
 from __future__ import annotations
 
@@ -15,34 +15,46 @@ def is_laned(index: Any) -> bool:
 
 
 def chooses(index: tuple[Any, ...]) -> bool:
-    """Whether an index is a mask that differs between rows: it then chooses between elements and one number."""
+    """Whether an index is a mask that differs between rows: it then chooses between elements and
+    one number."""
     return len(index) == 1 and is_laned(index[0]) and index[0].dtype.kind == "b"
 
 
-def _whole_index(xp: Any, index: tuple[Any, ...], rank: int, n: int) -> tuple[tuple[Any, ...], bool]:
-    """An index of values as one of their arrays, and whether the rows come first in what it gives. Where a row has an index
-    of its own, each takes its own row."""
+def _whole_index(
+    xp: Any, index: tuple[Any, ...], rank: int, n: int
+) -> tuple[tuple[Any, ...], bool]:
+    """An index of values as one of their arrays, and whether the rows come first in what it gives.
+    Where a row has an index of its own, each takes its own row."""
     if not any(map(is_laned, index)):
         return ((*index, slice(None)) if any(i is Ellipsis for i in index) else index), False
-    used = sum(i.ndim if getattr(i, "dtype", None) is not None and i.dtype.kind == "b" else 1 for i in index
-               if i is not None and i is not Ellipsis)  # fmt: skip
+    used = sum(
+        i.ndim if getattr(i, "dtype", None) is not None and i.dtype.kind == "b" else 1
+        for i in index
+        if i is not None and i is not Ellipsis
+    )
     rest = (slice(None),) * (rank - used)
     where = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
     full = [*index[:where], *rest, *index[where + 1 :], xp.arange(n)]
-    full = [i.array if is_laned(i) else i[..., None] if getattr(i, "ndim", 0) else i for i in full[:-1]] + full[-1:]
+    full = [
+        i.array if is_laned(i) else i[..., None] if getattr(i, "ndim", 0) else i for i in full[:-1]
+    ] + full[-1:]
     advanced = [k for k, i in enumerate(full) if type(i) is int or hasattr(i, "dtype")]
     return tuple(full), advanced != list(range(advanced[0], len(full)))
 
 
 def read_elements(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
     """Of `getitem`."""
-    x = operands[0] if laned[0] else xp.broadcast_to(operands[0][..., None], (*operands[0].shape, n))
+    x = (
+        operands[0]
+        if laned[0]
+        else xp.broadcast_to(operands[0][..., None], (*operands[0].shape, n))
+    )
     index, first = _whole_index(xp, options["index"], x.ndim - 1, n)
     y = x[index]
     if first:
         return xp.moveaxis(y, _rank(index) - 1, -1)
-    # A view shows what is written to its array in place; but that isn't done to an array that somebody else holds, and a
-    # view does. What is small must not keep what is large.
+    # A view shows what is written to its array in place; but that isn't done to an array that
+    # somebody else holds, and a view does. What is small must not keep what is large.
     return y.copy() if y.base is not None and 2 * y.size < x.size else y
 
 
@@ -52,7 +64,10 @@ def _rank(index: tuple[Any, ...]) -> int:
 
 def _names_none_twice(index: tuple[Any, ...]) -> bool:
     """Whether an index has no element of a row twice: an int array can, and an int a row can't."""
-    return all(not hasattr(i, "dtype") or i.dtype.kind == "b" or (is_laned(i) and not i.shape) for i in index)
+    return all(
+        not hasattr(i, "dtype") or i.dtype.kind == "b" or (is_laned(i) and not i.shape)
+        for i in index
+    )
 
 
 def write_elements(adds: bool) -> Rule:
@@ -61,7 +76,9 @@ def write_elements(adds: bool) -> Rule:
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         x, value = operands
         if chooses(options["index"]):
-            return xp.where(options["index"][0].array, value, x if laned[0] else x[..., None]).astype(x.dtype)
+            return xp.where(
+                options["index"][0].array, value, x if laned[0] else x[..., None]
+            ).astype(x.dtype)
         if not laned[0]:
             x = xp.broadcast_to(xp.asarray(x)[..., None], (*x.shape, n))
         value = value if laned[1] or not getattr(value, "ndim", 0) else value[..., None]

@@ -1,4 +1,5 @@
-"""How linear algebra takes rows (see rows.py): as batches in leading axes, or by sums over what is contracted."""
+"""How linear algebra takes rows (see rows.py): as batches in leading axes, or by sums over what is
+contracted."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ def _first(xp: Any, x: Any, own: bool) -> Any:
 
 
 def batched(*ranks: int, alike: bool = False) -> Rule:
-    """Of ops that take batches in leading axes; `ranks` are those of each operand without a batch. `alike`: all operands
-    must have the rows, be they the same."""
+    """Of ops that take batches in leading axes; `ranks` are those of each operand without a batch.
+    `alike`: all operands must have the rows, be they the same."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         shapes = inner_shapes(operands, laned)
@@ -23,20 +24,29 @@ def batched(*ranks: int, alike: bool = False) -> Rule:
         moved = []
         for x, own, shape, rank in zip(operands, laned, shapes, ranks, strict=True):
             x = xp.moveaxis(with_rows(xp, x, own, n), -1, 0) if own or alike else x
-            if (own or alike) and (missing := batch - (len(shape) - rank)):  # the rows come before every other batch axis
+            if (own or alike) and (
+                missing := batch - (len(shape) - rank)
+            ):  # the rows come before every other batch axis
                 x = x.reshape(n, *(1 for _ in range(missing)), *shape)
             moved.append(x)
         y = compute(*moved, **options)
-        return [xp.moveaxis(part, 0, -1) for part in y] if type(y) in (list, tuple) else xp.moveaxis(y, 0, -1)
+        return (
+            [xp.moveaxis(part, 0, -1) for part in y]
+            if type(y) in (list, tuple)
+            else xp.moveaxis(y, 0, -1)
+        )
 
     return rule
 
 
 def system(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `solve` and its like: where rows have right sides of their own, vectors become matrices of one column."""
+    """Of `solve` and its like: where rows have right sides of their own, vectors become matrices of
+    one column."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
-    if not own_a and len(shape_a) == 2 and own_b and len(shape_b) in (1, 2):  # one factorisation for all
+    if (
+        not own_a and len(shape_a) == 2 and own_b and len(shape_b) in (1, 2)
+    ):  # one factorisation for all
         y = compute(a, b.reshape(shape_b[0], -1) if b.size else b.reshape(shape_b[0], 0), **options)
         return y.reshape(y.shape[0], *shape_b[1:], n)
     if not own_b:
@@ -46,13 +56,14 @@ def system(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
     return y[..., 0, :] if column else y
 
 
-# ---- products --------------------------------------------------------------------------------------------------------
+# ---- products ------------------------------------------------------------------------------------
 
 FEW = 16  # elements that are summed over: more are left to the library's product of matrices
 
 
 def _products(xp: Any, a: Any, b: Any, laned: Any, n: int) -> Any:
-    """The matrix products of `a` (…, i, j) and `b` (…, j, k), of which some have rows, last; batches broadcast."""
+    """The matrix products of `a` (…, i, j) and `b` (…, j, k), of which some have rows, last;
+    batches broadcast."""
     own_a, own_b = laned
     small = a.shape[-2 - own_a] * b.shape[-1 - own_b] <= FEW * FEW and a.shape[-1 - own_a] <= FEW
     if small and own_a and own_b:  # rows stay where they are
@@ -71,13 +82,16 @@ def _verify_inner(a: Shape, b: Shape) -> None:
 
 
 def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `matmul`: vectors become matrices of one row or column, for beside a batch they would be taken for it."""
+    """Of `matmul`: vectors become matrices of one row or column, for beside a batch they would be
+    taken for it."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
     _verify_inner(shape_a[-1:], shape_b[-2:][:1])
     if len(shape_a) == len(shape_b) == 1 and own_a and own_b:
         return xp.einsum("kn,kn->n", a, b)
-    if not own_b and len(shape_a) == 1 and len(shape_b) == 2:  # one product of matrices for all rows
+    if (
+        not own_b and len(shape_a) == 1 and len(shape_b) == 2
+    ):  # one product of matrices for all rows
         return compute(b.T, a)
     if not own_a and len(shape_a) <= 2 and len(shape_b) == 1:
         return compute(a, b)
@@ -89,7 +103,8 @@ def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: An
 
 
 def contraction(last: bool) -> Rule:
-    """Of `inner`, which sums over the last axis of both operands, and `dot`, over the last but one of the second."""
+    """Of `inner`, which sums over the last axis of both operands, and `dot`, over the last but one
+    of the second."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         (a, b), (own_a, own_b) = operands, laned
@@ -112,7 +127,10 @@ def contraction(last: bool) -> Rule:
 
 
 def outer_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    a, b = (in_line(x) if own else xp.asarray(x).reshape(-1, 1) for x, own in zip(operands, laned, strict=True))
+    a, b = (
+        in_line(x) if own else xp.asarray(x).reshape(-1, 1)
+        for x, own in zip(operands, laned, strict=True)
+    )
     return a[:, None] * b[None]
 
 
@@ -123,7 +141,9 @@ def blocks(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
     wide, tall = ((1,) * (rank - len(shape)) + shape for shape in shapes)
     a, b = beside([xp.asarray(x) for x in operands], laned)
     spaced = [size for p in wide for size in (p, 1)], [size for q in tall for size in (1, q)]
-    y = a.reshape(*spaced[0], a.shape[-1] if a.ndim else 1) * b.reshape(*spaced[1], b.shape[-1] if b.ndim else 1)
+    y = a.reshape(*spaced[0], a.shape[-1] if a.ndim else 1) * b.reshape(
+        *spaced[1], b.shape[-1] if b.ndim else 1
+    )
     return y.reshape(*(p * q for p, q in zip(wide, tall, strict=True)), n)
 
 

@@ -1,4 +1,5 @@
-"""What structural entries share: checked forms of axes and shapes, and the small steps that rules are made of."""
+"""What structural entries share: checked forms of axes and shapes, and the small steps that rules
+are made of."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .op import OpError
 
 Shape = tuple[int, ...]
 
-# ---- options, checked ------------------------------------------------------------------------------------------------
+# ---- options, checked ----------------------------------------------------------------------------
 
 
 def whole(name: str, value: Any, what: str) -> int:
@@ -21,7 +22,10 @@ def whole(name: str, value: Any, what: str) -> int:
     try:
         index: int = operator.index(value)
     except TypeError:
-        raise OpError(f"`{name}` needs an int for `{what}`, not {value!r}", "ints are written without a point: 3") from None
+        raise OpError(
+            f"`{name}` needs an int for `{what}`, not {value!r}",
+            "ints are written without a point: 3",
+        ) from None
     return index
 
 
@@ -29,11 +33,16 @@ def wholes(name: str, value: Any, what: str) -> tuple[int, ...]:
     """An option that must be an int or a list of ints."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return tuple(whole(name, v, what) for v in value) if isinstance(value, (list, tuple)) else (whole(name, value, what),)
+    return (
+        tuple(whole(name, v, what) for v in value)
+        if isinstance(value, (list, tuple))
+        else (whole(name, value, what),)
+    )
 
 
 def number(name: str, value: Any, what: str, kinds: tuple[type, ...] = (int, float)) -> Any:
-    """A parameter that must be one number, a real one unless `kinds` says more; it may be an array of rank 0."""
+    """A parameter that must be one number, a real one unless `kinds` says more; it may be an array
+    of rank 0."""
     if hasattr(value, "item") and not getattr(value, "ndim", 0):
         value = value.item()
     if isinstance(value, kinds) and not isinstance(value, bool):
@@ -49,7 +58,10 @@ def one_of(name: str, value: Any, what: str, choices: Iterable[str]) -> str:
     """An option that must be one of a few words."""
     if isinstance(value, str) and value in choices:
         return value
-    raise OpError(f"`{name}` has no {what} {value!r}", f"{what}s are " + ", ".join(f'"{known}"' for known in choices))
+    raise OpError(
+        f"`{name}` has no {what} {value!r}",
+        f"{what}s are " + ", ".join(f'"{known}"' for known in choices),
+    )
 
 
 def sizes(name: str, shape: Any) -> Shape:
@@ -64,7 +76,9 @@ def one_axis(axis: Any, shape: Shape, extra: int = 0) -> int:
     """The axis, counted from the front; `extra` is how many axes the result has more."""
     index, ndim = whole("axis", axis, "axis"), len(shape) + extra
     if not -ndim <= index < ndim:
-        raise OpError(f"axis {index} is out of range for an array of {_dimensions(len(shape))}, shape {shape}")
+        raise OpError(
+            f"axis {index} is out of range for an array of {_dimensions(len(shape))}, shape {shape}"
+        )
     return index % ndim
 
 
@@ -89,7 +103,11 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
     for shape in shapes:
         for axis, size in enumerate(shape, ndim - len(shape)):
             if size != 1 and together[axis] not in (1, size):
-                listed = " and ".join(map(str, shapes)) if len(shapes) == 2 else ", ".join(map(str, shapes))
+                listed = (
+                    " and ".join(map(str, shapes))
+                    if len(shapes) == 2
+                    else ", ".join(map(str, shapes))
+                )
                 raise OpError(f"`{name}` cannot broadcast shapes {listed} together")
             together[axis] = size if size != 1 else together[axis]
     return tuple(together)
@@ -105,11 +123,13 @@ def inverse(indices: list[int]) -> list[int]:
     return sorted(range(len(indices)), key=indices.__getitem__)
 
 
-# ---- steps of rules --------------------------------------------------------------------------------------------------
+# ---- steps of rules ------------------------------------------------------------------------------
 
 
 def is_complex(value: Any) -> bool:
-    dtype = value.dtype  # of arrays an object whose text takes longer to make than small products do
+    dtype = (
+        value.dtype
+    )  # of arrays an object whose text takes longer to make than small products do
     return dtype.startswith("complex") if type(dtype) is str else dtype.kind == "c"
 
 
@@ -135,7 +155,8 @@ def fit(m: Any, g: Any, x: Any) -> Any:
 
 
 def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """What belongs to the result of a reduction of `x`, spread over the elements that went into it."""
+    """What belongs to the result of a reduction of `x`, spread over the elements that went into
+    it."""
     shape = tuple(x.shape)
     if not keepdims and axis is not None:
         g = m.reshape(g, shape=kept_shape(shape, all_axes(axis, shape)))
@@ -143,7 +164,8 @@ def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def by_slope(slope: Callable[..., Any], **fixed: Any) -> dict[str, Any]:
-    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves with each element.
+    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves
+    with each element.
 
     `fixed` are options that aren't the op's own: the `axis` or `keepdims` of one that has none.
     """

@@ -1,4 +1,5 @@
-"""Adding up at indices, where an index may name an element several times: what goes back through picking elements."""
+"""Adding up at indices, where an index may name an element several times: what goes back through
+picking elements."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from typing import Any
 
 
 def add_at(xp: Any, total: Any, index: Any, values: Any) -> None:
-    """Adds `values` to `total[index]` in place. CuPy's `add.at` takes real floats, and of the whole numbers unsigned ones."""
+    """Adds `values` to `total[index]` in place. CuPy's `add.at` takes real floats, and of the whole
+    numbers unsigned ones."""
     kind = total.dtype.kind
     if kind == "f" or xp.__name__ == "numpy":
         xp.add.at(total, index, values)

@@ -13,17 +13,20 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="signal", **facts)
 
 
-# ---- convolution of images -------------------------------------------------------------------------------------------
+# ---- convolution of images -----------------------------------------------------------------------
 #
-# The sum of x * kernel * y over all the places where they meet is linear in each of the three. `conv`, `conv_image` and
-# `conv_kernel` are its gradients by y, x and kernel, and so each other's.
+# The sum of x * kernel * y over all the places where they meet is linear in each of the three.
+# `conv`, `conv_image` and `conv_kernel` are its gradients by y, x and kernel, and so each other's.
 
 
 def _pair(name: str, value: Any, what: str, least: int) -> tuple[int, int]:
     """An option that is one int, or one for rows and one for columns."""
     pair = wholes(name, value, what)
     if len(pair) not in (1, 2) or min(pair) < least:
-        raise OpError(f"`{name}` needs one int from {least} up for `{what}`, or [rows, columns], not {value!r}")
+        raise OpError(
+            f"`{name}` needs one int from {least} up for `{what}`, or [rows, columns], not "
+            f"{value!r}"
+        )
     return pair[0], pair[-1]
 
 
@@ -31,21 +34,31 @@ def _places(x: Shape, kernel: Shape, stride: Any, padding: Any) -> tuple[int, in
     """In how many places a kernel fits along the rows and the columns."""
     if len(x) != 4 or len(kernel) != 4:
         raise OpError(
-            "`conv` needs images (n, c, h, w) and kernels (o, c, h, w)", "for vectors there is `convolve`",
+            "`conv` needs images (n, c, h, w) and kernels (o, c, h, w)",
+            "for vectors there is `convolve`",
             f"the shapes are {x} and {kernel}",
-        )  # fmt: skip
+        )
     if x[1] != kernel[1]:
-        raise OpError(f"`conv` needs as many channels in the kernels: {kernel[1]} there, {x[1]} in the images",
-                      label=f"the shapes are {x} and {kernel}")  # fmt: skip
+        raise OpError(
+            (
+                f"`conv` needs as many channels in the kernels: {kernel[1]} there, {x[1]} in the "
+                "images"
+            ),
+            label=f"the shapes are {x} and {kernel}",
+        )
     steps, borders = _pair("conv", stride, "stride", 1), _pair("conv", padding, "padding", 0)
     rooms = [n + 2 * border - k for n, k, border in zip(x[2:], kernel[2:], borders, strict=True)]
     if min(rooms) < 0:
-        raise OpError(f"`conv`: kernels of {kernel[2:]} don't fit into images of {x[2:]} with padding {padding}")
+        raise OpError(
+            f"`conv`: kernels of {kernel[2:]} don't fit into images of {x[2:]} with padding "
+            f"{padding}"
+        )
     return rooms[0] // steps[0] + 1, rooms[1] // steps[1] + 1
 
 
 def _windows(x: Any, kernel: Shape, places: Shape, stride: Any) -> Any:
-    """For each element of a kernel, what of the padded images it meets: a view, and where in the kernel it stands."""
+    """For each element of a kernel, what of the padded images it meets: a view, and where in the
+    kernel it stands."""
     steps = _pair("conv", stride, "stride", 1)
     for i in range(kernel[2]):
         for j in range(kernel[3]):
@@ -75,7 +88,10 @@ def _conv(xp: Any, x: Any, kernel: Any, stride: Any, padding: Any) -> Any:
 def _conv_image(xp: Any, y: Any, kernel: Any, size: Any, stride: Any, padding: Any) -> Any:
     (rows, columns), borders = size, _pair("conv", padding, "padding", 0)
     n, (_, channels) = y.shape[0], kernel.shape[:2]
-    total = xp.zeros((n, channels, rows + 2 * borders[0], columns + 2 * borders[1]), dtype=xp.result_type(y, kernel))
+    total = xp.zeros(
+        (n, channels, rows + 2 * borders[0], columns + 2 * borders[1]),
+        dtype=xp.result_type(y, kernel),
+    )
     flat = y.reshape(*y.shape[:2], -1)
     for part, i, j in _windows(total, kernel.shape, y.shape[2:], stride):
         part += xp.matmul(kernel[:, :, i, j].T, flat).reshape(part.shape)
@@ -91,22 +107,30 @@ def _conv_kernel(xp: Any, x: Any, y: Any, size: Any, stride: Any, padding: Any) 
 
 
 def _image_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `conv` and `conv_image`: rows of images are more images, unless each row has kernels of its own."""
+    """Of `conv` and `conv_image`: rows of images are more images, unless each row has kernels of
+    its own."""
     x, kernel = operands
     if not laned[1]:
         y = compute(xp.moveaxis(x, -1, 0).reshape(-1, *x.shape[1:-1]), kernel, **options)
         return xp.moveaxis(y.reshape(n, x.shape[0], *y.shape[1:]), 0, -1)
-    x, steps = with_rows(xp, x, laned[0], n), {name: options[name] for name in ("stride", "padding")}
+    x, steps = (
+        with_rows(xp, x, laned[0], n),
+        {name: options[name] for name in ("stride", "padding")},
+    )
     inner, shape = x.shape[:-1], kernel.shape[:-1]
     dtype = xp.result_type(x, kernel)
     if "size" not in options:
         places = _places(inner, shape, **steps)
         total = xp.zeros((inner[0], shape[0], *places, n), dtype=dtype)
-        for part, i, j in _windows(_padded(xp, x, steps["padding"]), shape, places, steps["stride"]):
+        for part, i, j in _windows(
+            _padded(xp, x, steps["padding"]), shape, places, steps["stride"]
+        ):
             total += xp.einsum("acpqr,ocr->aopqr", part, kernel[:, :, i, j])
         return total
     (rows, columns), borders = options["size"], _pair("conv", steps["padding"], "padding", 0)
-    total = xp.zeros((inner[0], shape[1], rows + 2 * borders[0], columns + 2 * borders[1], n), dtype=dtype)
+    total = xp.zeros(
+        (inner[0], shape[1], rows + 2 * borders[0], columns + 2 * borders[1], n), dtype=dtype
+    )
     for part, i, j in _windows(total, shape, inner[2:], steps["stride"]):
         part += xp.einsum("aopqr,ocr->acpqr", x, kernel[:, :, i, j])
     return total[:, :, borders[0] : borders[0] + rows, borders[1] : borders[1] + columns]
@@ -118,8 +142,12 @@ def _kernel_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
     shape = (y.shape[1], x.shape[1], *options["size"])
     total = xp.zeros((n, *shape), dtype=xp.result_type(x, y))
     back = xp.moveaxis(y, (-1, 1), (0, 1)).reshape(n, shape[0], -1)
-    for part, i, j in _windows(_padded(xp, x, options["padding"]), shape, y.shape[2:-1], options["stride"]):
-        total[..., i, j] = xp.matmul(back, xp.moveaxis(part, (-1, 1), (0, -1)).reshape(n, -1, shape[1]))
+    for part, i, j in _windows(
+        _padded(xp, x, options["padding"]), shape, y.shape[2:-1], options["stride"]
+    ):
+        total[..., i, j] = xp.matmul(
+            back, xp.moveaxis(part, (-1, 1), (0, -1)).reshape(n, -1, shape[1])
+        )
     return xp.moveaxis(total, 0, -1)
 
 
@@ -131,7 +159,7 @@ def _conv_back_kernel(m: Any, g: Any, y: Any, x: Any, kernel: Any, **options: An
     return m.conv_kernel(conj(m, x), g, **options | {"size": tuple(kernel.shape[2:])})
 
 
-# ---- convolution of vectors ------------------------------------------------------------------------------------------
+# ---- convolution of vectors ----------------------------------------------------------------------
 
 MODES = ("full", "same", "valid")
 
@@ -139,7 +167,10 @@ MODES = ("full", "same", "valid")
 def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
     """Which elements of the full result a mode keeps: from where, and how many."""
     if len(a) != 1 or len(v) != 1 or not a[0] or not v[0]:
-        raise OpError(f"`{name}` needs two vectors with elements: the shapes are {a} and {v}", "for images there is `conv`")
+        raise OpError(
+            f"`{name}` needs two vectors with elements: the shapes are {a} and {v}",
+            "for images there is `conv`",
+        )
     one_of(name, mode, "mode", MODES)
     short, long = sorted((a[0], v[0]))
     if mode == "full":
@@ -150,7 +181,8 @@ def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
 
 
 def _vectors(name: str) -> dict[str, Any]:
-    """What `convolve` and `correlate` compute, by the array module's function of that name, and the shape of it."""
+    """What `convolve` and `correlate` compute, by the array module's function of that name, and the
+    shape of it."""
 
     def compute(xp: Any, a: Any, v: Any, mode: Any) -> Any:
         a, v = xp.asarray(a), xp.asarray(v)
@@ -169,7 +201,11 @@ def _vectors(name: str) -> dict[str, Any]:
             total[k : k + len(long)] += short[k] * long
         return total[start : start + count]
 
-    return {"compute": compute, "rows": rows, "result_shape": lambda a, v, mode: (_kept(name, a, v, mode)[1],)}
+    return {
+        "compute": compute,
+        "rows": rows,
+        "result_shape": lambda a, v, mode: (_kept(name, a, v, mode)[1],),
+    }
 
 
 def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, str]:
@@ -181,7 +217,8 @@ def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, 
 
 
 def _mode_back(mode: str, one: Any, other: Any) -> str:
-    """The mode that takes a cotangent back to an operand: what is cut off on one way is there on the other."""
+    """The mode that takes a cotangent back to an operand: what is cut off on one way is there on
+    the other."""
     return "full" if mode == "valid" and one.size >= other.size else "valid"
 
 
@@ -200,7 +237,7 @@ def _correlate_back_right(m: Any, g: Any, y: Any, a: Any, v: Any, mode: str) -> 
     return m.correlate(a, g, mode=_mode_back(mode, v, a))
 
 
-# ---- Fourier transforms ----------------------------------------------------------------------------------------------
+# ---- Fourier transforms --------------------------------------------------------------------------
 
 # The transposed transform goes the other way and leaves the factor where this one has it.
 TRANSPOSED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -281,32 +318,93 @@ def _twice_inside(xp: Any, x: Any, n: int, axis: int) -> Any:
 
 
 OPS = [
-    _op("conv", "x, kernel; stride=1, padding=0",
-        "Images (n, c, h, w) weighed by kernels (o, c, kh, kw) wherever these fit: (n, o, …, …).", multilinear=True,
-        integers="keep", aliases=("conv2d",), compute=_conv, rows=_image_rows, result_shape=_conv_shape, saves=("x", "kernel"),
-        note="the kernels aren't turned round", vjp=(_conv_back_image, _conv_back_kernel)),
-    _op("convolve", 'a, v; mode="full"', "The convolution of two vectors; modes are full, same, valid.", multilinear=True,
-        integers="keep", saves=("a", "v"), **_vectors("convolve"), vjp=(
-        _convolve_back,
-        lambda m, g, y, a, v, mode: _convolve_back(m, g, y, v, a, mode))),
-    _op("correlate", 'a, v; mode="valid"', "The sums of a[n + k] * conj(v[n]) for every shift k; modes are full, same, valid.",
-        multilinear=True, integers="keep", saves=("a", "v"), **_vectors("correlate"), vjp=(
-        _correlate_back_left,
-        _correlate_back_right)),
-    _transform("fft", "The discrete Fourier transform along an axis, of n points.", lambda m, g, **options: m.ifft(g, **options)),
+    _op(
+        "conv",
+        "x, kernel; stride=1, padding=0",
+        "Images (n, c, h, w) weighed by kernels (o, c, kh, kw) wherever these fit: (n, o, …, …).",
+        multilinear=True,
+        integers="keep",
+        aliases=("conv2d",),
+        compute=_conv,
+        rows=_image_rows,
+        result_shape=_conv_shape,
+        saves=("x", "kernel"),
+        note="the kernels aren't turned round",
+        vjp=(_conv_back_image, _conv_back_kernel),
+    ),
+    _op(
+        "convolve",
+        'a, v; mode="full"',
+        "The convolution of two vectors; modes are full, same, valid.",
+        multilinear=True,
+        integers="keep",
+        saves=("a", "v"),
+        **_vectors("convolve"),
+        vjp=(_convolve_back, lambda m, g, y, a, v, mode: _convolve_back(m, g, y, v, a, mode)),
+    ),
+    _op(
+        "correlate",
+        'a, v; mode="valid"',
+        "The sums of a[n + k] * conj(v[n]) for every shift k; modes are full, same, valid.",
+        multilinear=True,
+        integers="keep",
+        saves=("a", "v"),
+        **_vectors("correlate"),
+        vjp=(_correlate_back_left, _correlate_back_right),
+    ),
+    _transform(
+        "fft",
+        "The discrete Fourier transform along an axis, of n points.",
+        lambda m, g, **options: m.ifft(g, **options),
+    ),
     _transform("ifft", "The inverse of fft.", lambda m, g, **options: m.fft(g, **options)),
-    _transform("rfft", "The Fourier transform of real numbers: the first half of fft, which the other half mirrors.", _rfft_back),
+    _transform(
+        "rfft",
+        "The Fourier transform of real numbers: the first half of fft, which the other half "
+        "mirrors.",
+        _rfft_back,
+    ),
     _transform("irfft", "The inverse of rfft; n = 2 (m - 1) points from m.", _irfft_back),
-
-    _op("conv_image", "y, kernel; size, stride, padding", "The images' gradient of conv.", internal=True, multilinear=True,
-        compute=_conv_image, rows=_image_rows, saves=("y", "kernel"), vjp=(
-        lambda m, g, y, back, kernel, size, **options: m.conv(g, conj(m, kernel), **options),
-        lambda m, g, y, back, kernel, size, **options: _conv_back_kernel(m, conj(m, back), y, conj(m, g), kernel, **options))),
-    _op("conv_kernel", "x, y; size, stride, padding", "The kernels' gradient of conv.", internal=True, multilinear=True,
-        compute=_conv_kernel, rows=_kernel_rows, saves=("x", "y"), vjp=(
-        lambda m, g, y, x, back, size, **options: _conv_back_image(m, conj(m, back), y, x, conj(m, g), **options),
-        lambda m, g, y, x, back, size, **options: m.conv(conj(m, x), g, **options))),
-    _op("twice_inside", "x; n, axis", "The frequencies of rfft of n points, twice but for the first and the middle one.",
-        internal=True, compute=_twice_inside, rows=along_axis, linear=True, vjp=(
-        lambda m, g, y, x, n, axis: m.twice_inside(g, n=n, axis=axis),)),
-]  # fmt: skip
+    _op(
+        "conv_image",
+        "y, kernel; size, stride, padding",
+        "The images' gradient of conv.",
+        internal=True,
+        multilinear=True,
+        compute=_conv_image,
+        rows=_image_rows,
+        saves=("y", "kernel"),
+        vjp=(
+            lambda m, g, y, back, kernel, size, **options: m.conv(g, conj(m, kernel), **options),
+            lambda m, g, y, back, kernel, size, **options: _conv_back_kernel(
+                m, conj(m, back), y, conj(m, g), kernel, **options
+            ),
+        ),
+    ),
+    _op(
+        "conv_kernel",
+        "x, y; size, stride, padding",
+        "The kernels' gradient of conv.",
+        internal=True,
+        multilinear=True,
+        compute=_conv_kernel,
+        rows=_kernel_rows,
+        saves=("x", "y"),
+        vjp=(
+            lambda m, g, y, x, back, size, **options: _conv_back_image(
+                m, conj(m, back), y, x, conj(m, g), **options
+            ),
+            lambda m, g, y, x, back, size, **options: m.conv(conj(m, x), g, **options),
+        ),
+    ),
+    _op(
+        "twice_inside",
+        "x; n, axis",
+        "The frequencies of rfft of n points, twice but for the first and the middle one.",
+        internal=True,
+        compute=_twice_inside,
+        rows=along_axis,
+        linear=True,
+        vjp=(lambda m, g, y, x, n, axis: m.twice_inside(g, n=n, axis=axis),),
+    ),
+]

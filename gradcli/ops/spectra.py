@@ -1,8 +1,9 @@
 """Eigenvalues and singular values, with their vectors. Leading axes are batch axes.
 
-With x = v diag(w) v^H and m = v^H dx v: dw is the diagonal of m, and v^H dv has m_ij / (w_j - w_i) beside it. The vectors of
-equal values may be turned into each other, so they have no derivative: an error on the way back, nan forwards in the vectors
-concerned. That of the values needs no division. Phases stay as they are: v_j^H dv_j is 0.
+With x = v diag(w) v^H and m = v^H dx v: dw is the diagonal of m, and v^H dv has m_ij / (w_j - w_i)
+beside it. The vectors of equal values may be turned into each other, so they have no derivative: an
+error on the way back, nan forwards in the vectors concerned. That of the values needs no division.
+Phases stay as they are: v_j^H dv_j is 0.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="linear algebra", **facts)
 
 
-# ---- compute ---------------------------------------------------------------------------------------------------------
+# ---- compute -------------------------------------------------------------------------------------
 
 
 def _decomposed(xp: Any, name: str, x: Any, function: Callable[[Any], Any]) -> list[Any]:
@@ -30,7 +31,10 @@ def _decomposed(xp: Any, name: str, x: Any, function: Callable[[Any], Any]) -> l
         return list(function(matrices))
 
     def refusal(which: str, matrix: Any) -> OpError:
-        return OpError(f"`{name}` needs a matrix of finite numbers: {which} has others", label=f"the shape is {x.shape}")
+        return OpError(
+            f"`{name}` needs a matrix of finite numbers: {which} has others",
+            label=f"the shape is {x.shape}",
+        )
 
     return list(or_refuse(x, of_finite, refusal))
 
@@ -49,17 +53,27 @@ def _svd(xp: Any, x: Any) -> list[Any]:
 
 
 def _over_spectrum(xp: Any, x: Any, s: Any, by: str, strict: bool) -> Any:
-    """x_ij / (s_j - s_i) and 0 on the diagonal ("gaps"), x_ij / (s_j + s_i) ("sums"), or x_ij / s_j ("values")."""
+    """x_ij / (s_j - s_i) and 0 on the diagonal ("gaps"), x_ij / (s_j + s_i) ("sums"), or x_ij / s_j
+    ("values")."""
     rows, columns = s[..., :, None], s[..., None, :]
     divisor = {"gaps": columns - rows, "sums": columns + rows, "values": columns}[by]
     n = s.shape[-1]
-    nothing = n * xp.finfo(s.dtype).eps * xp.max(xp.abs(s), axis=-1, keepdims=True)[..., None] if n else 0.0
+    nothing = (
+        n * xp.finfo(s.dtype).eps * xp.max(xp.abs(s), axis=-1, keepdims=True)[..., None]
+        if n
+        else 0.0
+    )
     lost = xp.broadcast_to(xp.abs(divisor) <= nothing, x.shape)
     if by != "values":
         diagonal = xp.broadcast_to(xp.eye(n) == 1, x.shape)
-        # The sums stand under differences of mirrored elements, so that on the diagonal of real ones there is nothing.
+        # The sums stand under differences of mirrored elements, so that on the diagonal of real
+        # ones there is nothing.
         unmoved = diagonal & ((x == 0) | (by == "gaps"))
-        x, divisor, lost = xp.where(unmoved, 0.0, x), xp.where(unmoved, 1.0, divisor), lost & ~unmoved
+        x, divisor, lost = (
+            xp.where(unmoved, 0.0, x),
+            xp.where(unmoved, 1.0, divisor),
+            lost & ~unmoved,
+        )
     if not bool(xp.any(lost)):
         return x / divisor
     if strict:
@@ -73,11 +87,19 @@ def _without_derivative(xp: Any, s: Any, lost: Any, by: str) -> OpError:
     i, j = at[-2:]
     values = s[tuple(at[:-2])] if len(at) > 2 else s
     if by == "values" or i == j:
-        return OpError(f"a singular value is {float(values[j])}, so its vectors have no derivative", help)
-    return OpError(f"the values {float(values[i])} and {float(values[j])} are equal, so their vectors have no derivative", help)
+        return OpError(
+            f"a singular value is {float(values[j])}, so its vectors have no derivative", help
+        )
+    return OpError(
+        (
+            f"the values {float(values[i])} and {float(values[j])} are equal, so their vectors "
+            "have no derivative"
+        ),
+        help,
+    )
 
 
-# ---- rules -----------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 
 def _divisor(m: Any, t: Any, by: str) -> Any:
@@ -89,7 +111,13 @@ def _divisor(m: Any, t: Any, by: str) -> Any:
 def _over_back_values(m: Any, g: Any, y: Any, x: Any, s: Any, by: str, strict: bool) -> Any:
     c = -m.real(m.over_spectrum(conj(m, y) * g, s, by=by, strict=strict))
     total = m.sum(c, axis=-2)
-    return total if by == "values" else total - m.sum(c, axis=-1) if by == "gaps" else total + m.sum(c, axis=-1)
+    return (
+        total
+        if by == "values"
+        else total - m.sum(c, axis=-1)
+        if by == "gaps"
+        else total + m.sum(c, axis=-1)
+    )
 
 
 def _over_forward(m: Any, t: Any, y: Any, x: Any, s: Any, by: str, strict: bool) -> Any:
@@ -128,7 +156,9 @@ def _eigh_back(m: Any, g: Any, y: Any, x: Any) -> Any:
     by_values, by_vectors = g
     moved = None if by_values is None else _scaled(m, vectors, by_values)
     if by_vectors is not None:
-        turned = m.over_spectrum(m.matmul(adjoint(m, vectors), by_vectors), values, by="gaps", strict=True)
+        turned = m.over_spectrum(
+            m.matmul(adjoint(m, vectors), by_vectors), values, by="gaps", strict=True
+        )
         turned = m.matmul(vectors, turned)
         moved = turned if moved is None else moved + turned
     return _hermitian(m, m.matmul(moved, adjoint(m, vectors)))
@@ -141,8 +171,9 @@ def _eigh_forward(m: Any, t: Any, y: Any, x: Any) -> list[Any]:
     return [_diagonal_of_product(m, vectors, moved), m.matmul(vectors, turn)]
 
 
-# With m = u^H dx v: u^H du is a + b and v^H dv is a - b, where a_ij = h_ij / (s_j - s_i) with the Hermitian part h of m, and
-# b_ij = k_ij / (s_j + s_i) with the skew part k. What of dx lies outside of the vectors is divided by the values.
+# With m = u^H dx v: u^H du is a + b and v^H dv is a - b, where a_ij = h_ij / (s_j - s_i) with the
+# Hermitian part h of m, and b_ij = k_ij / (s_j + s_i) with the skew part k. What of dx lies outside
+# of the vectors is divided by the values.
 
 
 def _svd_back(m: Any, g: Any, y: Any, x: Any) -> Any:
@@ -151,7 +182,11 @@ def _svd_back(m: Any, g: Any, y: Any, x: Any) -> Any:
     total = None if by_s is None else _scaled(m, u, by_s)
     if by_u is None and by_vt is None:
         return m.matmul(total, vt)
-    along_u = m.zeros_like(m.matmul(vt, adjoint(m, vt))) if by_u is None else m.matmul(adjoint(m, u), by_u)
+    along_u = (
+        m.zeros_like(m.matmul(vt, adjoint(m, vt)))
+        if by_u is None
+        else m.matmul(adjoint(m, u), by_u)
+    )
     along_v = m.zeros_like(along_u) if by_vt is None else m.matmul(vt, adjoint(m, by_vt))
     turned = _hermitian(m, m.over_spectrum(along_u + along_v, s, by="gaps", strict=True))
     turned = turned + m.over_spectrum(_skew(m, along_u - along_v), s, by="sums", strict=True)
@@ -163,7 +198,9 @@ def _svd_back(m: Any, g: Any, y: Any, x: Any) -> Any:
     total = m.matmul(total, vt)
     if columns > rows and by_vt is not None:
         outside = adjoint(m, by_vt - m.matmul(adjoint(m, along_v), vt))
-        total = total + m.matmul(u, adjoint(m, m.over_spectrum(outside, s, by="values", strict=True)))
+        total = total + m.matmul(
+            u, adjoint(m, m.over_spectrum(outside, s, by="values", strict=True))
+        )
     return total
 
 
@@ -185,16 +222,46 @@ def _svd_forward(m: Any, t: Any, y: Any, x: Any) -> list[Any]:
 
 
 OPS = [
-    _op("eigh", "x", "A list of the eigenvalues of a Hermitian matrix, ascending, and their vectors, the columns of a matrix.",
-        compute=_eigh, rows=batched(2), saves=("x", "result"), vjp=(_eigh_back,), jvp=_eigh_forward,
-        note="of (x + x.T) / 2 (conjugated, for complex ones); the derivative of the vectors of equal values is an error "
-             "(forwards nan)"),
-    _op("svd", "x", "A list u, s, vt with u @ diag(s) @ vt = x: orthonormal columns and rows, and descending values.",
-        compute=_svd, rows=batched(2), saves=("x", "result"), vjp=(_svd_back,), jvp=_svd_forward,
-        note="the derivative of the vectors of equal values is an error (forwards nan), as is that of those of 0 unless x is "
-             "square and real"),
-    _op("over_spectrum", "x, s; by, strict", "The elements of x over the differences or sums of the values s.", internal=True,
-        compute=_over_spectrum, rows=batched(2, 1, alike=True), saves=("s", "result"), jvp=_over_forward, vjp=(
-        lambda m, g, y, x, s, by, strict: m.over_spectrum(g, s, by=by, strict=strict),
-        _over_back_values)),
-]  # fmt: skip
+    _op(
+        "eigh",
+        "x",
+        "A list of the eigenvalues of a Hermitian matrix, ascending, and their vectors, the "
+        "columns of a matrix.",
+        compute=_eigh,
+        rows=batched(2),
+        saves=("x", "result"),
+        vjp=(_eigh_back,),
+        jvp=_eigh_forward,
+        note="of (x + x.T) / 2 (conjugated, for complex ones); the derivative of the vectors of "
+        "equal values is an error "
+        "(forwards nan)",
+    ),
+    _op(
+        "svd",
+        "x",
+        "A list u, s, vt with u @ diag(s) @ vt = x: orthonormal columns and rows, and descending "
+        "values.",
+        compute=_svd,
+        rows=batched(2),
+        saves=("x", "result"),
+        vjp=(_svd_back,),
+        jvp=_svd_forward,
+        note="the derivative of the vectors of equal values is an error (forwards nan), as is "
+        "that of those of 0 unless x is "
+        "square and real",
+    ),
+    _op(
+        "over_spectrum",
+        "x, s; by, strict",
+        "The elements of x over the differences or sums of the values s.",
+        internal=True,
+        compute=_over_spectrum,
+        rows=batched(2, 1, alike=True),
+        saves=("s", "result"),
+        jvp=_over_forward,
+        vjp=(
+            lambda m, g, y, x, s, by, strict: m.over_spectrum(g, s, by=by, strict=strict),
+            _over_back_values,
+        ),
+    ),
+]

@@ -1,4 +1,5 @@
-"""Inverses and linear systems. Leading axes are batch axes; a singular matrix is refused, with its place in the batch."""
+"""Inverses and linear systems. Leading axes are batch axes; a singular matrix is refused, with its
+place in the batch."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="linear algebra", **facts)
 
 
-# ---- what matrices must be -------------------------------------------------------------------------------------------
+# ---- what matrices must be -----------------------------------------------------------------------
 
 
 def square_floats(xp: Any, name: str, x: Any) -> Any:
@@ -30,15 +31,19 @@ def _verify_square(name: str, shape: Shape) -> None:
         raise OpError(f"`{name}` needs a square matrix: the shape is {shape}")
 
 
-def or_refuse(x: Any, function: Callable[[Any], Any], refusal: Callable[[str, Any], OpError]) -> Any:
-    """`function(x)`. Where it raises ValueError, as array modules do, raises `refusal(which, matrix)` for the first matrix
-    along the leading axes that it fails for."""
+def or_refuse(
+    x: Any, function: Callable[[Any], Any], refusal: Callable[[str, Any], OpError]
+) -> Any:
+    """`function(x)`. Where it raises ValueError, as array modules do, raises `refusal(which,
+    matrix)` for the first matrix along the leading axes that it fails for."""
     try:
         return function(x)
     except ValueError:
         for k, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
             if not _succeeds(function, matrix):
-                raise refusal("this one" if x.ndim == 2 else f"number {_place(k, x.shape[:-2])}", matrix) from None
+                raise refusal(
+                    "this one" if x.ndim == 2 else f"number {_place(k, x.shape[:-2])}", matrix
+                ) from None
         raise
 
 
@@ -62,13 +67,15 @@ def _place(k: int, batch: Shape) -> list[int]:
 def _singular(name: str) -> Callable[[str, Any], OpError]:
     def refusal(which: str, matrix: Any) -> OpError:
         seen = f"it is {matrix.tolist()}" if matrix.size <= 16 else f"its shape is {matrix.shape}"
-        help = "its rows are linearly dependent; with a small multiple of `eye(n)` added they aren't"
+        help = (
+            "its rows are linearly dependent; with a small multiple of `eye(n)` added they aren't"
+        )
         return OpError(f"`{name}` needs an invertible matrix: {which} is singular", help, seen)
 
     return refusal
 
 
-# ---- compute ---------------------------------------------------------------------------------------------------------
+# ---- compute -------------------------------------------------------------------------------------
 
 
 def _inv(xp: Any, x: Any) -> Any:
@@ -79,14 +86,17 @@ def _solution_shape(name: str) -> Callable[..., Shape]:
     def shape(a: Shape, b: Shape, **options: Any) -> Shape:
         _verify_square(name, a)
         if not b or b[0 if len(b) == 1 else -2] != a[-1]:
-            raise OpError(f"`{name}` needs as many rows on both sides", label=f"left is {a}, right is {b}")
+            raise OpError(
+                f"`{name}` needs as many rows on both sides", label=f"left is {a}, right is {b}"
+            )
         return a[:-1] if len(b) == 1 else (*broadcast_shape(name, a[:-2], b[:-2]), *b[-2:])
 
     return shape
 
 
 def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
-    """`compute` of `name`, from `solve(xp, a, columns, **options)` for equally many matrices on both sides."""
+    """`compute` of `name`, from `solve(xp, a, columns, **options)` for equally many matrices on
+    both sides."""
     solution_shape = _solution_shape(name)
 
     def compute(xp: Any, a: Any, b: Any, **options: Any) -> Any:
@@ -98,7 +108,12 @@ def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
             rows = xp.moveaxis(b, -2, 0)
             columns = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
             return xp.moveaxis(solve(xp, a, columns, **options).reshape(rows.shape), 0, -2)
-        return solve(xp, xp.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), xp.broadcast_to(b, shape), **options)
+        return solve(
+            xp,
+            xp.broadcast_to(a, (*shape[:-2], *a.shape[-2:])),
+            xp.broadcast_to(b, shape),
+            **options,
+        )
 
     return compute
 
@@ -112,9 +127,12 @@ def _solve(xp: Any, a: Any, columns: Any) -> Any:
 
 
 def _solve_triangular(xp: Any, a: Any, columns: Any, lower: bool) -> Any:
-    """By elimination, which finds nothing to eliminate and so substitutes backwards; a lower triangle is turned round."""
+    """By elimination, which finds nothing to eliminate and so substitutes backwards; a lower
+    triangle is turned round."""
     if lower:
-        return _solve_triangular(xp, a[..., ::-1, ::-1], columns[..., ::-1, :], lower=False)[..., ::-1, :]
+        return _solve_triangular(xp, a[..., ::-1, ::-1], columns[..., ::-1, :], lower=False)[
+            ..., ::-1, :
+        ]
     upper = xp.triu(a)
     or_refuse(upper, lambda x: _verify_diagonal(xp, x), _singular("solve_triangular"))
     return xp.linalg.solve(upper, columns)
@@ -125,15 +143,21 @@ def _verify_diagonal(xp: Any, x: Any) -> None:
         raise ValueError
 
 
-# ---- least squares ---------------------------------------------------------------------------------------------------
+# ---- least squares -------------------------------------------------------------------------------
 
 
 def _least_squares_shape(a: Shape, b: Shape) -> Shape:
     if len(a) < 2:
         raise OpError(f"`lstsq` needs a matrix on the left side: the shape is {a}")
     if not b or b[0 if len(b) == 1 else -2] != a[-2]:
-        raise OpError("`lstsq` needs as many rows on both sides", label=f"left is {a}, right is {b}")
-    return (*a[:-2], a[-1]) if len(b) == 1 else (*broadcast_shape("lstsq", a[:-2], b[:-2]), a[-1], b[-1])
+        raise OpError(
+            "`lstsq` needs as many rows on both sides", label=f"left is {a}, right is {b}"
+        )
+    return (
+        (*a[:-2], a[-1])
+        if len(b) == 1
+        else (*broadcast_shape("lstsq", a[:-2], b[:-2]), a[-1], b[-1])
+    )
 
 
 def _lstsq(xp: Any, a: Any, b: Any, full_rank: bool = False) -> Any:
@@ -149,9 +173,14 @@ def _lstsq(xp: Any, a: Any, b: Any, full_rank: bool = False) -> Any:
     nothing = s <= max(a.shape[-2:]) * xp.finfo(s.dtype).eps * s[..., :1]
     if full_rank and bool(xp.any(nothing)):
         least, most = (float(xp.min(v)) for v in (s[..., -1], s[..., 0]))
-        message = "`lstsq` has a derivative for matrices of full rank only, and this one has linearly dependent rows or columns"
+        message = (
+            "`lstsq` has a derivative for matrices of full rank only, and this one has linearly "
+            "dependent rows or columns"
+        )
         raise OpError(
-            message, "a column that is a combination of others can be left out", f"its singular values are {most} … {least}"
+            message,
+            "a column that is a combination of others can be left out",
+            f"its singular values are {most} … {least}",
         )
     inverse = xp.where(nothing, 0.0, 1.0 / xp.where(nothing, 1.0, s)).astype(s.dtype)
     found = xp.matmul(xp.conj(xp.swapaxes(u, -1, -2)), columns)
@@ -165,10 +194,13 @@ def _verify_finite(xp: Any, x: Any) -> None:
 
 
 def _not_finite(which: str, matrix: Any) -> OpError:
-    return OpError(f"`lstsq` needs a matrix of finite numbers: {which} has others", label=f"the shape is {matrix.shape}")
+    return OpError(
+        f"`lstsq` needs a matrix of finite numbers: {which} has others",
+        label=f"the shape is {matrix.shape}",
+    )
 
 
-# ---- rules -----------------------------------------------------------------------------------------------------------
+# ---- rules ---------------------------------------------------------------------------------------
 
 
 def _inv_back(m: Any, g: Any, y: Any, x: Any) -> Any:
@@ -185,9 +217,14 @@ def _like_right(m: Any, columns: Any, b: Any) -> Any:
 
 
 def _back(m: Any, g: Any, a: Any, b: Any, lower: bool | None) -> Any:
-    """a^-H g: the cotangent of the right side before it is summed over what was broadcast. `lower` is None for `solve`."""
+    """a^-H g: the cotangent of the right side before it is summed over what was broadcast. `lower`
+    is None for `solve`."""
     columns = _columns(m, g, b)
-    return m.solve(adjoint(m, a), columns) if lower is None else m.solve_triangular(adjoint(m, a), columns, lower=not lower)
+    return (
+        m.solve(adjoint(m, a), columns)
+        if lower is None
+        else m.solve_triangular(adjoint(m, a), columns, lower=not lower)
+    )
 
 
 def _part(m: Any, a: Any, lower: bool | None) -> Any:
@@ -211,11 +248,13 @@ def _forward(m: Any, t: Any, y: Any, a: Any, b: Any, **options: Any) -> Any:
     if by_left is None:
         return solve(a, by_right, **options)
     moved = m.matmul(_part(m, by_left, options.get("lower")), _columns(m, y, b))
-    return _like_right(m, solve(a, -moved if by_right is None else _columns(m, by_right, b) - moved, **options), b)
+    return _like_right(
+        m, solve(a, -moved if by_right is None else _columns(m, by_right, b) - moved, **options), b
+    )
 
 
-# With p the pseudo-inverse of a and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H p^H x. Of the last two
-# terms one is 0 at least, as a has full rank.
+# With p the pseudo-inverse of a and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H
+# p^H x. Of the last two terms one is 0 at least, as a has full rank.
 
 
 def _pseudo(m: Any, a: Any, columns: Any) -> Any:
@@ -250,7 +289,9 @@ def _least_squares_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
     rows, columns = a.shape[-2:]
     if rows > columns:
         rest = _columns(m, b, b) - m.matmul(a, x)
-        total = total + _pseudo(m, a, _pseudo(m, adjoint(m, a), m.matmul(adjoint(m, by_left), rest)))
+        total = total + _pseudo(
+            m, a, _pseudo(m, adjoint(m, a), m.matmul(adjoint(m, by_left), rest))
+        )
     if columns > rows:
         turned = m.matmul(adjoint(m, by_left), _pseudo(m, adjoint(m, a), x))
         total = total + turned - _pseudo(m, a, m.matmul(a, turned))
@@ -279,23 +320,64 @@ def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
 
 
 OPS = [
-    _op("inv", "x", "The inverse of a matrix.",
-        compute=_inv, rows=batched(2), symbolic=_inverse_form, aliases=("inverse",), saves=("result",),
-        note="a singular matrix is an error", vjp=(_inv_back,),
-        jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
-    _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
+    _op(
+        "inv",
+        "x",
+        "The inverse of a matrix.",
+        compute=_inv,
+        rows=batched(2),
+        symbolic=_inverse_form,
+        aliases=("inverse",),
+        saves=("result",),
         note="a singular matrix is an error",
-        compute=_system("solve", _solve), rows=system, symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
-        result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
-    _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
+        vjp=(_inv_back,),
+        jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y),
+    ),
+    _op(
+        "solve",
+        "a, b",
+        "The x with a @ x = b; b is a vector, or a matrix for several at once.",
+        saves=("a", "result"),
+        note="a singular matrix is an error",
+        compute=_system("solve", _solve),
+        rows=system,
+        symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
+        result_shape=_solution_shape("solve"),
+        vjp=(_left_back, _right_back),
+        jvp=_forward,
+    ),
+    _op(
+        "solve_triangular",
+        "a, b; lower=false",
+        "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
         note="a zero on the diagonal is an error",
-        compute=_system("solve_triangular", _solve_triangular), rows=system,
-        symbolic=lambda s, a, b, lower: _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b,
+        compute=_system("solve_triangular", _solve_triangular),
+        rows=system,
+        symbolic=lambda s, a, b, lower: (
+            _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b
+        ),
         result_shape=_solution_shape("solve_triangular"),
-        saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
-    _op("lstsq", "a, b", "The x with the least norm of a @ x - b, and of several such the least x; b as for `solve`.",
+        saves=("a", "result"),
+        vjp=(_left_back, _right_back),
+        jvp=_forward,
+    ),
+    _op(
+        "lstsq",
+        "a, b",
+        "The x with the least norm of a @ x - b, and of several such the least x; b as for "
+        "`solve`.",
         note="of matrices of any rank; the derivative needs full rank, and is an error without it",
-        compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
-    _op("lstsq_of_full_rank", "a, b", "lstsq, refused where it has no derivative.", internal=True,
-        compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), symbolic=_lstsq_form, **_LEAST_SQUARES),
-]  # fmt: skip
+        compute=_lstsq,
+        symbolic=_lstsq_form,
+        **_LEAST_SQUARES,
+    ),
+    _op(
+        "lstsq_of_full_rank",
+        "a, b",
+        "lstsq, refused where it has no derivative.",
+        internal=True,
+        compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True),
+        symbolic=_lstsq_form,
+        **_LEAST_SQUARES,
+    ),
+]

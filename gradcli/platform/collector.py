@@ -8,13 +8,15 @@ from contextlib import contextmanager
 
 from .ownership import may_arrange, may_change
 
-SELDOM = 50_000  # new objects before the collector looks at them: imports and trees make many, and hardly a cycle
+# new objects before the collector looks at them: imports and trees make many, and hardly a cycle
+SELDOM = 50_000
 RARELY = 1_000_000  # SymPy alone makes 150,000, all of which stay
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """For work that makes many objects and no cycles (a tree, a trace): the collector would search them again and again."""
+    """For work that makes many objects and no cycles (a tree, a trace): the collector would search
+    them again and again."""
     if not (may_change() and gc.isenabled()):
         yield
         return
@@ -32,13 +34,15 @@ def collect_seldom() -> None:
 
 
 def collect_rarely() -> None:
-    """For a process that takes apart what its jobs make: hardly anything is left for the collector to find."""
+    """For a process that takes apart what its jobs make: hardly anything is left for the collector
+    to find."""
     if may_arrange():
         gc.set_threshold(RARELY)
 
 
 def keep_for_good() -> None:
-    """Takes all that there is for what stays: the collector never looks at it again, not even when the process ends."""
+    """Takes all that there is for what stays: the collector never looks at it again, not even when
+    the process ends."""
     if may_arrange():
         gc.freeze()
 

@@ -1,4 +1,5 @@
-"""The environment: what gradcli puts there for its own process, and what programs of the user's get instead."""
+"""The environment: what gradcli puts there for its own process, and what programs of the user's get
+instead."""
 
 from __future__ import annotations
 

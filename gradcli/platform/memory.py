@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from .ownership import may_arrange
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = (
+    -3,
+    -1,
+)  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Asks the C library (glibc) to keep freed arrays for the next ones, where the process is gradcli's own: fresh memory
-    costs more than what is done with it."""
+    """Asks the C library (glibc) to keep freed arrays for the next ones, where the process is
+    gradcli's own: fresh memory costs more than what is done with it."""
     if not may_arrange():
         return
     import ctypes

@@ -1,7 +1,7 @@
 """How deep Python's functions may call each other while something here runs.
 
-The limit is the whole process's, and several threads may run programs at once: it is the highest that any of them asks for,
-and becomes what it was when the last one is done.
+The limit is the whole process's, and several threads may run programs at once: it is the highest
+that any of them asks for, and becomes what it was when the last one is done.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from contextlib import contextmanager, nullcontext
 from ..diagnostics import Diagnostic, GradcliError
 from .ownership import may_change
 
-TOO_DEEP = Diagnostic("E406", "nested too deeply", help="split the expression, or turn the recursion into a loop")
+TOO_DEEP = Diagnostic(
+    "E406", "nested too deeply", help="split the expression, or turn the recursion into a loop"
+)
 _lock = _thread.allocate_lock()
 _asked: list[int] = []  # what it was before, and what all that run ask for
 
 
 @contextmanager
 def recursion(limit: int) -> Iterator[None]:
-    """Room for so many calls inside each other, or as many as there was room for before. Raises GradcliError (E406) where that
-    isn't enough."""
+    """Room for so many calls inside each other, or as many as there was room for before. Raises
+    GradcliError (E406) where that isn't enough."""
     try:
         with _raised(limit) if may_change() else nullcontext():
             yield

@@ -1,7 +1,7 @@
 """Where Python looks for modules: never in the current folder, which a stranger may have filled.
 
-Python puts the current folder first on the search path of `python -m` and `python -c`, and an empty entry of PYTHONPATH means it,
-too: a `pickle.py` there would run instead of Python's own.
+Python puts the current folder first on the search path of `python -m` and `python -c`, and an empty
+entry of PYTHONPATH means it, too: a `pickle.py` there would run instead of Python's own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import sys
 
 from .environment import put
 
-_SAFE, _PATH = "PYTHONSAFEPATH", "PYTHONPATH"  # Python's own: whether no folder is put before the others; and what these are
+_SAFE, _PATH = (
+    "PYTHONSAFEPATH",
+    "PYTHONPATH",
+)  # Python's own: whether no folder is put before the others; and what these are
 
 
 def leave_out_current_folder() -> None:
-    """Takes relative folders off the search path of this process, and what `python -m` put there. Pythons that it starts get
-    none of these either."""
+    """Takes relative folders off the search path of this process, and what `python -m` put there.
+    Pythons that it starts get none of these either."""
     entries = os.environ[_PATH].split(os.pathsep) if _PATH in os.environ else []
     kept = [entry for entry in entries if os.path.isabs(entry)]
     if "-m" in sys.orig_argv[1:] and not sys.flags.safe_path:
@@ -30,7 +33,8 @@ def leave_out_current_folder() -> None:
 
 
 def python_that_serves(module: str) -> list[str]:
-    """The command of a Python that calls `serve` of a module of this package, which is where this process has it."""
+    """The command of a Python that calls `serve` of a module of this package, which is where this
+    process has it."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     begin = f"import sys; sys.path.insert(0, sys.argv[1]); from {module} import serve; serve()"
     return [sys.executable, "-P", "-c", begin, root]

@@ -56,7 +56,10 @@ def summary_of_checks(checks: Sequence[Check]) -> tuple[str, str]:
 def statistics(evaluation: Evaluation) -> list[str]:
     """What `--verbose` says about a run: what was computed, and how long it took."""
     gradients = sum(map(len, evaluation.gradients.values()))
-    line = f"{printable(evaluation.file)}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
+    line = (
+        f"{printable(evaluation.file)}: {_count(len(evaluation.outputs), 'output')}, "
+        f"{_count(gradients, 'gradient')}"
+    )
     if gradients:
         line += f" in {evaluation.mode} mode"
     for noun, table in (("Jacobian", evaluation.jacobians), ("Hessian", evaluation.hessians)):
@@ -69,7 +72,10 @@ def statistics(evaluation: Evaluation) -> list[str]:
     if len(times) == 1:
         line += f"; {duration(times[0])}"
     elif times:
-        line += f"; {len(times)} runs, best {duration(times[0])}, median {duration(times[len(times) // 2])}"
+        line += (
+            f"; {len(times)} runs, best {duration(times[0])}, median "
+            f"{duration(times[len(times) // 2])}"
+        )
     return [line]
 
 

@@ -10,11 +10,16 @@ from ..tasks.batch.summary import Summary
 
 def line(summary: Summary, rejects: str) -> str:
     """`1,000 rows in 0.3 s (3,300 rows/s), 2 failed: see out.csv.rejects.jsonl`."""
-    parts = [f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"]
+    parts = [
+        f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"
+    ]
     if summary.was_done:
         parts = [f"{_count(summary.rows, 'row')} finished before: there was nothing to do"]
     elif summary.resumed_blocks:
-        parts.append(f"{_count(summary.resumed, 'row')} of them finished before, in {_count(summary.resumed_blocks, 'block')}")
+        parts.append(
+            f"{_count(summary.resumed, 'row')} of them finished before, in "
+            f"{_count(summary.resumed_blocks, 'block')}"
+        )
     failed = [_count(summary.failed, "failed", "") if summary.failed else "none failed"]
     if summary.nonfinite:
         failed.append(f"{summary.nonfinite:,} with nan or inf")
@@ -25,12 +30,20 @@ def line(summary: Summary, rejects: str) -> str:
 
 
 def statistics(summary: Summary) -> str:
-    """What `--verbose` says: `on cpu, 2 processes; 16 blocks of up to 65,536 rows, 4,096 at once; 0 reruns`."""
+    """What `--verbose` says: `on cpu, 2 processes; 16 blocks of up to 65,536 rows, 4,096 at once; 0
+    reruns`."""
     n = summary.threads
-    who = "the workers of the cluster" if n is None else _count(n, summary.kind, "es" if summary.kind == "process" else "s")
+    who = (
+        "the workers of the cluster"
+        if n is None
+        else _count(n, summary.kind, "es" if summary.kind == "process" else "s")
+    )
     blocks = f"{_count(summary.blocks, 'block')} of up to {_count(summary.block_rows, 'row')}"
     at_once = min(summary.tile, summary.block_rows)
-    return f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; {_count(summary.reruns, 'rerun')}"
+    return (
+        f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; "
+        f"{_count(summary.reruns, 'rerun')}"
+    )
 
 
 def as_json(summary: Summary) -> str:

@@ -1,4 +1,5 @@
-"""`check --format github`: workflow commands that GitHub shows as annotations on the lines concerned."""
+"""`check --format github`: workflow commands that GitHub shows as annotations on the lines
+concerned."""
 
 from __future__ import annotations
 
@@ -20,10 +21,15 @@ def render(checks: Sequence[Check], style: Style) -> str:
         lines += [_annotation(check.file, problem) for problem in problems(check)]
         for kink in check.kinks:
             message = (
-                f"{label(kink.output, kink.variable)} has a kink here: {kink.left:.6g} to the left, {kink.right:.6g} to the right"
+                f"{label(kink.output, kink.variable)} has a kink here: {kink.left:.6g} to the "
+                f"left, {kink.right:.6g} to the right"
             )
-            place = f"file={_property(kink.span.source.name)},line={kink.span.line},col={kink.span.column}"
-            lines.append(f"::notice {place},title=kink of {_property(kink.operation)}::{_text(printable(message))}")
+            span = kink.span
+            place = f"file={_property(span.source.name)},line={span.line},col={span.column}"
+            lines.append(
+                f"::notice {place},title=kink of "
+                f"{_property(kink.operation)}::{_text(printable(message))}"
+            )
     return "\n".join([*lines, proved(checks), summary(checks)]) + "\n"
 
 
@@ -33,7 +39,10 @@ def _annotation(file: str, problem: Diagnostic) -> str:
         place += f",line={problem.span.line},col={problem.span.column}"
     parts = [problem.message, problem.label, f"help: {problem.help}" if problem.help else ""]
     level = "warning" if problem.severity == "warning" else "error"
-    return f"::{level} {place},title={problem.code}::{_text(chr(10).join(printable(p) for p in parts if p))}"
+    return (
+        f"::{level} "
+        f"{place},title={problem.code}::{_text(chr(10).join(printable(p) for p in parts if p))}"
+    )
 
 
 def _text(text: str) -> str:

@@ -1,5 +1,5 @@
-"""`check --format junit`: JUnit's XML, a test suite a file, a test case an expectation, and one a gradient, in which each method
-is a line of `system-out`."""
+"""`check --format junit`: JUnit's XML, a test suite a file, a test case an expectation, and one a
+gradient, in which each method is a line of `system-out`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ def render(checks: Sequence[Check], style: Style) -> str:
 def _suite(root: Element, check: Check) -> None:
     suite = SubElement(root, "testsuite", name=_valid(check.file))
     for error in [d for d in check.diagnostics if d.severity == "error"]:
-        _add(_case(suite, check, f"{error.code} {error.message}"), "error", error.message, draw(error))
+        _add(
+            _case(suite, check, f"{error.code} {error.message}"),
+            "error",
+            error.message,
+            draw(error),
+        )
     for expectation in check.expectations:
         case = _case(suite, check, f"expect in line {expectation.line}")
         if expectation.diagnostic:
@@ -38,7 +43,12 @@ def _suite(root: Element, check: Check) -> None:
     for result in check.results:
         _gradient(suite, check, result)
     if check.nothing is not None:
-        _add(_case(suite, check, "something is verified"), "failure", check.nothing.message, draw(check.nothing))
+        _add(
+            _case(suite, check, "something is verified"),
+            "failure",
+            check.nothing.message,
+            draw(check.nothing),
+        )
     cases = list(suite)
     suite.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -59,7 +69,11 @@ def _line(finding: Finding) -> str:
     """What one method says."""
     at = f" at point {finding.point}" if finding.point else ""
     numbers = f"{finding.theirs:g} tested" if finding.method == "rules" else found([finding])
-    said = [METHODS.get(finding.method, finding.method) + at, finding.verdict, finding.reason or numbers]
+    said = [
+        METHODS.get(finding.method, finding.method) + at,
+        finding.verdict,
+        finding.reason or numbers,
+    ]
     return _valid(": ".join(part for part in said if part))
 
 

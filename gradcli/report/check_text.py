@@ -1,4 +1,5 @@
-"""`check --format text`: a table with a row a derivative and a column a method, and what there is to say about it.
+"""`check --format text`: a table with a row a derivative and a column a method, and what there is
+to say about it.
 
     samples/rosenbrock.tg
               reverse mode   forward mode   complex step   differences   Taylor order
@@ -6,8 +7,9 @@
     1 of 1 gradients verified by independent methods, 0 undecided
     1 passed, 0 failed, 0 skipped
 
-A cell has the verdict (✓ agree, ✗ disagree, ? inconclusive, · doesn't apply) and how far the method is from reverse mode:
-in units of the last place, or, for differences, relatively; for the Taylor remainder it has its order.
+A cell has the verdict (✓ agree, ✗ disagree, ? inconclusive, · doesn't apply) and how far the method
+is from reverse mode: in units of the last place, or, for differences, relatively; for the Taylor
+remainder it has its order.
 """
 
 from __future__ import annotations
@@ -26,18 +28,31 @@ if TYPE_CHECKING:
     from ..tasks.check.results import Check, Finding
 
 _MARKS = {"agree": "✓", "disagree": "✗", "inconclusive": "?", "skipped": "·"}
-_COLORS = {"agree": "\x1b[32m", "disagree": "\x1b[1;31m", "inconclusive": "\x1b[33m", "skipped": "\x1b[2m"}
+_COLORS = {
+    "agree": "\x1b[32m",
+    "disagree": "\x1b[1;31m",
+    "inconclusive": "\x1b[33m",
+    "skipped": "\x1b[2m",
+}
 _OFF = "\x1b[0m"
 
 
 def render(checks: Sequence[Check], style: Style) -> str:
     parts = ["\n".join(_file(check, style)) + "\n" for check in checks]
-    return "\n".join(parts) + ("\n" if len(parts) > 1 else "") + f"{proved(checks)}\n{summary(checks)}\n"
+    return (
+        "\n".join(parts)
+        + ("\n" if len(parts) > 1 else "")
+        + f"{proved(checks)}\n{summary(checks)}\n"
+    )
 
 
 def _file(check: Check, style: Style) -> Iterator[str]:
     yield printable(check.file)
-    yield from (f"  {_MARKS['disagree']} {d.code}: {printable(d.message)}" for d in check.diagnostics if d.severity == "error")
+    yield from (
+        f"  {_MARKS['disagree']} {d.code}: {printable(d.message)}"
+        for d in check.diagnostics
+        if d.severity == "error"
+    )
     yield from _table(check, style)
     if check.expectations:
         held = sum(e.passed for e in check.expectations)
@@ -56,9 +71,14 @@ def _table(check: Check, style: Style) -> Iterator[str]:
             if point and verdict == "verified":
                 continue
             row = {f.method: f for f in findings}
-            shown = next((f for f in findings if f.method in METHODS and not f.where.startswith(" ")), findings[0])
+            shown = next(
+                (f for f in findings if f.method in METHODS and not f.where.startswith(" ")),
+                findings[0],
+            )
             name = place_label(shown) + (f" at point {point}" if point else "")
-            proof = "" if result.is_value and verdict == "verified" else _proof(verdict, result.digits)
+            proof = (
+                "" if result.is_value and verdict == "verified" else _proof(verdict, result.digits)
+            )
             rows.append((printable(name), row, proof))
     if not rows:
         return
@@ -71,11 +91,17 @@ def _table(check: Check, style: Style) -> Iterator[str]:
         lines.append([name, ours, *cells, proof])
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for k, line in enumerate(lines):
-        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False))]
+        cells = [
+            line[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False)),
+        ]
         if style.color and k:
             row = rows[k - 1][1]
             verdicts = [row[m].verdict if m in row else "" for m in methods]
-            cells[2:] = [f"{_COLORS[v]}{c}{_OFF}" if v else c for c, v in zip(cells[2:], verdicts, strict=True)]
+            cells[2:] = [
+                f"{_COLORS[v]}{c}{_OFF}" if v else c
+                for c, v in zip(cells[2:], verdicts, strict=True)
+            ]
         yield ("  " + "  ".join([*cells, line[-1]])).rstrip()
 
 
@@ -125,7 +151,12 @@ def _remarks(check: Check) -> Iterator[str]:
         names = ", ".join(dict.fromkeys(filter(None, methods)))
         yield f"{mark} {names}{': ' if names else ''}{reason}"
     if check.points:
-        failing = {f.point for r in check.results for f in r.findings if f.point and f.verdict == "disagree"}
+        failing = {
+            f.point
+            for r in check.results
+            for f in r.findings
+            if f.point and f.verdict == "disagree"
+        }
         count = f"{len(check.points)} random point" + ("s" if len(check.points) > 1 else "")
         yield f"also at {count}" + (f", wrong at {len(failing)}" if failing else "")
     yield from check.notes
@@ -136,7 +167,10 @@ def _remarks(check: Check) -> Iterator[str]:
     for branch in check.path.branches:
         times = _times(branch.held, branch.failed)
         flips = ", ".join(f"{name} moves by {d:.3g}" for name, d in branch.distance.items())
-        yield f"line {branch.span.line}: `{_text(branch.span)}` {times}{f'; flips when {flips}' if flips else ''}"
+        yield (
+            f"line {branch.span.line}: `{_text(branch.span)}` "
+            f"{times}{f'; flips when {flips}' if flips else ''}"
+        )
     for name, (low, low_in, high, high_in) in check.path.valid.items():
         interval = f"{'[' if low_in else '('}{low!r}, {high!r}{']' if high_in else ')'}"
         yield f"the same path for {name} in {interval}"

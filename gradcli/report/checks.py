@@ -21,7 +21,10 @@ METHODS = {
     "against": "given",
     "rules": "rules",
 }
-_NONFINITE_HELP = "`gradcli eval --debug-nan` says where it comes from; `gradcli explain E610`, how to say that it is meant"
+_NONFINITE_HELP = (
+    "`gradcli eval --debug-nan` says where it comes from; `gradcli explain E610`, how to say "
+    "that it is meant"
+)
 
 
 def label(output: str, variable: str, order: int = 1) -> str:
@@ -31,13 +34,15 @@ def label(output: str, variable: str, order: int = 1) -> str:
     if order == 2:
         first, comma, second = _halves(variable)
         if comma:
-            return f"∂²{operand(output)}/∂{operand(first)}∂{'(all others)' if second == '*' else operand(second)}"
+            other = "(all others)" if second == "*" else operand(second)
+            return f"∂²{operand(output)}/∂{operand(first)}∂{other}"
         return f"∂²{operand(output)}/∂{operand(variable)}²"
     return f"∂{operand(output)}/∂{operand(variable)}"
 
 
 def _halves(pair: str) -> tuple[str, str, str]:
-    """Both names of `x,z` or `x[0,1],z[2]`, and what stands between: nothing where it is one name."""
+    """Both names of `x,z` or `x[0,1],z[2]`, and what stands between: nothing where it is one
+    name."""
     pieces = pair.split(",")
     for k in range(1, len(pieces)):
         first, second = ",".join(pieces[:k]), ",".join(pieces[k:])
@@ -56,19 +61,30 @@ def place_label(finding: Finding) -> str:
 
 
 def proved(checks: Sequence[Check]) -> str:
-    """What share was proved: `3 of 4 gradients verified by independent methods, 1 at a kink, 0 undecided`."""
-    verdicts = [result.verdict for check in checks for result in check.results if not result.is_value]
-    kinks, nonfinite = verdicts.count("kink"), verdicts.count("nonfinite") + verdicts.count("allowed")
-    said = [f"{verdicts.count('verified')} of {len(verdicts)} gradients verified by independent methods"]
+    """What share was proved: `3 of 4 gradients verified by independent methods, 1 at a kink, 0
+    undecided`."""
+    verdicts = [
+        result.verdict for check in checks for result in check.results if not result.is_value
+    ]
+    kinks, nonfinite = (
+        verdicts.count("kink"),
+        verdicts.count("nonfinite") + verdicts.count("allowed"),
+    )
+    said = [
+        f"{verdicts.count('verified')} of {len(verdicts)} gradients verified by independent methods"
+    ]
     said += [f"{kinks} at a kink"] if kinks else []
     said += [f"{nonfinite} not finite"] if nonfinite else []
     return ", ".join([*said, f"{verdicts.count('undecided')} undecided"])
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """The last line: `12 passed, 0 failed, 1 skipped`, where a gradient, an expectation or an error is one."""
+    """The last line: `12 passed, 0 failed, 1 skipped`, where a gradient, an expectation or an error
+    is one."""
     passed, failed, skipped = (
-        (sum(counts) for counts in zip(*(check.counts() for check in checks), strict=True)) if checks else (0, 0, 0)
+        (sum(counts) for counts in zip(*(check.counts() for check in checks), strict=True))
+        if checks
+        else (0, 0, 0)
     )
     return f"{passed} passed, {failed} failed, {skipped} skipped"
 
@@ -79,8 +95,13 @@ def brief(value: float) -> str:
 
 
 def found(findings: Sequence[Finding]) -> str:
-    """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`; "" where no number was given."""
-    findings = [f for f in findings if f.method != "rules" and (math.isfinite(f.theirs) or f.method == "taylor")]
+    """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`; ""
+    where no number was given."""
+    findings = [
+        f
+        for f in findings
+        if f.method != "rules" and (math.isfinite(f.theirs) or f.method == "taylor")
+    ]
     if not findings:
         return ""
     ours = dict.fromkeys(brief(f.ours) + _at(f) for f in findings)
@@ -89,12 +110,20 @@ def found(findings: Sequence[Finding]) -> str:
         if f.method == "taylor":
             said.setdefault(f"of order {f.theirs:.2f}", []).append("the Taylor remainder is")
         else:
-            said.setdefault(_their(f), []).append("what is given is" if f.method == "against" else METHODS[f.method])
-    return "; ".join([f"reverse mode gives {' or '.join(ours)}", *(f"{_listed(names)} {value}" for value, names in said.items())])
+            said.setdefault(_their(f), []).append(
+                "what is given is" if f.method == "against" else METHODS[f.method]
+            )
+    return "; ".join(
+        [
+            f"reverse mode gives {' or '.join(ours)}",
+            *(f"{_listed(names)} {value}" for value, names in said.items()),
+        ]
+    )
 
 
 def _their(finding: Finding) -> str:
-    """What a method gives; with so many digits that it differs from ours, and beside a zero with the distance."""
+    """What a method gives; with so many digits that it differs from ours, and beside a zero with
+    the distance."""
     if finding.ours == 0 != finding.theirs:
         return f"{brief(finding.theirs)}, {abs(finding.theirs):.1g} apart"
     shown = brief(finding.theirs)
@@ -102,7 +131,9 @@ def _their(finding: Finding) -> str:
 
 
 def _at(finding: Finding) -> str:
-    return f" at {finding.where}" if finding.where and finding.where[0] not in " ." else finding.where
+    return (
+        f" at {finding.where}" if finding.where and finding.where[0] not in " ." else finding.where
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -110,7 +141,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def problems(check: Check) -> Iterator[Diagnostic]:
-    """What failed: errors of the program, expectations, and gradients with the operation that is to blame."""
+    """What failed: errors of the program, expectations, and gradients with the operation that is to
+    blame."""
     yield from check.diagnostics
     yield from failures(check)
 
@@ -118,7 +150,9 @@ def problems(check: Check) -> Iterator[Diagnostic]:
 def failures(check: Check) -> Iterator[Diagnostic]:
     """What failed in a program that ran, each gradient once."""
     yield from (e.diagnostic for e in check.expectations if e.diagnostic)
-    yield from dict.fromkeys(problem for result in check.results if (problem := problem_of(check, result)) is not None)
+    yield from dict.fromkeys(
+        problem for result in check.results if (problem := problem_of(check, result)) is not None
+    )
     if check.nothing is not None:
         yield check.nothing
 
@@ -154,11 +188,16 @@ def _wrong(check: Check, what: str, wrong: list[Finding]) -> Diagnostic:
     said = found([f for f in wrong if f.method in METHODS]) or first.reason
     if first.method == "rules":
         at = f" at point {first.point}" if first.point else ""
-        what, said = f"a derivative that the program asks for{at}", "an operation's rule isn't its derivative"
+        what, said = (
+            f"a derivative that the program asks for{at}",
+            "an operation's rule isn't its derivative",
+        )
     message = f"{what} is wrong: {said}"
     blamed = next((b for b in check.blamed if b.output == first.output), None)
     if blamed is None:
-        return Diagnostic("E602", message, first.span, "" if first.reason in message else first.reason)
+        return Diagnostic(
+            "E602", message, first.span, "" if first.reason in message else first.reason
+        )
     return Diagnostic("E602", message, blamed.span, accused(blamed), calls=blamed.calls)
 
 

@@ -1,7 +1,8 @@
-"""`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty.
+"""`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected
+gradient is empty.
 
-`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block. The index of an entry of a
-sparse matrix is its row and column.
+`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block. The
+index of an entry of a sparse matrix is its row and column.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
 
 
 def _cells(value: Any, index: tuple[object, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Each number (or string) in a value, with its index: "", "0", "1,2"; keys of dicts are indices too."""
+    """Each number (or string) in a value, with its index: "", "0", "1,2"; keys of dicts are indices
+    too."""
     if is_array(value):
         value = value.tolist()
     if is_sparse(value):

@@ -1,4 +1,5 @@
-"""How `why` answers: as text, the chain as a table with the operation at fault marked; and as JSON."""
+"""How `why` answers: as text, the chain as a table with the operation at fault marked; and as
+JSON."""
 
 from __future__ import annotations
 
@@ -23,17 +24,25 @@ def render(format: str, answers: Sequence[Answer], style: Style) -> str:
     return text(answers, style) if format == "text" else json(answers)
 
 
-# ---- text ------------------------------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
 def text(answers: Sequence[Answer], style: Style) -> str:
     parts = []
     for answer in answers:
-        blocks = ["".join(line + "\n" for line in _lines(e, answer.file, style)) for e in answer.explanations]
+        blocks = [
+            "".join(line + "\n" for line in _lines(e, answer.file, style))
+            for e in answer.explanations
+        ]
         if len(answers) > 1:
             blocks.insert(0, f"{printable(answer.file)}:\n")
         if not blocks and not any(d.severity == "error" for d in answer.diagnostics):
-            blocks = ["nothing to explain: no output has a gradient unasked; name what to differentiate with --of and --wrt\n"]
+            blocks = [
+                (
+                    "nothing to explain: no output has a gradient unasked; name what to "
+                    "differentiate with --of and --wrt\n"
+                )
+            ]
         parts.append("\n".join(blocks))
     return "\n".join(part for part in parts if part)
 
@@ -50,14 +59,19 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     if e.span is not None:
         yield f"  --> {e.span}"
     for call in shorten_calls(e.calls):
-        yield f"      {call if isinstance(call, str) else f'in `{printable(call.function)}`, called at {call.span}'}"
+        if not isinstance(call, str):
+            call = f"in `{printable(call.function)}`, called at {call.span}"
+        yield f"      {call}"
     if e.origin is not None and e.origin != e.span:
         yield f"  {printable(e.wrt) or 'the source'} comes from {e.origin}"
     if e.steps:
         yield ""
         yield from _table(e, file, style, paint)
     if e.ways > 1:
-        yield f"  this is the way that gives most; {printable(e.wrt) or 'the source'} is read in {e.ways} places"
+        yield (
+            f"  this is the way that gives most; {printable(e.wrt) or 'the source'} is read in "
+            f"{e.ways} places"
+        )
     if e.help:
         yield f"  fix: {printable(e.help)}"
     if e.reason:
@@ -71,14 +85,23 @@ def _of(e: Explanation) -> str:
 def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]:
     """A line a step: where, what, its value, the partial, and the gradient by it."""
     connected = e.status != "none"
-    rows = [["line", "operation", "value", *(["partial", f"∂{printable(_of(e))}/∂it"] if connected else [])]]
+    rows = [
+        [
+            "line",
+            "operation",
+            "value",
+            *(["partial", f"∂{printable(_of(e))}/∂it"] if connected else []),
+        ]
+    ]
     marks = [""]
     for step in e.steps:
         if step.skipped:
             rows.append([f"… {step.skipped} more operations …"])
             marks.append("")
         numbers = [step.value, step.partial, step.gradient] if connected else [step.value]
-        rows.append([_place(step.span, file), printable(step.text), *[_brief(v, style) for v in numbers]])
+        rows.append(
+            [_place(step.span, file), printable(step.text), *[_brief(v, style) for v in numbers]]
+        )
         marks.append(">" if step.breaks else "")
     whole = [row for row in rows if len(row) > 1]
     widths = [max(len(row[k]) for row in whole) for k in range(len(whole[0]))]
@@ -86,7 +109,10 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
         if len(row) == 1:
             yield f"  {' ' * (widths[0] + 4)}{row[0]}"
             continue
-        cells = [row[0].rjust(widths[0]), *[cell.ljust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]]
+        cells = [
+            row[0].rjust(widths[0]),
+            *[cell.ljust(width) for cell, width in zip(row[1:], widths[1:], strict=True)],
+        ]
         line = f"  {mark or ' '} {'  '.join(cells)}".rstrip()
         yield paint(_BAD, line) if mark else paint(_DIM, line) if row is rows[0] else line
 
@@ -94,7 +120,9 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
 def _place(span: Span | None, file: str) -> str:
     if span is None:
         return ""
-    return str(span.line) if span.source.name == file else f"{printable(span.source.name)}:{span.line}"
+    return (
+        str(span.line) if span.source.name == file else f"{printable(span.source.name)}:{span.line}"
+    )
 
 
 def _brief(value: Any, style: Style) -> str:
@@ -119,7 +147,7 @@ def _painter(style: Style) -> Any:
     return lambda code, text: f"{code}{text}{_OFF}" if style.color and code else text
 
 
-# ---- JSON ------------------------------------------------------------------------------------------------------------
+# ---- JSON ----------------------------------------------------------------------------------------
 
 
 def json(answers: Sequence[Answer]) -> str:
@@ -131,7 +159,10 @@ def json(answers: Sequence[Answer]) -> str:
 def _answer(answer: Answer) -> str:
     explanations = ",\n  ".join(dumps(_as_object(e)) for e in answer.explanations)
     diagnostics = dumps([d.as_json() for d in answer.diagnostics])
-    return f'{{"file": {dumps(answer.file)},\n "explanations": [{explanations}],\n "diagnostics": {diagnostics}}}'
+    return (
+        f'{{"file": {dumps(answer.file)},\n "explanations": [{explanations}],\n "diagnostics": '
+        f"{diagnostics}}}"
+    )
 
 
 def _as_object(e: Explanation) -> dict[str, Any]:

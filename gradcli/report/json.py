@@ -27,7 +27,10 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "hessians": _tables(evaluation.hessians),
         "closed_forms": evaluation.closed_forms,
         "printed": evaluation.printed,
-        "expectations": [{"line": e.line, "passed": e.passed, "message": e.message} for e in evaluation.expectations],
+        "expectations": [
+            {"line": e.line, "passed": e.passed, "message": e.message}
+            for e in evaluation.expectations
+        ],
         "diagnostics": [d.as_json() for d in evaluation.diagnostics],
     }
     if evaluation.notes:
@@ -38,8 +41,12 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def document(entries: Iterable[Mapping[str, Any]]) -> str:
-    """One object, or an array of several. Each key has a line: that is readable, and a long array stays on its line."""
-    objects = ["{" + ",\n ".join(f"{dumps(key)}: {dumps(value)}" for key, value in entry.items()) + "}" for entry in entries]
+    """One object, or an array of several. Each key has a line: that is readable, and a long array
+    stays on its line."""
+    objects = [
+        "{" + ",\n ".join(f"{dumps(key)}: {dumps(value)}" for key, value in entry.items()) + "}"
+        for entry in entries
+    ]
     return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
 
 
@@ -49,8 +56,15 @@ def dumps(value: Any) -> str:
 
 def _output(value: Any) -> dict[str, Any]:
     facts = shape_and_dtype(value)
-    return {"value": plain(value), "shape": facts[0], "dtype": facts[1]} if facts else {"value": plain(value)}
+    return (
+        {"value": plain(value), "shape": facts[0], "dtype": facts[1]}
+        if facts
+        else {"value": plain(value)}
+    )
 
 
 def _tables(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {output: {name: plain(value) for name, value in row.items()} for output, row in tables.items()}
+    return {
+        output: {name: plain(value) for name, value in row.items()}
+        for output, row in tables.items()
+    }

@@ -1,7 +1,9 @@
-"""`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where there are several.
+"""`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where
+there are several.
 
-`f/x` is the gradient; the others are `f/x/jacobian`, `f/x/hessian` and, for a mixed block, `f/x,z/hessian`.
-Lists and dicts are stored by their items (`output.0`, `output.w`); what has no number is left out.
+`f/x` is the gradient; the others are `f/x/jacobian`, `f/x/hessian` and, for a mixed block,
+`f/x,z/hessian`. Lists and dicts are stored by their items (`output.0`, `output.w`); what has no
+number is left out.
 """
 
 from __future__ import annotations

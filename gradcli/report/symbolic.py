@@ -23,18 +23,28 @@ def render(format: str, answers: Sequence[Symbolic]) -> str:
     parts = []
     for answer in answers:
         text = answer.code or "".join(_rows(answer))
-        parts.append(f"{printable(answer.file)}:\n{text}" if len(answers) > 1 and text and not answer.code else text)
+        parts.append(
+            f"{printable(answer.file)}:\n{text}"
+            if len(answers) > 1 and text and not answer.code
+            else text
+        )
     return "\n".join(part for part in parts if part)
 
 
 def as_object(answer: Symbolic) -> dict[str, Any]:
-    """The answer as JSON has it. Derivatives of a higher order than the first are under names such as `x,z`."""
+    """The answer as JSON has it. Derivatives of a higher order than the first are under names such
+    as `x,z`."""
     forms = {}
     for of, value in answer.values.items():
         rows = answer.derivatives.get(of, {})
-        forms[of] = {"value": value, "gradients": {by[0]: form for by, form in rows.items() if len(by) == 1}}
+        forms[of] = {
+            "value": value,
+            "gradients": {by[0]: form for by, form in rows.items() if len(by) == 1},
+        }
         if any(len(by) > 1 for by in rows):
-            forms[of]["derivatives"] = {",".join(by): form for by, form in rows.items() if len(by) > 1}
+            forms[of]["derivatives"] = {
+                ",".join(by): form for by, form in rows.items() if len(by) > 1
+            }
     entry: dict[str, Any] = {"file": answer.file, "to": answer.to, "closed_forms": forms}
     if answer.code:
         entry["code"] = answer.code
@@ -50,5 +60,9 @@ def _rows(answer: Symbolic) -> Iterator[str]:
 
 def _row(to: str, label: str, form: Any) -> str:
     if to == "pretty":
-        return f"{label} =\n" + "".join(f"    {line}".rstrip() + "\n" for line in str(form).split("\n")) + "\n"
+        return (
+            f"{label} =\n"
+            + "".join(f"    {line}".rstrip() + "\n" for line in str(form).split("\n"))
+            + "\n"
+        )
     return f"{label} = {show_form(form)}\n"

@@ -5,8 +5,8 @@
     ∂²f/∂x²    [[1330.  480.]
                 [ 480.  200.]]
 
-Labels are the names of the program. Of an array y, `∂y/∂x` is the Jacobian, `∂Σy/∂x` the gradient of the sum, and
-`∂²Σy/∂x∂z` a mixed block of its Hessian.
+Labels are the names of the program. Of an array y, `∂y/∂x` is the Jacobian, `∂Σy/∂x` the gradient
+of the sum, and `∂²Σy/∂x∂z` a mixed block of its Hessian.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
 
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
-    """Each output, and behind it its derivatives; behind a number its closed form, which has no label."""
+    """Each output, and behind it its derivatives; behind a number its closed form, which has no
+    label."""
     tables = evaluation.gradients, evaluation.jacobians, evaluation.hessians
-    for output in dict.fromkeys([*evaluation.outputs, *(output for table in tables for output in table)]):
+    for output in dict.fromkeys(
+        [*evaluation.outputs, *(output for table in tables for output in table)]
+    ):
         forms = evaluation.closed_forms.get(output, {"gradients": {}})
         if output in evaluation.outputs:
             yield output, evaluation.outputs[output]
@@ -64,7 +67,8 @@ def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
 
 
 def _by_two(name: str, names: Container[str]) -> str:
-    """`∂x²` for `x`, `∂x∂z` for the mixed block `x,z`; names of expressions may have commas of their own."""
+    """`∂x²` for `x`, `∂x∂z` for the mixed block `x,z`; names of expressions may have commas of
+    their own."""
     for comma in re.finditer(",", name):
         first, second = name[: comma.start()], name[comma.end() :]
         if first in names and second in names:
@@ -92,11 +96,12 @@ def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-# ---- values --------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: int = 0) -> str:
-    """A value for people; inside a list or dict (`depth` of them) strings have quotes and arrays stay on one line."""
+    """A value for people; inside a list or dict (`depth` of them) strings have quotes and arrays
+    stay on one line."""
     if is_array(value):
         if value.shape:
             text = _array(value, precision, width)
@@ -108,7 +113,10 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, dict):
-        entries = [f"{printable(str(key))}: {show(item, precision, width, depth + 1)}" for key, item in value.items()]
+        entries = [
+            f"{printable(str(key))}: {show(item, precision, width, depth + 1)}"
+            for key, item in value.items()
+        ]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, (list, tuple)):
         items = list(value) if len(value) <= _MANY else [*value[:_EDGE], ..., *value[-_EDGE:]]
@@ -122,8 +130,13 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
 
 def _entries(matrix: Any, precision: int | None) -> str:
     """A sparse matrix: how large it is, and each entry with its row and column."""
-    places = [f"({row}, {column})" for row, column in zip(matrix["rows"], matrix["cols"], strict=True)]
-    lines = [f"{place}  {show(item, precision)}" for place, item in zip(places, matrix["values"], strict=True)]
+    places = [
+        f"({row}, {column})" for row, column in zip(matrix["rows"], matrix["cols"], strict=True)
+    ]
+    lines = [
+        f"{place}  {show(item, precision)}"
+        for place, item in zip(places, matrix["values"], strict=True)
+    ]
     if len(lines) > _MANY:
         lines = [*lines[:_EDGE], "...", *lines[-_EDGE:]]
     rows, columns = matrix["shape"]
@@ -132,12 +145,18 @@ def _entries(matrix: Any, precision: int | None) -> str:
 
 
 def number(value: Any, precision: int | None = None, shortest: str = "") -> str:
-    """A bool, int, float or complex number. `shortest` is the shortest text that reads back as the same number."""
+    """A bool, int, float or complex number. `shortest` is the shortest text that reads back as the
+    same number."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, complex):
         imaginary = number(value.imag, precision)
-        return number(value.real, precision) + ("" if imaginary.startswith("-") else "+") + imaginary + "j"
+        return (
+            number(value.real, precision)
+            + ("" if imaginary.startswith("-") else "+")
+            + imaginary
+            + "j"
+        )
     if not isinstance(value, float):
         return str(value)
     if value - value != 0:
@@ -146,7 +165,9 @@ def number(value: Any, precision: int | None = None, shortest: str = "") -> str:
         return f"{value:.{precision}g}"
     shortest = shortest or repr(value)
     rounded = f"{value:.8e}" if "e" in shortest else f"{value:.8f}"
-    if 0 < abs(value) < 1 and "e" not in shortest:  # eight digits that mean something, not eight places
+    if (
+        0 < abs(value) < 1 and "e" not in shortest
+    ):  # eight digits that mean something, not eight places
         rounded = f"{value:.8g}"
     if "e" in rounded:
         mantissa, exponent = rounded.split("e")
@@ -184,5 +205,9 @@ def show_form(form: Any) -> str:
     if isinstance(form, list):
         return f"[{', '.join(map(show_form, form))}]"
     if isinstance(form, dict):
-        return "{" + ", ".join(f"{printable(str(key))}: {show_form(item)}" for key, item in form.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{printable(str(key))}: {show_form(item)}" for key, item in form.items())
+            + "}"
+        )
     return "none" if form is None else printable(str(form))

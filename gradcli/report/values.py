@@ -1,5 +1,5 @@
-"""What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists and dicts of these; and
-how the formats that are flat name derivatives."""
+"""What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists
+and dicts of these; and how the formats that are flat name derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
 
-MAX_DEPTH = 200  # of lists in lists; a program can nest them until nothing that recurses can print them
+MAX_DEPTH = (
+    200  # of lists in lists; a program can nest them until nothing that recurses can print them
+)
 _DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -29,16 +31,25 @@ def shape_and_dtype(value: Any) -> tuple[list[int], str] | None:
 
 def is_sparse(value: Any) -> bool:
     """Whether a value is a matrix by its entries: `{"rows", "cols", "values", "shape"}`."""
-    return isinstance(value, dict) and set(value) == {"rows", "cols", "values", "shape"} and is_array(value["values"])
+    return (
+        isinstance(value, dict)
+        and set(value) == {"rows", "cols", "values", "shape"}
+        and is_array(value["values"])
+    )
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}` where it has none."""
+    """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}`
+    where it has none."""
     if is_array(value):
         import numpy as np
 
         # Where all numbers are finite there is no need to look at each.
-        return value.tolist() if value.dtype.kind == "f" and np.isfinite(value).all() else plain(value.tolist())
+        return (
+            value.tolist()
+            if value.dtype.kind == "f" and np.isfinite(value).all()
+            else plain(value.tolist())
+        )
     if isinstance(value, float):
         return value if math.isfinite(value) else nonfinite(value)
     if isinstance(value, complex):
@@ -59,7 +70,8 @@ def nonfinite(value: float) -> str:
 
 
 def derivatives(evaluation: Evaluation) -> Iterator[tuple[str, str, Any]]:
-    """Every derivative with its output, and what it is: `x` the gradient by x, `x/jacobian`, `x/hessian`, `x,z/hessian`."""
+    """Every derivative with its output, and what it is: `x` the gradient by x, `x/jacobian`,
+    `x/hessian`, `x,z/hessian`."""
     for suffix, table in (
         ("", evaluation.gradients),
         ("/jacobian", evaluation.jacobians),

@@ -1,7 +1,7 @@
 """Arrow arrays and scalars out of NumPy arrays and text, made of their buffers.
 
-`pyarrow.array` and `pyarrow.scalar` do the same, but look for pandas first; where it is installed, importing it takes longer
-than a whole small job.
+`pyarrow.array` and `pyarrow.scalar` do the same, but look for pandas first; where it is installed,
+importing it takes longer than a whole small job.
 """
 
 from __future__ import annotations
@@ -28,11 +28,17 @@ def numbers(values: Array, mask: Mask | None = None) -> Any:
 def texts(values: Sequence[str | None], mask: Mask | None = None) -> Any:
     """Texts as an Arrow array; None, and what is masked, is null."""
     if mask is not None:
-        values = [None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)]
+        values = [
+            None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)
+        ]
     encoded = [b"" if value is None else value.encode() for value in values]
     offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
     there = np.array([value is not None for value in values], dtype=bool)
-    buffers = [None if there.all() else _bits(there), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    buffers = [
+        None if there.all() else _bits(there),
+        pa.py_buffer(offsets),
+        pa.py_buffer(b"".join(encoded)),
+    ]
     return pa.Array.from_buffers(pa.large_string(), len(values), buffers).cast(pa.string())
 
 
@@ -43,7 +49,11 @@ def literal(text: str) -> Any:
 
 def filled(array: Any, value: float) -> Any:
     """An Arrow array with a value where it has null."""
-    return array.fill_null(numbers(np.array([value]))[0].cast(array.type)) if array.null_count else array
+    return (
+        array.fill_null(numbers(np.array([value]))[0].cast(array.type))
+        if array.null_count
+        else array
+    )
 
 
 def null(kind: Any) -> Any:

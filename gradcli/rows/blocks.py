@@ -1,4 +1,5 @@
-"""What rows of data are made of on their way in: ranges that say where rows are, and blocks that hold them."""
+"""What rows of data are made of on their way in: ranges that say where rows are, and blocks that
+hold them."""
 
 from __future__ import annotations
 
@@ -18,16 +19,18 @@ STDIN = "-"  # the path of a part that comes from standard input
 class Block:
     """Rows that were read together.
 
-    `columns` are for the program: by name, rows first, float64, int64, bool or complex128 of shape (n, …); where rows
-    hold arrays of different shapes, an object array of arrays. Flat columns (`x.0`, `x.1`) come as one array (n, 2) whose
-    rows lie last in memory, so that its transpose is contiguous. Arrays may be views of a file: not to be written to.
-    `missing` has a mask for each of them that lacks values in some rows; there the value is nan, 0 or None.
+    `columns` are for the program: by name, rows first, float64, int64, bool or complex128 of shape
+    (n, …); where rows hold arrays of different shapes, an object array of arrays. Flat columns
+    (`x.0`, `x.1`) come as one array (n, 2) whose rows lie last in memory, so that its transpose is
+    contiguous. Arrays may be views of a file: not to be written to. `missing` has a mask for each
+    of them that lacks values in some rows; there the value is nan, 0 or None.
 
-    `kept` are key columns as they were: an Arrow array (CSV gives text), a NumPy array, or for JSON lines an object array
-    of what the lines hold, None where a row has nothing.
+    `kept` are key columns as they were: an Arrow array (CSV gives text), a NumPy array, or for JSON
+    lines an object array of what the lines hold, None where a row has nothing.
 
-    `rejected` says, by row within the block, why a row could not be read; its values mean nothing and it isn't called
-    missing. Where the file failed under the whole block, every row is rejected, and `unreadable` is why.
+    `rejected` says, by row within the block, why a row could not be read; its values mean nothing
+    and it isn't called missing. Where the file failed under the whole block, every row is rejected,
+    and `unreadable` is why.
     """
 
     start: int
@@ -40,8 +43,8 @@ class Block:
 
 
 class Range(Protocol):
-    """Where the rows of a block are. It can be pickled, and is independent of all others: any thread, process or cluster
-    worker can read it."""
+    """Where the rows of a block are. It can be pickled, and is independent of all others: any
+    thread, process or cluster worker can read it."""
 
     @property
     def start(self) -> int: ...
@@ -50,12 +53,14 @@ class Range(Protocol):
     def size(self) -> int: ...
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        """The rows: `numeric` columns for the program (`x` gathers `x.0`, `x.1`, …), `keep` as they are."""
+        """The rows: `numeric` columns for the program (`x` gathers `x.0`, `x.1`, …), `keep` as they
+        are."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadPart:
-    """A part, or the rest of one, that can't be read. `start` is the number that its first unread row would have."""
+    """A part, or the rest of one, that can't be read. `start` is the number that its first unread
+    row would have."""
 
     path: str
     reason: str
@@ -82,10 +87,12 @@ class Part(Protocol):
 
     @property
     def fixed(self) -> bool:
-        """Whether each row has all columns; else a column that a part lacks is only missing in its rows."""
+        """Whether each row has all columns; else a column that a part lacks is only missing in its
+        rows."""
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
-        """The part in ranges of at most `rows` rows, of which the first is row `start`. Raises PartError."""
+        """The part in ranges of at most `rows` rows, of which the first is row `start`. Raises
+        PartError."""
 
 
 def verify_distinct(names: Iterable[str]) -> None:
@@ -97,7 +104,14 @@ def verify_distinct(names: Iterable[str]) -> None:
         found.add(name)
 
 
-def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception, what: str = "it") -> Block:
+def unreadable(
+    start: int,
+    size: int,
+    numeric: Sequence[str],
+    keep: Sequence[str],
+    error: Exception,
+    what: str = "it",
+) -> Block:
     """The block of rows that are lost, as `error` says; `what` they are of the part."""
     reason = f"cannot read {what}: {error}"
     return Block(

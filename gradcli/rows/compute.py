@@ -1,4 +1,5 @@
-"""Arrow's functions of columns, which are loaded when the first one is called: that takes longer than a small batch does."""
+"""Arrow's functions of columns, which are loaded when the first one is called: that takes longer
+than a small batch does."""
 
 from __future__ import annotations
 

@@ -17,17 +17,27 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def lost(text: str) -> str:
-    """Why a number that is written like this can't be a float64: it is too large for one, or so small that it would be 0, or an
-    integer whose digits would change. "" where it can; other digits are rounded, as everywhere.
+    """Why a number that is written like this can't be a float64: it is too large for one, or so
+    small that it would be 0, or an integer whose digits would change. "" where it can; other digits
+    are rounded, as everywhere.
 
-    A float64 keeps an integer if it is shown with the same digits, the fewest that tell it from its neighbours.
+    A float64 keeps an integer if it is shown with the same digits, the fewest that tell it from its
+    neighbours.
     """
     number = float(text)
     if math.isinf(number):
         return "" if "n" in text.lower() else f"{shown(text)} is too large for a float64"
     if number == 0:
-        return f"{shown(text)} is too small for a float64, which would be 0" if _has_value(text) else ""
-    if abs(number) < EXACT or not _INTEGER.fullmatch(text) or Decimal(repr(number)) == Decimal(text):
+        return (
+            f"{shown(text)} is too small for a float64, which would be 0"
+            if _has_value(text)
+            else ""
+        )
+    if (
+        abs(number) < EXACT
+        or not _INTEGER.fullmatch(text)
+        or Decimal(repr(number)) == Decimal(text)
+    ):
         return ""
     return f"the integer {shown(text)} has more digits than a float64 holds"
 
@@ -36,9 +46,15 @@ def may_vanish(text: bytes) -> bool:
     """Whether a number in this text may be so small that a float64 makes it 0."""
     data = np.frombuffer(text, np.uint8)
     for letter in b"eE":
-        at = np.flatnonzero(data[:-4] == letter) if bytes([letter, ord("-")]) in text else np.zeros(0, np.intp)
+        at = (
+            np.flatnonzero(data[:-4] == letter)
+            if bytes([letter, ord("-")]) in text
+            else np.zeros(0, np.intp)
+        )
         at = at[data[at + 1] == ord("-")]
-        if np.all([(data[at + k] >= ord("0")) & (data[at + k] <= ord("9")) for k in (2, 3, 4)], axis=0).any():
+        if np.all(
+            [(data[at + k] >= ord("0")) & (data[at + k] <= ord("9")) for k in (2, 3, 4)], axis=0
+        ).any():
             return True
     return b"0" * 300 in text
 
@@ -49,7 +65,8 @@ def _has_value(text: str) -> bool:
 
 
 def changed(values: Array) -> dict[int, str]:
-    """The rows (the last axis) with an integer that doesn't keep its digits as a float64, and what is wrong with the first."""
+    """The rows (the last axis) with an integer that doesn't keep its digits as a float64, and what
+    is wrong with the first."""
     if values.dtype.kind not in "iu":
         return {}
     # Not abs: the smallest integer has no positive counterpart.

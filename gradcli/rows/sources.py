@@ -1,4 +1,5 @@
-"""Where rows come from: a file, a folder or a glob of parts, or standard input, as one sequence of ranges."""
+"""Where rows come from: a file, a folder or a glob of parts, or standard input, as one sequence of
+ranges."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ class Source:
         self._parts: list[Part | BadPart] = []
         for path in paths:
             try:
-                self._parts.append(open_part(path if path == STDIN else os.path.abspath(path), format))
+                self._parts.append(
+                    open_part(path if path == STDIN else os.path.abspath(path), format)
+                )
             except PartError as error:
                 self._parts.append(BadPart(path, str(error), 0))
         self.paths = list(paths)
@@ -49,7 +52,9 @@ class Source:
         good = [part for part in self._parts if not isinstance(part, BadPart)]
         if not good:
             bad = next(part for part in self._parts if isinstance(part, BadPart))
-            raise GradcliError(Diagnostic("E002", f"{bad.path}: {bad.reason}", help=_several(len(paths))))
+            raise GradcliError(
+                Diagnostic("E002", f"{bad.path}: {bad.reason}", help=_several(len(paths)))
+            )
         self._first = good[0]
         self.format = format
         self.columns = self._first.columns
@@ -61,15 +66,18 @@ class Source:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, with complete flat ones (`x.0`, `x.1`) under the one name that the program may call them by."""
+        """The columns, with complete flat ones (`x.0`, `x.1`) under the one name that the program
+        may call them by."""
         return grouped(self.columns)
 
     def ranges(
         self, rows: int, first: int = 0, numeric: Sequence[str] = (), keep: Sequence[str] = ()
     ) -> Iterator[Range | BadPart]:
-        """The data in ranges of at most `rows` rows, in order, without the first `first` of what this gives.
+        """The data in ranges of at most `rows` rows, in order, without the first `first` of what
+        this gives.
 
-        Each part begins a new range. Of a part that fails, or that lacks one of the columns that are used, comes a BadPart.
+        Each part begins a new range. Of a part that fails, or that lacks one of the columns that
+        are used, comes a BadPart.
         """
         start = count = 0
         self._begins = []
@@ -97,16 +105,22 @@ class Source:
         return self.paths[max(0, bisect_right(self._begins, row) - 1)]
 
     def changed(self) -> str:
-        """The first part that is another file now than it was, or has another size or time; "" where there is none. One that is
-        gone isn't meant: what had been read of it is right, and the rest is missing."""
+        """The first part that is another file now than it was, or has another size or time; ""
+        where there is none. One that is gone isn't meant: what had been read of it is right, and
+        the rest is missing."""
         then = zip(self.identity["parts"], self._inodes, strict=True)
         for path, (facts, inode) in zip(self.paths, then, strict=True):
-            if path != STDIN and os.path.exists(path) and (_facts(path), _inode(path)) != (facts, inode):
+            if (
+                path != STDIN
+                and os.path.exists(path)
+                and (_facts(path), _inode(path)) != (facts, inode)
+            ):
                 return path
         return ""
 
     def share(self, where: Range | BadPart) -> float | None:
-        """How much of the data, by its size, ends with this range: where that is known, of files of plain text."""
+        """How much of the data, by its size, ends with this range: where that is known, of files of
+        plain text."""
         lines = getattr(where, "lines", None)
         if not self.bytes or lines is None or not lines.path:
             return None
@@ -131,7 +145,8 @@ class Source:
 
 
 def open_source(data: str, format: str | None = None) -> Source:
-    """The rows of a file, of the parts in a folder or under a glob (in natural order), or of standard input ("-").
+    """The rows of a file, of the parts in a folder or under a glob (in natural order), or of
+    standard input ("-").
 
     Raises GradcliError for what isn't there, has no parts, or is of no known format.
     """
@@ -142,23 +157,41 @@ def open_source(data: str, format: str | None = None) -> Source:
     if data == STDIN:
         if format is None:
             hint = f"say --rows-format {'|'.join(_STREAMED)}"
-            raise GradcliError(Diagnostic("E001", "the format of the rows from standard input is unknown", help=hint))
+            raise GradcliError(
+                Diagnostic(
+                    "E001", "the format of the rows from standard input is unknown", help=hint
+                )
+            )
         if format not in _STREAMED:
             hint = "write it to a file and name that"
             raise GradcliError(
-                Diagnostic("E001", f"{format} can't be read from standard input: its index is at the end of the file", help=hint)
+                Diagnostic(
+                    "E001",
+                    (
+                        f"{format} can't be read from standard input: its index is at the end of "
+                        "the file"
+                    ),
+                    help=hint,
+                )
             )
         return Source([STDIN], format)
     paths = _found(data)
     formats = {format_of(path) for path in paths} if format is None else {format}
     if None in formats:
         odd = next(path for path in paths if format_of(path) is None)
-        hint = f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with {' '.join(PACKED)}"
-        raise GradcliError(Diagnostic("E002", f"{odd}: don't know how to read this file", help=hint))
+        hint = (
+            f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with "
+            f"{' '.join(PACKED)}"
+        )
+        raise GradcliError(
+            Diagnostic("E002", f"{odd}: don't know how to read this file", help=hint)
+        )
     if len(formats) > 1:
         said = ", ".join(sorted(str(name) for name in formats))
         hint = "name those of one format with a glob (`data/*.csv`)"
-        raise GradcliError(Diagnostic("E002", f"{data}: parts of several formats: {said}", help=hint))
+        raise GradcliError(
+            Diagnostic("E002", f"{data}: parts of several formats: {said}", help=hint)
+        )
     return Source(paths, str(formats.pop()))
 
 
@@ -177,29 +210,43 @@ def _found(data: str) -> list[str]:
         try:
             names = [name for name in os.listdir(data) if not name.startswith((".", "_"))]
         except OSError as error:
-            raise GradcliError(Diagnostic("E002", f"{data}: cannot read it: {error.strerror}")) from None
+            raise GradcliError(
+                Diagnostic("E002", f"{data}: cannot read it: {error.strerror}")
+            ) from None
         paths = [os.path.join(data, name) for name in names]
         paths = [path for path in paths if os.path.isfile(path)]
         what = f"{data}: the folder has no part files"
     elif os.path.isfile(data):
         return [data]
     elif os.path.exists(data):
-        hint = "what comes through a pipe can be read from standard input: --rows - --rows-format FORMAT < …"
+        hint = (
+            "what comes through a pipe can be read from standard input: --rows - --rows-format "
+            "FORMAT < …"
+        )
         message = f"{data}: it isn't a regular file: blocks are read in any order, and again"
         raise GradcliError(Diagnostic("E002", message, help=hint))
     elif glob.has_magic(data):
         found = glob.glob(data, recursive=True)
-        paths = [path for path in found if os.path.isfile(path) and not os.path.basename(path).startswith("_")]
+        paths = [
+            path
+            for path in found
+            if os.path.isfile(path) and not os.path.basename(path).startswith("_")
+        ]
         what = f"{data}: no file matches"
     else:
         raise GradcliError(Diagnostic("E002", f"{data}: cannot read it: no such file or folder"))
     if not paths:
-        raise GradcliError(Diagnostic("E002", what, help="files that begin with `.` or `_` are ignored"))
+        raise GradcliError(
+            Diagnostic("E002", what, help="files that begin with `.` or `_` are ignored")
+        )
     return sorted(paths, key=_natural)
 
 
 def _natural(path: str) -> list[Any]:
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", path)]
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"([0-9]+)", path)
+    ]
 
 
 def _facts(path: str) -> dict[str, Any]:
@@ -231,7 +278,7 @@ def _several(count: int) -> str:
     return f"none of the {count} parts can be read" if count > 1 else ""
 
 
-# ---- formats -------------------------------------------------------------------------------------------------------
+# ---- formats -------------------------------------------------------------------------------------
 
 
 def _csv(path: str) -> Part:

@@ -1,4 +1,5 @@
-"""Thrift's compact protocol, as far as the footers of Parquet files need it: structs read as trees, and written again.
+"""Thrift's compact protocol, as far as the footers of Parquet files need it: structs read as trees,
+and written again.
 
 A struct is a dict from field number to (type, value); a list is (type of its elements, elements).
 """

@@ -47,47 +47,70 @@ from .omissions import has_floats, has_ints, notes
 
 
 def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
-    """The program compiled for these options, to be run any number of times; `alone` if it is run for an evaluation only."""
+    """The program compiled for these options, to be run any number of times; `alone` if it is run
+    for an evaluation only."""
     facts = Facts(node)
     asks = not facts.asks_for_nothing
     asks_more = asks or options.jacobian or options.hessian or options.hessian_blocks
-    only_gradients = alone and not asks_more and set(options.wrt) <= facts.declares  # and none by what is in between
-    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients, facts=facts)
+    only_gradients = (
+        alone and not asks_more and set(options.wrt) <= facts.declares
+    )  # and none by what is in between
+    compiled = compile_program(
+        options.settings, node, fuses=not options.trace, only_gradients=only_gradients, facts=facts
+    )
     compiled.once = not asks or facts.differentiates_once(options.of)
     return compiled
 
 
 def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra: bool) -> None:
-    """Raises GradcliError (E003) for values that are given for names which the program doesn't declare. Whether there is an
-    instance that has the variable `layer.w`, only the run can tell."""
+    """Raises GradcliError (E003) for values that are given for names which the program doesn't
+    declare. Whether there is an instance that has the variable `layer.w`, only the run can tell."""
     known = declared_names(node)
-    unknown = [] if ignore_extra else [n for n in inputs if n not in known and n not in _paths(node, n)]
+    unknown = (
+        [] if ignore_extra else [n for n in inputs if n not in known and n not in _paths(node, n)]
+    )
     if unknown:
         names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
         otherwise = f"it declares {names}; --ignore-extra skips others"
         raise GradcliError(
             *[
-                Diagnostic("E003", f"the program declares no `{n}`", help=did_you_mean(n, known + _paths(node, n)) or otherwise)
+                Diagnostic(
+                    "E003",
+                    f"the program declares no `{n}`",
+                    help=did_you_mean(n, known + _paths(node, n)) or otherwise,
+                )
                 for n in unknown
             ]
         )
 
 
 def _paths(node: program.Program, name: str) -> list[str]:
-    """What a path such as `layer.w` could be at any name of the top level, as far as the text tells."""
+    """What a path such as `layer.w` could be at any name of the top level, as far as the text
+    tells."""
     rest = re.sub(r"^[^.\[]*", "", name)
     return [head + rest for head in node.names] if node.has_modules and rest else []
 
 
 def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
-    """Raises GradcliError (E003) for values given by the path of a variable that no instance had."""
+    """Raises GradcliError (E003) for values given by the path of a variable that no instance
+    had."""
     known = declared_names(node)
     unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
     if unused:
         names = [variable.name for variable in variables.values()]
-        otherwise = f"its variables are {', '.join(f'`{n}`' for n in names[:12]) or 'none'}; --ignore-extra skips others"
+        otherwise = (
+            f"its variables are {', '.join(f'`{n}`' for n in names[:12]) or 'none'}; "
+            "--ignore-extra skips others"
+        )
         raise GradcliError(
-            *[Diagnostic("E003", f"the program has no variable `{n}`", help=did_you_mean(n, names) or otherwise) for n in unused]
+            *[
+                Diagnostic(
+                    "E003",
+                    f"the program has no variable `{n}`",
+                    help=did_you_mean(n, names) or otherwise,
+                )
+                for n in unused
+            ]
         )
 
 
@@ -101,20 +124,37 @@ def answered(node: program.Program, inputs: Mapping[str, Any], options: Options)
     return answer
 
 
-# ---- what was asked for ----------------------------------------------------------------------------------------------
+# ---- what was asked for --------------------------------------------------------------------------
 
 
 class Answer:
     """The targets and sources of a run, and the derivatives of the ones by the others."""
 
     def __init__(
-        self, node: program.Program, run: Run, frame: list[Any], variables: Mapping[str, Variable], options: Options
+        self,
+        node: program.Program,
+        run: Run,
+        frame: list[Any],
+        variables: Mapping[str, Variable],
+        options: Options,
     ) -> None:
-        self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
+        self.node, self.run, self.frame, self.variables, self.options = (
+            node,
+            run,
+            frame,
+            variables,
+            options,
+        )
         self.outputs = result_values(node, run, frame)
         self.requested = set() if options.of else run.compiled.facts.requested
-        self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
-        self.others = {name: value for name, value in self.outputs.items() if name not in self.targets}
+        self.targets = (
+            {name: self._named(name) for name in options.of}
+            if options.of
+            else self._automatic_targets()
+        )
+        self.others = {
+            name: value for name, value in self.outputs.items() if name not in self.targets
+        }
         self.sources = self._sources()
         self.ints: list[str] = []  # the outputs of ints that may be computed from variables
         self.gradients: dict[str, dict[str, Any]] = {}
@@ -127,7 +167,8 @@ class Answer:
         return Answer(self.node, run, frame, named_variables(run, self.node, frame), self.options)
 
     def _named(self, name: str) -> Any:
-        """The value of an output or a top-level name. Raises GradcliError (E003) if there is none."""
+        """The value of an output or a top-level name. Raises GradcliError (E003) if there is
+        none."""
         if name in self.outputs:
             return self.outputs[name]
         slot = self.node.names.get(name)
@@ -139,13 +180,21 @@ class Answer:
             value = self.variables.get(name, UNSET)
         if value is UNSET:
             known = list(dict.fromkeys([*self.outputs, *self.node.names, *self.variables]))
-            help = did_you_mean(name, known) or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
+            help = (
+                did_you_mean(name, known)
+                or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
+            )
             raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
         return value
 
     def _automatic_targets(self) -> dict[str, Any]:
-        """The outputs that get a gradient unasked: real floats, but for those that are derivatives themselves."""
-        return {name: value for name, value in self.outputs.items() if name not in self.requested and has_floats(value)}
+        """The outputs that get a gradient unasked: real floats, but for those that are derivatives
+        themselves."""
+        return {
+            name: value
+            for name, value in self.outputs.items()
+            if name not in self.requested and has_floats(value)
+        }
 
     def notes(self) -> list[str]:
         """Which outputs get no gradient unasked, and how to ask."""
@@ -156,17 +205,22 @@ class Answer:
         """Fills in which outputs would have a gradient unasked, if they weren't ints."""
         asked = not self.options.differentiates or self.options.of
         ints = [] if asked else [name for name, value in self.others.items() if has_ints(value)]
-        self.ints = [name for name in ints if name in self.run.compiled.facts.of_variables] if ints else []
+        self.ints = (
+            [name for name in ints if name in self.run.compiled.facts.of_variables] if ints else []
+        )
 
     def _sources(self) -> dict[str, Any]:
-        """The variables, or what was asked for by name; the name of an instance stands for all its variables."""
+        """The variables, or what was asked for by name; the name of an instance stands for all its
+        variables."""
         trainable = {path: v for path, v in self.variables.items() if v.kind == "var"}
         if not self.options.wrt:
             return trainable
         sources: dict[str, Any] = {}
         parts = [path for path in trainable if "." in path or "[" in path]
         for name in self.options.wrt:
-            inside = {path: trainable[path] for path in parts if path.startswith((f"{name}.", f"{name}["))}
+            inside = {
+                path: trainable[path] for path in parts if path.startswith((f"{name}.", f"{name}["))
+            }
             sources.update(inside or {name: self._named(name)})
         return sources
 
@@ -182,31 +236,45 @@ class Answer:
             elif options.grad:
                 seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
                 found = gradients(run, seeds, sources, recorded=False)
-                self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
+                self.gradients[of] = self._row(
+                    of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x])
+                )
             if options.jacobian:
                 found = jacobians(run, target, sources, options.mode, options.sparse)
-                self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
+                self.jacobians[of] = self._row(
+                    of, zip(singles, found, strict=True), partial(self._zero_jacobian, target)
+                )
             if options.hessian or options.hessian_blocks:
-                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode, options.sparse)
+                pairs = hessians(
+                    run, target, sources, options.hessian_blocks, options.mode, options.sparse
+                )
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
-                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse))
+                self.hessians[of] = self._row(
+                    of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse)
+                )
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
 
         def values(run: Run, frame: list[Any]) -> dict[str, Any]:
             variables = named_variables(run, self.node, frame)
-            return Answer(self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))).targets
+            return Answer(
+                self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))
+            ).targets
 
         found = forward.gradients(self.run, self.targets, self.sources, values)
         return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
 
-    def _row(self, of: str, found: Iterable[tuple[tuple[str, ...], Any]], zero: Callable[..., Any]) -> dict[str, Any]:
-        """The derivatives of one target, under the names of what they are by. What there isn't is noted, and is what
-        `zero` makes where the options say so."""
+    def _row(
+        self, of: str, found: Iterable[tuple[tuple[str, ...], Any]], zero: Callable[..., Any]
+    ) -> dict[str, Any]:
+        """The derivatives of one target, under the names of what they are by. What there isn't is
+        noted, and is what `zero` makes where the options say so."""
         row = {}
         for by, value in found:
-            if value is None or any(self.is_replaced(name) or not differentiable(self.sources[name]) for name in by):
+            if value is None or any(
+                self.is_replaced(name) or not differentiable(self.sources[name]) for name in by
+            ):
                 if by[0] == by[-1]:  # a mixed block is missing where the one by one of the two is
                     self.missing[of, by[0]] = None
                 value = zero(*by) if self.options.unconnected == "zero" else None
@@ -214,18 +282,26 @@ class Answer:
         return row
 
     def _zero_jacobian(self, target: Any, by: str) -> Any:
-        return map_structure(lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target)
+        return map_structure(
+            lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target
+        )
 
     def is_replaced(self, name: str) -> bool:
-        """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
+        """Whether a variable has lost its name to a plain value, so that there is no gradient under
+        it unasked."""
         return not self.options.wrt and name in self.run.replaced
 
     def fill(self, evaluation: Evaluation) -> None:
         evaluation.notes = self.notes()
         to_host = self.run.backend.to_host
-        evaluation.outputs = {name: host(to_host, plain(value)) for name, value in self.outputs.items()}
+        evaluation.outputs = {
+            name: host(to_host, plain(value)) for name, value in self.outputs.items()
+        }
         evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
-            {of: {by: host(to_host, plain(value)) for by, value in row.items()} for of, row in table.items()}
+            {
+                of: {by: host(to_host, plain(value)) for by, value in row.items()}
+                for of, row in table.items()
+            }
             for table in (self.gradients, self.jacobians, self.hessians)
         )
         for name in evaluation.gradients | evaluation.hessians:
@@ -235,7 +311,8 @@ class Answer:
 
 
 def host(to_host: Any, value: Any) -> Any:
-    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there as text."""
+    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there
+    as text."""
     if isinstance(value, list):
         return [host(to_host, v) for v in value]
     if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""The chain from a source to a target, operation by operation, as the program's own text says it."""
+"""The chain from a source to a target, operation by operation, as the program's own text says
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ IDENTITY = OPS["pos"]
 
 
 class Link(NamedTuple):
-    """A number of a chain that is shown, the one before it, and how many weren't shown in between."""
+    """A number of a chain that is shown, the one before it, and how many weren't shown in
+    between."""
 
     number: int
     before: int
@@ -44,7 +46,8 @@ class Chains:
         }
 
     def origin(self, source: Any, name: str) -> Span | None:
-        """Where a source came from: its declaration, the operation that made it, or the assignment of a plain value."""
+        """Where a source came from: its declaration, the operation that made it, or the assignment
+        of a plain value."""
         if type(source) is Variable:
             return source.span
         number = number_on(source)
@@ -52,7 +55,7 @@ class Chains:
             return self.assigned.get(name)
         return self.ancestry.record(number).site.span
 
-    # ---- connected ---------------------------------------------------------------------------------------------------
+    # ---- connected -------------------------------------------------------------------------------
 
     def numbers(self, walked: Walk, source: int) -> list[int]:
         """The chain that gives most of a gradient, by the numbers of its records."""
@@ -62,33 +65,55 @@ class Chains:
         return numbers
 
     def picked(self, numbers: list[int], fault: int | None) -> list[Link]:
-        """What is shown of a chain: the first and the last links, and those around a number at fault."""
+        """What is shown of a chain: the first and the last links, and those around a number at
+        fault."""
         n, few = len(numbers), max(1, self.most // (2 if fault is None else 4))
         middle = n if fault is None or fault not in numbers else numbers.index(fault)
-        places = sorted({
-            *range(min(few + 1, n)), *range(max(0, n - few), n), *range(max(0, middle - few), min(n, middle + few))
-        })  # fmt: skip
-        return [Link(numbers[k], numbers[max(k - 1, 0)], k - shown - 1) for shown, k in pairwise([-1, *places])]
+        places = sorted(
+            {
+                *range(min(few + 1, n)),
+                *range(max(0, n - few), n),
+                *range(max(0, middle - few), min(n, middle + few)),
+            }
+        )
+        return [
+            Link(numbers[k], numbers[max(k - 1, 0)], k - shown - 1)
+            for shown, k in pairwise([-1, *places])
+        ]
 
-    def connected(self, details: Walk, source: Any, name: str, chain: list[Link], fault: int | None) -> tuple[Step, ...]:
+    def connected(
+        self, details: Walk, source: Any, name: str, chain: list[Link], fault: int | None
+    ) -> tuple[Step, ...]:
         """The steps of a chain: the source, and the operations that lead to the target."""
         steps = [self._source(source, name, self.brief(details.kept.get(chain[0].number)))]
         for n, before, skipped in chain[1:]:
             partial = partial_by(self.run, self.ancestry.record(n), before)
             gradient = self.brief(details.kept.get(n))
-            steps.append(self._step(n, partial if partial is None else self.brief(partial * 1.0), gradient, n == fault, skipped))
+            steps.append(
+                self._step(
+                    n,
+                    partial if partial is None else self.brief(partial * 1.0),
+                    gradient,
+                    n == fault,
+                    skipped,
+                )
+            )
         return tuple(steps)
 
-    # ---- unconnected -------------------------------------------------------------------------------------------------
+    # ---- unconnected -----------------------------------------------------------------------------
 
-    def broken(self, target: Any, source: Any, name: str, breaks: Span | None) -> tuple[tuple[Step, ...], int]:
-        """The operations from a source to a target that it has no gradient of, through everything that cuts, and how many
-        there are."""
+    def broken(
+        self, target: Any, source: Any, name: str, breaks: Span | None
+    ) -> tuple[tuple[Step, ...], int]:
+        """The operations from a source to a target that it has no gradient of, through everything
+        that cuts, and how many there are."""
         number = number_on(source)
         steps = [self._source(source, name, None)]
         if number is None:
             return tuple(steps), 0
-        onward = self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).onward
+        onward = self.ancestry.way_to(
+            n for n in map(number_on, map(read, leaves(target))) if n is not None
+        ).onward
         numbers, seen = [number], {number}
         while numbers[-1] in onward and onward[numbers[-1]] not in seen:
             numbers.append(onward[numbers[-1]])
@@ -98,21 +123,36 @@ class Chains:
         for n, _, skipped in self.picked(numbers, fault)[1:]:
             span, value = places[n]
             if n < 0:
-                steps.append(Step(self.text(span), ":=", span, self.brief(value), breaks=n == fault, skipped=skipped))
+                steps.append(
+                    Step(
+                        self.text(span),
+                        ":=",
+                        span,
+                        self.brief(value),
+                        breaks=n == fault,
+                        skipped=skipped,
+                    )
+                )
             else:
                 steps.append(self._step(n, None, None, n == fault, skipped))
-        if fault is None and breaks is not None and breaks != steps[0].span:  # beside the chain: a condition, a rule
+        if (
+            fault is None and breaks is not None and breaks != steps[0].span
+        ):  # beside the chain: a condition, a rule
             line = breaks.source.line(breaks.line).strip()
             steps.append(Step(shortened(line), "", breaks, breaks=True))
         return tuple(steps), len(numbers) - 1
 
     def _is_at(self, span: Span, breaks: Span | None) -> bool:
-        """Whether a link is at the place of a break: it may be that of the name which its value goes to."""
+        """Whether a link is at the place of a break: it may be that of the name which its value
+        goes to."""
         whole = self.statements.get(span, span)
-        return breaks is not None and (span == breaks or (whole.source is breaks.source and whole.start == breaks.start))
+        return breaks is not None and (
+            span == breaks or (whole.source is breaks.source and whole.start == breaks.start)
+        )
 
     def _placed(self, n: int, seen: set[int]) -> tuple[Span, Any]:
-        """Where a link of a chain is, a record or a state of a variable, and the value that it has."""
+        """Where a link of a chain is, a record or a state of a variable, and the value that it
+        has."""
         if n >= 0:
             record = self.ancestry.record(n)
             return record.site.span, record.y
@@ -120,7 +160,7 @@ class Chains:
         traced, span, _ = next((s for s in states if s[0][1] in seen), states[0])
         return span, traced
 
-    # ---- steps -------------------------------------------------------------------------------------------------------
+    # ---- steps -----------------------------------------------------------------------------------
 
     def _source(self, source: Any, name: str, gradient: Any) -> Step:
         span, value = self.origin(source, name), self.brief(read(source))
@@ -134,7 +174,17 @@ class Chains:
             text = f"{text}, an argument"
         elif site.of is not None:
             text = f"{text}, in the derivative of `{site.of.infix or site.of.name}`"
-        return Step(text, site.op.name, site.span, self.brief(record.y), partial, gradient, breaks, skipped, record.calls)
+        return Step(
+            text,
+            site.op.name,
+            site.span,
+            self.brief(record.y),
+            partial,
+            gradient,
+            breaks,
+            skipped,
+            record.calls,
+        )
 
     def text(self, span: Span) -> str:
         """The program's text at a place, on one line; of the value of an assignment all of that."""
@@ -148,11 +198,19 @@ class Chains:
         value = getattr(value, "array", value)
         if not shape_of(value):
             value = plain(value)
-            return value.item() if hasattr(value, "item") else value if type(value) in (float, int, bool, complex, str) else None
+            return (
+                value.item()
+                if hasattr(value, "item")
+                else value
+                if type(value) in (float, int, bool, complex, str)
+                else None
+            )
         if not value.size or is_complex(value):
             return Summary(value.shape, 0.0, 0.0, 0, 0 if is_finite(value) else 1)
         bad = int((~self.run.backend.xp.isfinite(value)).sum()) if is_inexact(value) else 0
-        return Summary(value.shape, float(value.min()), float(value.max()), int((value == 0).sum()), bad)
+        return Summary(
+            value.shape, float(value.min()), float(value.max()), int((value == 0).sum()), bad
+        )
 
 
 def names_of(node: program.Program) -> dict[Span, Span]:
@@ -161,14 +219,18 @@ def names_of(node: program.Program) -> dict[Span, Span]:
 
 
 def _assignments(node: program.Program) -> Iterator[tuple[Span, Span, Span | None]]:
-    """The assignments of a program, of its functions and of what it imports: the place of the value, of all of it, and of
-    the name that it goes to."""
+    """The assignments of a program, of its functions and of what it imports: the place of the
+    value, of all of it, and of the name that it goes to."""
     pending: list[Any] = [node]
     while pending:
         item = pending.pop()
         if isinstance(item, program.Assign | program.Declare) and item.value is not None:
             target = item.target if isinstance(item, program.Assign) else None
-            yield item.value.span, item.span, target.span if isinstance(target, program.NameTarget) else None
+            yield (
+                item.value.span,
+                item.span,
+                target.span if isinstance(target, program.NameTarget) else None,
+            )
         if isinstance(item, program.Node | program.Argument):
             pending.extend(getattr(item, name) for name in item.FIELDS)
         elif isinstance(item, tuple) and not isinstance(item, Span):

@@ -14,9 +14,11 @@ from .simplifying import Simplifier
 _SAID = ("W202", "W205", "W206", "W207")  # by the evaluation itself
 
 
-def add_closed_forms(evaluation: Evaluation, node: program.Program, inputs: Mapping[str, Any], options: Options) -> None:
-    """Fills in the closed forms, simplified for at most `options.closed_form` seconds. An output that has none is left out,
-    and a warning says why: its numbers are there all the same."""
+def add_closed_forms(
+    evaluation: Evaluation, node: program.Program, inputs: Mapping[str, Any], options: Options
+) -> None:
+    """Fills in the closed forms, simplified for at most `options.closed_form` seconds. An output
+    that has none is left out, and a warning says why: its numbers are there all the same."""
     with Simplifier() as simplifier:
         from . import symbolic  # whose imports go on beside those of the other process
 

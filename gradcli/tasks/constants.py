@@ -18,7 +18,8 @@ from .evaluation import Options
 
 
 def constant(text: str, name: str) -> Any:
-    """The value of a literal from the command line: a constant expression of the language, without names from outside.
+    """The value of a literal from the command line: a constant expression of the language, without
+    names from outside.
 
     Raises GradcliError (E005), with the text itself as the source of the excerpt.
     """
@@ -26,19 +27,28 @@ def constant(text: str, name: str) -> Any:
     try:
         node = resolve(parse(source), source)
         if not node.is_expression or node.names.keys() - {result for result, _ in node.results}:
-            raise GradcliError(Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}"))
+            raise GradcliError(
+                Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}")
+            )
         run = new_run(Options(max_steps=1000, max_memory=2**30).settings, {})
         frame = execute(compile_program(run.settings, node), run)
         value = plain(result_values(node, run, frame)["result"])
         if is_callable(value):
             raise GradcliError(
-                Diagnostic("E005", f"the value given for `{name}` is {describe(value)}", help="give a number or a list")
+                Diagnostic(
+                    "E005",
+                    f"the value given for `{name}` is {describe(value)}",
+                    help="give a number or a list",
+                )
             )
         return value
     except GradcliError as error:
         if error.diagnostics[0].code == "E005":
             raise
         first = error.diagnostics[0]
-        help = first.help or "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, a file is @FILE"
+        help = first.help or (
+            "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, "
+            "a file is @FILE"
+        )
         message = f"the value given for `{name}` isn't a constant: {first.message}"
         raise GradcliError(Diagnostic("E005", message, first.span, first.label, help)) from None

@@ -1,4 +1,5 @@
-"""`--debug-nan`: the first operation, forwards or on the way back, that makes a nan or an infinity which an answer has."""
+"""`--debug-nan`: the first operation, forwards or on the way back, that makes a nan or an infinity
+which an answer has."""
 
 from __future__ import annotations
 
@@ -32,9 +33,14 @@ Found = tuple[Reason, Maker]
 
 
 def find_nonfinite(
-    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, evaluation: Evaluation
+    node: program.Program,
+    inputs: Mapping[str, Any],
+    options: Options,
+    answer: Answer,
+    evaluation: Evaluation,
 ) -> list[Diagnostic]:
-    """E324 with the operation at fault, where anything in the evaluation isn't finite; nothing otherwise.
+    """E324 with the operation at fault, where anything in the evaluation isn't finite; nothing
+    otherwise.
 
     The program runs a second time, with a trace that keeps everything.
     """
@@ -64,7 +70,9 @@ class _Search:
         found = min(self._found(), key=_when, default=None)
         if found is None:
             return Diagnostic(
-                "E324", f"{what}: nan or infinite, and no operation made it", help="look for a literal `nan` or `inf`"
+                "E324",
+                f"{what}: nan or infinite, and no operation made it",
+                help="look for a literal `nan` or `inf`",
             )
         reason, made = found
         help = advice(self.run, self.ancestry, made.record, reason, names_of(self.answer.node))
@@ -78,9 +86,14 @@ class _Search:
         for of, target in self.answer.targets.items():
             for by, source in self.answer.sources.items():
                 table = self.evaluation
-                rows = [kind.get(of, {}).get(by) for kind in (table.gradients, table.jacobians, table.hessians)]
+                rows = [
+                    kind.get(of, {}).get(by)
+                    for kind in (table.gradients, table.jacobians, table.hessians)
+                ]
                 if rows[0] is not None and not all_finite(rows[0]):
-                    yield from self._on_the_way_back([(t, ones_like(self.run, t)) for t in self._traced(target)], source)
+                    yield from self._on_the_way_back(
+                        [(t, ones_like(self.run, t)) for t in self._traced(target)], source
+                    )
                 if rows[1] is not None and not all_finite(rows[1]):
                     yield from self._in_rows(target, source)
                 if rows[2] is not None and not all_finite(rows[2]):
@@ -95,7 +108,11 @@ class _Search:
         if found is not None:
             yield found
         for value in values:
-            plain = None if type(value) is tuple or all_finite(value) else blame_plain(self.run, self.ancestry, value)
+            plain = (
+                None
+                if type(value) is tuple or all_finite(value)
+                else blame_plain(self.run, self.ancestry, value)
+            )
             if plain is not None:
                 yield plain
 
@@ -112,7 +129,9 @@ class _Search:
         """In a Jacobian: the first of its rows that has something to show."""
         for value in self._traced(target):
             for k in range(count(shape_of(primal(value)))):
-                found = next(self._on_the_way_back([(value, unit(self.run, primal(value), k))], source), None)
+                found = next(
+                    self._on_the_way_back([(value, unit(self.run, primal(value), k))], source), None
+                )
                 if found is not None:
                     yield found
                     return

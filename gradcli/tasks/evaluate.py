@@ -22,14 +22,20 @@ from .omissions import finiteness, nonfinite, without_gradients
 from .second_runs import explain, with_reason
 
 
-def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
+def evaluate(
+    node: program.Program,
+    inputs: Mapping[str, Any],
+    options: Options,
+    compiled: Compiled | None = None,
+) -> Evaluation:
     """Runs a program and computes the derivatives that `options` ask for.
 
-    inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`, `layer.w`)
+    inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`,
+               `layer.w`)
     compiled   the program compiled for these settings, where it runs many times
 
-    A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises GradcliError for
-    inputs and options that don't fit the program.
+    A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises
+    GradcliError for inputs and options that don't fit the program.
     """
     compiled = compiled or prepare(node, options, alone=True)
     all_declared = inputs.keys() <= compiled.facts.declares
@@ -48,7 +54,11 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             if not (options.ignore_extra or all_declared):
                 verify_used(node, run, variables)
             answer = Answer(node, run, frame, variables, options)
-            with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
+            with (
+                collector_paused(),
+                ieee(),
+                deep_stack(),
+            ):  # a rule of the program is a call like any other
                 answer.compute(forward)
         except GradcliError as error:
             if _is_from_outside(error):
@@ -73,7 +83,9 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     if options.unconnected == "error":
         for target, source in answer.missing:
             message = f"`{target}` has no gradient with respect to `{source}`"
-            evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
+            evaluation.diagnostics.append(
+                Diagnostic("E318", message, help="the warning above says why")
+            )
     if options.debug_nan:
         from .debug_nan import find_nonfinite  # with what it takes to search for the operation
 

@@ -1,4 +1,5 @@
-"""What an evaluation is asked and what it answers: plain dataclasses, shared by the Python door, the CLI and the reports."""
+"""What an evaluation is asked and what it answers: plain dataclasses, shared by the Python door,
+the CLI and the reports."""
 
 from __future__ import annotations
 
@@ -18,14 +19,16 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run a program. What stands here means the same in Python (`with_options`) and on the command line.
+    """How to run a program. What stands here means the same in Python (`with_options`) and on the
+    command line.
 
     of, wrt       targets and sources by name; empty: every output, every trainable variable
     grad          whether gradients are computed
     jacobian      whether Jacobians are
     hessian       whether Hessians are
     hessian_blocks  whether Hessians are, with the mixed blocks of two variables
-    sparse        whether Jacobians and Hessians are lists of their entries: `{"rows", "cols", "values", "shape"}`
+    sparse        whether Jacobians and Hessians are lists of their entries: `{"rows", "cols",
+                  "values", "shape"}`
     mode          "reverse" or "forward": how to differentiate; "auto" chooses
     unconnected   "none", "zero" or "error": what an unconnected gradient gives
     dtype         the run's float type, "float64" or "float32"
@@ -56,13 +59,17 @@ class Options:
     closed_form: float = 0.0
     debug_nan: bool = False
     ignore_extra: bool = False
-    tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
+    tracks: bool = (
+        False  # keep track of the statement being executed, for limits that strike from outside
+    )
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, known))}")
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, known))}"
+                )
 
     @property
     def differentiates(self) -> bool:
@@ -72,7 +79,9 @@ class Options:
     @property
     def settings(self) -> Settings:
         """What concerns the run itself."""
-        return Settings(self.dtype, self.device, self.seed, self.max_steps, self.max_memory, self.tracks)
+        return Settings(
+            self.dtype, self.device, self.seed, self.max_steps, self.max_memory, self.tracks
+        )
 
     def with_changes(self, **changes: Any) -> Options:
         return replace(self, **changes)
@@ -80,20 +89,27 @@ class Options:
 
 @dataclass(slots=True)
 class Evaluation:
-    """The answer. Values are Python numbers, strings, None, NumPy arrays, and lists and dicts of these.
+    """The answer. Values are Python numbers, strings, None, NumPy arrays, and lists and dicts of
+    these.
 
-    gradients[output][variable]  has the variable's shape, or is None where unconnected (the diagnostics say why)
-    jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict there is one in each place
-    hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in the order of the variables
+    gradients[output][variable]  has the variable's shape, or is None where unconnected (the
+                                 diagnostics say why)
+    jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict
+                                 there is one in each place
+    hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in
+                                 the order of the variables
 
-    closed_forms[output]         has under "value" the closed form, a string, or nested lists of them for an array, and under
-                                 "gradients" that of each gradient by variable
+    closed_forms[output]         has under "value" the closed form, a string, or nested lists of
+                                 them for an array, and under "gradients" that of each gradient by
+                                 variable
 
-    With the option `sparse` Jacobians and Hessians are dicts of what isn't zero by structure: the elements of output and
-    variable as `rows` and `cols`, counted in C order, their `values`, and the `shape` of the matrix.
+    With the option `sparse` Jacobians and Hessians are dicts of what isn't zero by structure: the
+    elements of output and variable as `rows` and `cols`, counted in C order, their `values`, and
+    the `shape` of the matrix.
 
-    Each has an entry for every output that is differentiated, in the order of the outputs, if it was asked for. For an
-    output that isn't a scalar, gradient and Hessian are those of the sum of its elements; it is listed in `summed`.
+    Each has an entry for every output that is differentiated, in the order of the outputs, if it
+    was asked for. For an output that isn't a scalar, gradient and Hessian are those of the sum of
+    its elements; it is listed in `summed`.
     """
 
     file: str

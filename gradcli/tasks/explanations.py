@@ -10,7 +10,8 @@ from ..diagnostics import CallSite, Diagnostic, Span
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An array in a few numbers: its shape, the least and the largest element, how many are zero, and how many not finite."""
+    """An array in a few numbers: its shape, the least and the largest element, how many are zero,
+    and how many not finite."""
 
     shape: tuple[int, ...]
     low: float
@@ -25,7 +26,8 @@ class Step:
 
     text      what the program says there; `op` the operation's name, "" for the source
     value     of the operation, a number or the summary of an array; None where it wasn't kept
-    partial   the derivative of the value by that of the step before; None where that is no number and no array of them
+    partial   the derivative of the value by that of the step before; None where that is no number
+              and no array of them
     gradient  the derivative of the target by the value
     breaks    whether the chain, or the gradient, breaks here
     skipped   operations that aren't shown between the step before and this one
@@ -46,14 +48,16 @@ class Step:
 class Explanation:
     """Why a gradient is what it is.
 
-    of, wrt   the target and the source; `of` is "" for a gradient that the program asked for itself, `asked` then says where
+    of, wrt   the target and the source; `of` is "" for a gradient that the program asked for
+              itself, `asked` then says where
     status    "connected", "none", "zero", "nan" or "inf"
     gradient  the gradient, with the shape of the source; None where there is none
     reason    a code that `gradcli explain` knows, "" where the gradient is as it should be
     span      where it happens, and `origin` where the source came from
     steps     the chain: of several ways the one that gives most
     length    of the chain, in operations
-    summed    whether the target isn't a scalar, so that the gradient is that of the sum of its elements
+    summed    whether the target isn't a scalar, so that the gradient is that of the sum of its
+              elements
     ways      on which the source leads to the target: operations that read it
     """
 

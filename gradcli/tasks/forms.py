@@ -15,9 +15,12 @@ class Symbolic:
     """The closed forms of one program, written.
 
     to           what they are written in, one of `TO`
-    values       by output: a string, or nested lists (or a dict) of them for an array (a list, a dict)
-    derivatives  by output and then by what: `("x",)` the gradient by x, `("x", "z")` the derivative by x and z
-    summed       outputs that aren't scalars: their derivatives are those of the sum of their elements
+    values       by output: a string, or nested lists (or a dict) of them for an array (a list, a
+                 dict)
+    derivatives  by output and then by what: `("x",)` the gradient by x, `("x", "z")` the derivative
+                 by x and z
+    summed       outputs that aren't scalars: their derivatives are those of the sum of their
+                 elements
     code         all of them as functions, where `to` is a programming language
     notes        which outputs are not differentiated unasked
     """

@@ -1,6 +1,7 @@
 """Forward mode of `eval`: a run for each number of each source, whose tangent is carried along.
 
-No trace is built unless the program itself asks for derivatives, so memory is that of the values alone.
+No trace is built unless the program itself asks for derivatives, so memory is that of the values
+alone.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ FEW = 2  # scalar inputs, for which forward mode is the better choice
 
 
 def chosen_mode(facts: Facts, inputs: Mapping[str, Any], options: Options) -> str:
-    """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs, where the program does
-    nothing that only a trace can answer."""
+    """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs,
+    where the program does nothing that only a trace can answer."""
     if options.mode != "auto":
         return options.mode
-    if not options.grad or options.jacobian or options.hessian or options.hessian_blocks or options.trace:
+    if (
+        not options.grad
+        or options.jacobian
+        or options.hessian
+        or options.hessian_blocks
+        or options.trace
+    ):
         return "reverse"
     variables = facts.scalar_variables(inputs)
     few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)
@@ -45,21 +52,31 @@ class ForwardRuns:
         self.traced = not compiled.facts.asks_for_nothing
         self.recorded = self.traced or options.jacobian or options.hessian or options.hessian_blocks
         names = None if self.recorded else compiled.facts.scalar_variables(inputs)
-        self.leading = next(iter(options.wrt or names), "") if names else ""  # what the first run perturbs already
+        self.leading = (
+            next(iter(options.wrt or names), "") if names else ""
+        )  # what the first run perturbs already
 
     def first(self) -> Run:
-        """The run that gives the values: recorded only if the program itself asks for derivatives, or where Jacobians are
-        asked for, which tangents over the trace give all at once."""
+        """The run that gives the values: recorded only if the program itself asks for derivatives,
+        or where Jacobians are asked for, which tangents over the trace give all at once."""
         run = new_run(self.compiled.settings, self.inputs)
         if not self.recorded:
-            perturb(run, lambda name, state: unit(run, state, 0) if name == self.leading else None, traced=False)
+            perturb(
+                run,
+                lambda name, state: unit(run, state, 0) if name == self.leading else None,
+                traced=False,
+            )
         return run
 
     def gradients(
-        self, run: Run, targets: dict[str, Any], sources: dict[str, Any], values: Callable[[Run, list[Any]], dict[str, Any]]
+        self,
+        run: Run,
+        targets: dict[str, Any],
+        sources: dict[str, Any],
+        values: Callable[[Run, list[Any]], dict[str, Any]],
     ) -> dict[str, dict[str, Any]]:
-        """The gradient of each target's sum by each source; None where unconnected. `run` is the first one, with its
-        targets; `values` gives those of another.
+        """The gradient of each target's sum by each source; None where unconnected. `run` is the
+        first one, with its targets; `values` gives those of another.
 
         Raises GradcliError (E001) for a source that isn't a variable.
         """
@@ -68,9 +85,17 @@ class ForwardRuns:
             if type(source) is not Variable or source.kind != "var":
                 help = "--mode reverse differentiates by anything"
                 raise GradcliError(
-                    Diagnostic("E001", f"forward mode differentiates by variables, and `{by}` isn't one", help=help)
+                    Diagnostic(
+                        "E001",
+                        f"forward mode differentiates by variables, and `{by}` isn't one",
+                        help=help,
+                    )
                 )
-            if by == self.leading and is_inexact(source.state) and not (shape_of(source.state) or is_complex(source.state)):
+            if (
+                by == self.leading
+                and is_inexact(source.state)
+                and not (shape_of(source.state) or is_complex(source.state))
+            ):
                 elements = [{of: _total_tangent(run, value) for of, value in targets.items()}]
             else:
                 elements = self._elements(source, values)
@@ -78,29 +103,39 @@ class ForwardRuns:
                 found[of][by] = self._assembled(source.state, [element[of] for element in elements])
         return found
 
-    def _elements(self, source: Variable, values: Callable[[Run, list[Any]], dict[str, Any]]) -> list[dict[str, Any]]:
-        """For each number in a variable (each part of a complex one), the tangents of the targets."""
+    def _elements(
+        self, source: Variable, values: Callable[[Run, list[Any]], dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """For each number in a variable (each part of a complex one), the tangents of the
+        targets."""
         if not is_inexact(source.state):
             return []
         turns = (1.0, 1j) if is_complex(source.state) else (1.0,)
         elements = []
-        for k in range(max(count(shape_of(source.state)), 1)):  # an empty array has a run, too: is it connected?
+        for k in range(
+            max(count(shape_of(source.state)), 1)
+        ):  # an empty array has a run, too: is it connected?
             for turn in turns:
                 run = new_run(self.compiled.settings, self.inputs)
 
-                def direction(name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run) -> Any:
+                def direction(
+                    name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run
+                ) -> Any:
                     if name != source.name:
                         return None
                     return unit(run, state, k) if turn == 1.0 else unit(run, state, k) * turn
 
                 perturb(run, direction, self.traced)
                 frame = execute(self.compiled, run)
-                elements.append({of: _total_tangent(run, value) for of, value in values(run, frame).items()})
+                elements.append(
+                    {of: _total_tangent(run, value) for of, value in values(run, frame).items()}
+                )
                 release(run, frame)
         return elements
 
     def _assembled(self, state: Any, tangents: list[Any]) -> Any:
-        """The gradient by a variable, of its shape and dtype, from the tangents along its elements."""
+        """The gradient by a variable, of its shape and dtype, from the tangents along its
+        elements."""
         if not tangents or all(t is None for t in tangents):
             return None
         numbers = [0.0 if t is None else t for t in tangents]

@@ -1,8 +1,10 @@
-"""Inputs from outside: `--set x=3`, `--set x=@x.npy`, `--inputs values.json`. All become a dict from name to value.
+"""Inputs from outside: `--set x=3`, `--set x=@x.npy`, `--inputs values.json`. All become a dict
+from name to value.
 
-Values are Python numbers, bools, strings, None, NumPy arrays, and lists of these; what they are for, the engine checks.
-Files are data: nothing in them is executed (arrays of Python objects are refused). Every error is a GradcliError that
-names the file: E002 for one that can't be read, E005 for one that says something wrong.
+Values are Python numbers, bools, strings, None, NumPy arrays, and lists of these; what they are
+for, the engine checks. Files are data: nothing in them is executed (arrays of Python objects are
+refused). Every error is a GradcliError that names the file: E002 for one that can't be read, E005
+for one that says something wrong.
 """
 
 from __future__ import annotations
@@ -30,29 +32,47 @@ def read_inputs(assignments: Iterable[str], path: str | None = None) -> dict[str
 
 
 def read_mapping(path: str) -> dict[str, Any]:
-    """The inputs in a .json mapping or an .npz; nested dicts become paths (`layer: {w: …}` is `layer.w`)."""
+    """The inputs in a .json mapping or an .npz; nested dicts become paths (`layer: {w: …}` is
+    `layer.w`)."""
     if path.lower().endswith(".npz"):
         return dict(open_npz(path))
     values = read_json(path)
     if not isinstance(values, dict):
-        fail(path, f"expected a mapping from names to values, got {_kind(values)}", 'write {"x": 3.0, …}')
+        fail(
+            path,
+            f"expected a mapping from names to values, got {_kind(values)}",
+            'write {"x": 3.0, …}',
+        )
     return dict(flatten(values))
 
 
 def read_value(path: str) -> Any:
     """The value in one file, by its ending: .json, .csv, .npy, .npz:name."""
-    stem, _, member = path.rpartition(":") if re.search(r"\.npz:[^/\\]*$", path, re.IGNORECASE) else (path, "", "")
+    stem, _, member = (
+        path.rpartition(":")
+        if re.search(r"\.npz:[^/\\]*$", path, re.IGNORECASE)
+        else (path, "", "")
+    )
     if stem.lower().endswith(".npz"):
         arrays = open_npz(stem)
         if not member and len(arrays) == 1:
             return next(iter(arrays.values()))
         if member not in arrays:
             found = ", ".join(f"`{name}`" for name in arrays) or "none"
-            fail(stem, f"no array `{member}`" if member else "which array?", f"write @{stem}:NAME; the arrays are {found}")
+            fail(
+                stem,
+                f"no array `{member}`" if member else "which array?",
+                f"write @{stem}:NAME; the arrays are {found}",
+            )
         return arrays[member]
     reader = _READERS.get(os.path.splitext(path)[1].lower())
     if reader is None:
-        fail(path, "don't know how to read this file", f"the endings are {', '.join([*_READERS, '.npz:name'])}", "E002")
+        fail(
+            path,
+            "don't know how to read this file",
+            f"the endings are {', '.join([*_READERS, '.npz:name'])}",
+            "E002",
+        )
     return reader(path)
 
 
@@ -60,7 +80,11 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not name or not value:
-        raise GradcliError(Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help="write `--set x=3`"))
+        raise GradcliError(
+            Diagnostic(
+                "E001", f"--set: expected NAME=VALUE, got `{text}`", help="write `--set x=3`"
+            )
+        )
     if value.startswith("@"):
         return name, read_value(value[1:])
     from .constants import constant
@@ -68,7 +92,7 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
     return name, constant(value, name)
 
 
-# ---- formats -------------------------------------------------------------------------------------------------------
+# ---- formats -------------------------------------------------------------------------------------
 
 
 def read_text(path: str) -> str:
@@ -88,7 +112,8 @@ def read_json(path: str) -> Any:
 
 
 def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None) -> Any:
-    """What JSON text holds, with the numbers that JSON has no notation for; `number` reads the others from their text."""
+    """What JSON text holds, with the numbers that JSON has no notation for; `number` reads the
+    others from their text."""
     import json
 
     depth = 0
@@ -108,7 +133,12 @@ def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None
 
     try:
         return _numbers(
-            json.loads(text, parse_float=number or checked, parse_int=number, object_pairs_hook=partial(_unique, place))
+            json.loads(
+                text,
+                parse_float=number or checked,
+                parse_int=number,
+                object_pairs_hook=partial(_unique, place),
+            )
         )
     except json.JSONDecodeError as error:
         fail(f"{place}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
@@ -121,7 +151,9 @@ def _unique(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        fail(place, f"`{next(key for key in keys if keys.count(key) > 1)}` stands twice in a mapping")
+        fail(
+            place, f"`{next(key for key in keys if keys.count(key) > 1)}` stands twice in a mapping"
+        )
     return found
 
 
@@ -133,7 +165,9 @@ def _numbers(value: Any) -> Any:
         return [_numbers(item) for item in value]
     if isinstance(value, dict):
         items = {key: _numbers(item) for key, item in value.items()}
-        if set(items) == {"re", "im"} and all(isinstance(item, (int, float)) for item in items.values()):
+        if set(items) == {"re", "im"} and all(
+            isinstance(item, (int, float)) for item in items.values()
+        ):
             return complex(items["re"], items["im"])
         return items
     return value
@@ -149,7 +183,8 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
 
 
 def _read_csv(path: str) -> Any:
-    """One column is a vector, several a matrix; a first line without a single number is a header, if numbers follow."""
+    """One column is a vector, several a matrix; a first line without a single number is a header,
+    if numbers follow."""
     import csv
 
     import numpy as np
@@ -173,12 +208,19 @@ def _read_csv(path: str) -> Any:
                 if why := lost(cell):
                     fail(f"{path}:{reader.line_num}", why)
             if rows and len(cells) != len(rows[0]):
-                fail(f"{path}:{reader.line_num}", f"{len(cells)} cells, {len(rows[0])} in the lines before")
+                fail(
+                    f"{path}:{reader.line_num}",
+                    f"{len(cells)} cells, {len(rows[0])} in the lines before",
+                )
             rows.append([float(cell) for cell in cells])
     except csv.Error as error:
         fail(f"{path}:{reader.line_num}", str(error))
     if header and not rows:
-        fail(f"{path}:1", f"`{','.join(header)}` is not a number", "a header needs lines of numbers below it")
+        fail(
+            f"{path}:1",
+            f"`{','.join(header)}` is not a number",
+            "a header needs lines of numbers below it",
+        )
     matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
     return matrix[:, 0] if matrix.shape[1] == 1 else matrix
 
@@ -219,17 +261,31 @@ class _numpy_errors:  # noqa: N801
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, (GradcliError, MemoryError)) or not isinstance(error, Exception):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if (
+            error is None
+            or isinstance(error, (GradcliError, MemoryError))
+            or not isinstance(error, Exception)
+        ):
             return
         if isinstance(error, OSError) and error.strerror:
             fail(self.path, f"cannot read it: {error.strerror}", code="E002")
         if "pickle" in str(error):
-            fail(self.path, "it holds Python objects, which are never loaded", "save an array of numbers")
+            fail(
+                self.path,
+                "it holds Python objects, which are never loaded",
+                "save an array of numbers",
+            )
         fail(self.path, f"it is not a NumPy file: {error}")
 
 
-_READERS: dict[str, Callable[[str], Any]] = {".json": read_json, ".csv": _read_csv, ".npy": _read_npy}
+_READERS: dict[str, Callable[[str], Any]] = {
+    ".json": read_json,
+    ".csv": _read_csv,
+    ".npy": _read_npy,
+}
 
 
 def _kind(value: Any) -> str:

@@ -20,7 +20,8 @@ _ELEMENT = re.compile(r"(.+?)((?:\[\s*-?\d+(?:\s*,\s*-?\d+)*\s*\])+)")
 
 
 class Part(NamedTuple):
-    """A target or a source: its name, its value, and of an array the index of the element that is meant, None for all."""
+    """A target or a source: its name, its value, and of an array the index of the element that is
+    meant, None for all."""
 
     name: str
     value: Any
@@ -28,24 +29,35 @@ class Part(NamedTuple):
 
 
 class Question:
-    """The targets and sources of a run. Raises GradcliError (E003) for names and elements that there aren't."""
+    """The targets and sources of a run. Raises GradcliError (E003) for names and elements that
+    there aren't."""
 
     def __init__(self, node: program.Program, run: Run, frame: list[Any], options: Options) -> None:
         variables = named_variables(run, node, frame)
         self.options = options
         known = {*node.names, *variables, *run.outputs, *(name for name, _ in node.results)}
         split = {
-            name: m.groups() for name in (*options.of, *options.wrt) if name not in known and (m := _ELEMENT.fullmatch(name))
+            name: m.groups()
+            for name in (*options.of, *options.wrt)
+            if name not in known and (m := _ELEMENT.fullmatch(name))
         }
-        whole = {name: split[name][0] if name in split else name for name in (*options.of, *options.wrt)}
-        of, wrt = (tuple(dict.fromkeys(whole[name] for name in names)) for names in (options.of, options.wrt))
+        whole = {
+            name: split[name][0] if name in split else name for name in (*options.of, *options.wrt)
+        }
+        of, wrt = (
+            tuple(dict.fromkeys(whole[name] for name in names))
+            for names in (options.of, options.wrt)
+        )
         self.answer = Answer(node, run, frame, variables, options.with_changes(of=of, wrt=wrt))
         self.targets = list(_parts(self.answer.targets, options.of, split))
         self.sources = list(_parts(self.answer.sources, options.wrt, split))
 
 
-def _parts(values: Mapping[str, Any], names: Iterable[str], split: Mapping[str, tuple[str, ...]]) -> Iterator[Part]:
-    """The values as they were asked for; all of them where the names, such as that of an instance, are those of others."""
+def _parts(
+    values: Mapping[str, Any], names: Iterable[str], split: Mapping[str, tuple[str, ...]]
+) -> Iterator[Part]:
+    """The values as they were asked for; all of them where the names, such as that of an instance,
+    are those of others."""
     elements = [name for name in names if name in split]
     bases = {split[name][0] for name in elements} - set(names)
     yield from (Part(name, value) for name, value in values.items() if name not in bases)
@@ -58,7 +70,11 @@ def _element(name: str, value: Any, index: list[int]) -> Part:
     while index and type(read(value)) is List:
         items, k = read(value).items, index.pop(0)
         if not -len(items) <= k < len(items):
-            raise GradcliError(Diagnostic("E003", f"there is no `{name}`", help=f"the list has {len(items)} entries"))
+            raise GradcliError(
+                Diagnostic(
+                    "E003", f"there is no `{name}`", help=f"the list has {len(items)} entries"
+                )
+            )
         value = items[k]
     if not index:
         return Part(name, value)

@@ -1,4 +1,5 @@
-"""Values for inputs that nobody gave, where any values do: forms are read from a run, and a run needs a point."""
+"""Values for inputs that nobody gave, where any values do: forms are read from a run, and a run
+needs a point."""
 
 from __future__ import annotations
 
@@ -12,13 +13,17 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def probes(node: program.Program, inputs: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A value for each declaration, of the program and its imports, that has none and isn't among the inputs. No two are
-    alike, and none is special. A declaration of unknown shape gets none."""
+    """A value for each declaration, of the program and its imports, that has none and isn't among
+    the inputs. No two are alike, and none is special. A declaration of unknown shape gets none."""
     found: dict[str, Any] = {}
     for statement in node.body:
         if isinstance(statement, program.Import):
             found |= probes(statement.program, inputs, f"{prefix}{statement.slot.name}.")
-        if isinstance(statement, program.Declare) and statement.value is None and prefix + statement.slot.name not in inputs:
+        if (
+            isinstance(statement, program.Declare)
+            and statement.value is None
+            and prefix + statement.slot.name not in inputs
+        ):
             value = _probe(statement, len(found))
             if value is not None:
                 found[prefix + statement.slot.name] = value
@@ -48,5 +53,13 @@ def _number(dtype: str, low: float, high: float, k: int) -> Any:
 
 def _domain(node: program.Declare) -> tuple[float, float]:
     ends = () if node.domain is None else (node.domain.low, node.domain.high)
-    numbers = [end.value for end in ends if isinstance(end, program.Constant) and isinstance(end.value, int | float)]
-    return (float(numbers[0]), float(numbers[1])) if len(numbers) == 2 and all(map(math.isfinite, numbers)) else (0.5, 1.5)
+    numbers = [
+        end.value
+        for end in ends
+        if isinstance(end, program.Constant) and isinstance(end.value, int | float)
+    ]
+    return (
+        (float(numbers[0]), float(numbers[1]))
+        if len(numbers) == 2 and all(map(math.isfinite, numbers))
+        else (0.5, 1.5)
+    )

@@ -12,11 +12,13 @@ from ..diagnostics import Diagnostic, GradcliError, Source
 if TYPE_CHECKING:
     from ..lang.program import Program
 
-_ENOUGH = 10_000_004  # bytes: longer sources are refused, so there is no point in reading more of /dev/zero
+# bytes: longer sources are refused, so there is no point in reading more of /dev/zero
+_ENOUGH = 10_000_004
 
 
 def read_source(path: str) -> Source:
-    """The source in a file, or on standard input for `-`. Raises GradcliError (E002; E100 for bytes that aren't text)."""
+    """The source in a file, or on standard input for `-`. Raises GradcliError (E002; E100 for bytes
+    that aren't text)."""
     from ..lang.parser import decode
 
     name = "<stdin>" if path == "-" else path
@@ -36,11 +38,14 @@ def program_source(name: str, expr: str | None) -> Source:
     return Source(name, expr) if expr is not None else read_source(name)
 
 
-def parse_program(source: Source, given: Iterable[str] = (), texts: Mapping[str, str] | None = None) -> Program:
-    """The resolved program of a source, with what it imports. Raises GradcliError with everything that is wrong with it.
+def parse_program(
+    source: Source, given: Iterable[str] = (), texts: Mapping[str, str] | None = None
+) -> Program:
+    """The resolved program of a source, with what it imports. Raises GradcliError with everything
+    that is wrong with it.
 
-    `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they are given. `texts` are what
-    it imports, where that is in no file.
+    `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they
+    are given. `texts` are what it imports, where that is in no file.
     """
     from ..lang.imports import Importer
     from ..lang.parser import parse
@@ -51,12 +56,16 @@ def parse_program(source: Source, given: Iterable[str] = (), texts: Mapping[str,
 
 
 def with_inputs(program: Program, given: Iterable[str], columns: Iterable[str]) -> Program:
-    """The program for data with these columns: in an expression file, those that are called like a constant, as `e`, are what
-    is meant by it. `given` are the names set besides."""
+    """The program for data with these columns: in an expression file, those that are called like a
+    constant, as `e`, are what is meant by it. `given` are the names set besides."""
     from ..lang.expressions import CONSTANTS
 
     constants = CONSTANTS.keys() & set(columns)
-    return parse_program(program.source, {*given, *constants}) if program.is_expression and constants else program
+    return (
+        parse_program(program.source, {*given, *constants})
+        if program.is_expression and constants
+        else program
+    )
 
 
 def list_stage(source: Source, stage: Literal["ast", "program"]) -> str:

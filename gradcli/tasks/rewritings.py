@@ -1,7 +1,8 @@
-"""What to write instead of a formula that overflows, loses its digits or has no derivative at a point.
+"""What to write instead of a formula that overflows, loses its digits or has no derivative at a
+point.
 
-The formulas are written in the language itself, and found in the ancestry of a run, whatever names and statements they are
-spread over.
+The formulas are written in the language itself, and found in the ancestry of a run, whatever names
+and statements they are spread over.
 """
 
 from __future__ import annotations
@@ -68,20 +69,30 @@ LOSSY = {
     "1 - cos(x)": "2 * sin(x / 2)**2",
     "sqrt(1 + x) - 1": "x / (sqrt(1 + x) + 1)",
 }
-# These give something else at the points where the formula isn't finite, so that they help there alone.
-CHANGING = frozenset(("x * log(y)", "x / norm(x)", "x / sqrt(sum(x**2))", "inv(x) @ y", "sin(x) / x", "x**(1 / 3)"))
+# These give something else at the points where the formula isn't finite, so that they help there
+# alone.
+CHANGING = frozenset(
+    ("x * log(y)", "x / norm(x)", "x / sqrt(sum(x**2))", "inv(x) @ y", "sin(x) / x", "x**(1 / 3)")
+)
 
 REACH = 64  # records after the one at fault: its formula is at an end by then
 _COMMUTATIVE = frozenset(("add", "mul"))
 
 
-def advice(run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, names: Mapping[Span, Span]) -> str:
-    """What to write instead of the formula that the record at fault is part of; behind the reason's own fix where it isn't
-    finite here either. `names` are the places of values that have a name, with that of the name."""
+def advice(
+    run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, names: Mapping[Span, Span]
+) -> str:
+    """What to write instead of the formula that the record at fault is part of; behind the reason's
+    own fix where it isn't finite here either. `names` are the places of values that have a name,
+    with that of the name."""
     if record is None or record.site.of is not None or not record.inputs:
         return reason.help
     table = {**REWRITINGS, **LOSSY}
-    found = [m for root in _readers(ancestry, record) for m in _matches(run, ancestry, root, table, record.number)]
+    found = [
+        m
+        for root in _readers(ancestry, record)
+        for m in _matches(run, ancestry, root, table, record.number)
+    ]
     for _, n in record.traced_operands():
         if n >= 0 and _is_zero(ancestry.record(n).y):
             found += _matches(run, ancestry, ancestry.record(n), LOSSY, n)
@@ -109,7 +120,7 @@ def _readers(ancestry: Ancestry, record: Record) -> Iterator[Record]:
             yield later
 
 
-# ---- matching --------------------------------------------------------------------------------------------------------
+# ---- matching ------------------------------------------------------------------------------------
 
 
 class _Match:
@@ -122,10 +133,13 @@ class _Match:
         self.bound: dict[str, tuple[int | None, Any]] = {}  # number and primal
 
     def holds(self, node: program.Expression, number: int | None, value: Any) -> bool:
-        """Whether an operand, by its number on the trace or its plain value, is what the formula says."""
+        """Whether an operand, by its number on the trace or its plain value, is what the formula
+        says."""
         if isinstance(node, program.Read):
             known = self.bound.setdefault(node.slot.name, (number, value))
-            return known[0] == number and (number is not None or known[1] is value or _same(known[1], value))
+            return known[0] == number and (
+                number is not None or known[1] is value or _same(known[1], value)
+            )
         if isinstance(node, program.Constant):
             return number is None and _same(node.value, value)
         if not isinstance(node, program.Apply) or number is None or number < 0:
@@ -139,7 +153,9 @@ class _Match:
     def _operands_hold(self, node: program.Apply, record: Record) -> bool:
         op = record.site.op.name
         parts = list(_operands(record))
-        squares = op == "square" or (op == "mul" and parts[0][0] is not None and parts[0][0] == parts[1][0])
+        squares = op == "square" or (
+            op == "mul" and parts[0][0] is not None and parts[0][0] == parts[1][0]
+        )
         if squares and node.op.name == "pow" and _is_two(node.operands[1]):
             return self._tried([(node.operands[0], parts[0])])
         if op != node.op.name:
@@ -147,7 +163,9 @@ class _Match:
         pairs = [pair for pair in zip(node.operands, parts, strict=False) if pair[0] is not None]
         if self._tried(pairs):
             return True
-        return op in _COMMUTATIVE and self._tried(list(zip(node.operands, reversed(parts), strict=True)))
+        return op in _COMMUTATIVE and self._tried(
+            list(zip(node.operands, reversed(parts), strict=True))
+        )
 
     def _tried(self, pairs: list[Any]) -> bool:
         bound, records = self.bound.copy(), self.records.copy()
@@ -157,7 +175,8 @@ class _Match:
         return False
 
     def works(self, derivative: bool) -> bool:
-        """Whether the replacement is finite for the values at hand, and its derivative if that is what isn't."""
+        """Whether the replacement is finite for the values at hand, and its derivative if that is
+        what isn't."""
         values = {name: self._value(number, value) for name, (number, value) in self.bound.items()}
         node = _program(self.replacement)
         used = {name: value for name, value in values.items() if name in node.names}
@@ -174,7 +193,13 @@ class _Match:
         """What a name stands for, as an input; None where that wasn't kept."""
         if number is not None:
             variable = declared(self.run, number)
-            value = self.ancestry.record(number).y if number >= 0 else None if variable is None else primal(variable.state)
+            value = (
+                self.ancestry.record(number).y
+                if number >= 0
+                else None
+                if variable is None
+                else primal(variable.state)
+            )
         return None if type(value) in (Blank, list, Lanes) else value
 
     def written(self, formula: str, names: Mapping[Span, Span]) -> str:
@@ -184,7 +209,9 @@ class _Match:
         for start, end, name in sorted(set(_names(node))):
             number, value = self.bound[name]
             called = self._called(number, value, names)
-            if not re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^][]*\])?", called) and not _in_brackets(formula, start, end):
+            if not re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^][]*\])?", called) and not _in_brackets(
+                formula, start, end
+            ):
                 called = f"({called})"
             text = text[: start + shift] + called + text[end + shift :]
             shift += len(called) - (end - start)
@@ -206,11 +233,15 @@ def _operands(record: Record) -> Iterator[tuple[int | None, Any]]:
         yield numbers.get(k), value
 
 
-def _matches(run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str], at: int) -> Iterator[_Match]:
+def _matches(
+    run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str], at: int
+) -> Iterator[_Match]:
     """The formulas of a table that end in `root` and go through the record `at`."""
     for pattern, replacement in table.items():
         node = _parsed(pattern)
-        if isinstance(node, program.Apply) and (node.op.name == root.site.op.name or node.op.name == "pow"):
+        if isinstance(node, program.Apply) and (
+            node.op.name == root.site.op.name or node.op.name == "pow"
+        ):
             match = _Match(run, ancestry, pattern, replacement)
             if match.holds(node, root.number, None) and any(r.number == at for r in match.records):
                 yield match
@@ -241,8 +272,14 @@ def _names(node: Any) -> Iterator[tuple[int, int, str]]:
 
 
 def _in_brackets(formula: str, start: int, end: int) -> bool:
-    """Whether a name stands alone between parentheses or commas, so that it can be any expression."""
-    return start > 0 and formula[:start].rstrip()[-1] in "(," and end < len(formula) and formula[end:].lstrip()[0] in "),"
+    """Whether a name stands alone between parentheses or commas, so that it can be any
+    expression."""
+    return (
+        start > 0
+        and formula[:start].rstrip()[-1] in "(,"
+        and end < len(formula)
+        and formula[end:].lstrip()[0] in "),"
+    )
 
 
 def _is_two(node: program.Expression | None) -> bool:
@@ -256,7 +293,11 @@ def _is_number(node: Any) -> bool:
 
 
 def _number(node: Any) -> float:
-    return float(node.value) if isinstance(node, program.Constant) else _number(node.operands[0]) / _number(node.operands[1])
+    return (
+        float(node.value)
+        if isinstance(node, program.Constant)
+        else _number(node.operands[0]) / _number(node.operands[1])
+    )
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -1,4 +1,5 @@
-"""Second runs: the program once more, muted, with a trace that keeps everything, to say why a gradient is missing."""
+"""Second runs: the program once more, muted, with a trace that keeps everything, to say why a
+gradient is missing."""
 
 from __future__ import annotations
 
@@ -19,9 +20,14 @@ from ..platform.collector import collector_paused
 from .answer import Answer
 from .evaluation import Options
 
-EXPLAIN_STEPS = 100_000  # statements that a second run may take which nobody asked for: some two seconds
+EXPLAIN_STEPS = (
+    100_000  # statements that a second run may take which nobody asked for: some two seconds
+)
 FLOATS = "keep floats: `floor`, `round` and `trunc` do"
-UNSAID = "the program is too long to look for the reason unasked; `gradcli why` does, however long it takes"
+UNSAID = (
+    "the program is too long to look for the reason unasked; `gradcli why` does, however long it "
+    "takes"
+)
 
 
 def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
@@ -35,8 +41,11 @@ def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
     return new_run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
 
 
-def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]) -> list[Diagnostic]:
-    """The errors of a run; for a head of `backward` without a history, a second run says what cut it."""
+def with_reason(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]
+) -> list[Diagnostic]:
+    """The errors of a run; for a head of `backward` without a history, a second run says what cut
+    it."""
     if failed[0].code != "E325":
         return failed
     run = _short_run(inputs, options)
@@ -50,10 +59,14 @@ def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Optio
 
 
 def explain(
-    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
+    node: program.Program,
+    inputs: Mapping[str, Any],
+    options: Options,
+    answer: Answer,
+    in_program: bool,
 ) -> list[Diagnostic]:
-    """The reasons of missing gradients, and of outputs that have none because they are ints, from a second run that keeps
-    everything."""
+    """The reasons of missing gradients, and of outputs that have none because they are ints, from a
+    second run that keeps everything."""
     if answer.run.passed > EXPLAIN_STEPS:
         return _unsaid(answer)  # as it would turn out
     run = _short_run(inputs, options)
@@ -69,12 +82,18 @@ def explain(
 def _unsaid(answer: Answer) -> list[Diagnostic]:
     pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
     found = [Diagnostic("W201", message, help=UNSAID, reason="unknown") for message in pairs]
-    ints = [f"no gradient of `{of}`: it is an int, and only floats are differentiable" for of in answer.ints]
+    ints = [
+        f"no gradient of `{of}`: it is an int, and only floats are differentiable"
+        for of in answer.ints
+    ]
     return found + [Diagnostic("W202", message, help=FLOATS, reason="integer") for message in ints]
 
 
-def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
-    """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
+def _reasons(
+    node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool
+) -> list[Diagnostic]:
+    """A warning for each gradient that is missing in `answer`, from the values of the second run in
+    `again`."""
     found: list[Diagnostic] = []
     why = reasons.Reasons(run, node)
     for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
@@ -96,8 +115,14 @@ def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_
 def _of_ints(why: reasons.Reasons, of: str, again: Answer) -> Iterator[Diagnostic]:
     """A warning about an output of ints, if there is a variable that it is computed from."""
     for by, source in again.sources.items():
-        reason = why.find(again.outputs[of], source, by, why.run.trace.main) if differentiable(source) else None
+        reason = (
+            why.find(again.outputs[of], source, by, why.run.trace.main)
+            if differentiable(source)
+            else None
+        )
         if reason is not None and reason.code == "integer":
             message = f"no gradient of `{of}`: {reason.text}"
-            yield Diagnostic("W202", message, reason.span, "", reason.help, reason.code, reason.calls)
+            yield Diagnostic(
+                "W202", message, reason.span, "", reason.help, reason.code, reason.calls
+            )
             return

@@ -1,7 +1,7 @@
 """`why`: what a gradient is made of, or why there is none, in terms of the source.
 
-The program runs once with a trace that keeps everything. Values are followed there, not names: through functions, modules,
-containers and loops.
+The program runs once with a trace that keeps everything. Values are followed there, not names:
+through functions, modules, containers and loops.
 """
 
 from __future__ import annotations
@@ -43,11 +43,15 @@ from .rewritings import advice
 from .second_runs import keeping_run
 
 
-def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, steps: int = 20) -> Answer:
-    """Explains the gradient of each target by each source that `options` name, or else of every output by every trainable
-    variable, and those that the program itself asked for in vain; chains of more than `steps` are shortened.
+def explain(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, steps: int = 20
+) -> Answer:
+    """Explains the gradient of each target by each source that `options` name, or else of every
+    output by every trainable variable, and those that the program itself asked for in vain; chains
+    of more than `steps` are shortened.
 
-    A run-time error is a diagnostic of the answer. Raises GradcliError for inputs and names that the program doesn't have.
+    A run-time error is a diagnostic of the answer. Raises GradcliError for inputs and names that
+    the program doesn't have.
     """
     verify_inputs(node, inputs, options.ignore_extra)
     answer = Answer(node.source.name, diagnostics=discarded(node))
@@ -58,7 +62,9 @@ def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, 
         if not options.ignore_extra:
             verify_used(node, run, named_variables(run, node, frame))
         with collector_paused(), ieee(), deep_stack():
-            answer.explanations = list(_Why(run, Question(node, run, frame, options), steps).explanations())
+            answer.explanations = list(
+                _Why(run, Question(node, run, frame, options), steps).explanations()
+            )
     except GradcliError as error:
         if all(d.code.startswith("E0") for d in error.diagnostics):
             raise
@@ -68,7 +74,8 @@ def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, 
 
 
 class Verdict(NamedTuple):
-    """What there is to say of the gradient by the source `number`: its status, why, and the record at fault."""
+    """What there is to say of the gradient by the source `number`: its status, why, and the record
+    at fault."""
 
     number: int
     status: str
@@ -90,8 +97,14 @@ class _Why:
         return names_of(self.asked.answer.node)
 
     def explanations(self) -> Iterator[Explanation]:
-        told = [e for e in map(self._request, chain.from_iterable(self.run.unconnected.values())) if e is not None]
-        targets = [t for t in self.asked.targets if t.value is not None or not told]  # none is what was asked for in vain
+        told = [
+            e
+            for e in map(self._request, chain.from_iterable(self.run.unconnected.values()))
+            if e is not None
+        ]
+        targets = [
+            t for t in self.asked.targets if t.value is not None or not told
+        ]  # none is what was asked for in vain
         found = [e for target in targets for e in self._of(target)]
         known = {(e.wrt, e.reason, e.span, e.steps) for e in found}
         yield from (e for e in told if (e.wrt, e.reason, e.span, e.steps) not in known)
@@ -101,7 +114,11 @@ class _Why:
         """A gradient that the program asked for in vain, where it is of what was asked about."""
         asked, source = self.asked, request.source
         number = number_on(source)
-        names = [s.name for s in asked.sources if s.value is source or (number is not None and number_on(s.value) == number)]
+        names = [
+            s.name
+            for s in asked.sources
+            if s.value is source or (number is not None and number_on(s.value) == number)
+        ]
         if asked.options.wrt and not names:
             return None
         if asked.options.of and all(target.value is not None for target in asked.targets):
@@ -110,11 +127,17 @@ class _Why:
                 return None
         name = source.name if type(source) is Variable else next(iter(names), "")
         reason = self.reasons.find(request.target, source, name, request.window)
-        return replace(self._unconnected(Part("", request.target), Part(name, source), reason), asked=request.span)
+        return replace(
+            self._unconnected(Part("", request.target), Part(name, source), reason),
+            asked=request.span,
+        )
 
     def _of(self, target: Part) -> Iterator[Explanation]:
-        """The explanations of one target, by all sources; single elements are asked about by themselves."""
-        seeds = [(t, self._seed(t, target.place)) for t in verify_target(self.run, target.value, None)]
+        """The explanations of one target, by all sources; single elements are asked about by
+        themselves."""
+        seeds = [
+            (t, self._seed(t, target.place)) for t in verify_target(self.run, target.value, None)
+        ]
         sources = list(self._sources())
         whole = [s for s in sources if s.place is None]
         try:
@@ -133,16 +156,20 @@ class _Why:
         return seed
 
     def _sources(self) -> Iterator[Part]:
-        """The sources. Of a variable that was replaced by a plain value, the variable is one; the value that has its name now
-        is another only where it was asked for by that name."""
+        """The sources. Of a variable that was replaced by a plain value, the variable is one; the
+        value that has its name now is another only where it was asked for by that name."""
         replaced = self.run.replaced
         for source in self.asked.sources:
             if source.name in replaced:
                 yield Part(source.name, replaced[source.name][0])
-            if source.name not in replaced or (self.asked.options.wrt and number_on(source.value) is not None):
+            if source.name not in replaced or (
+                self.asked.options.wrt and number_on(source.value) is not None
+            ):
                 yield source
 
-    def _by(self, target: Part, seeds: list[Any], sources: list[Part], masks: dict[int, Any] | None) -> Iterator[Explanation]:
+    def _by(
+        self, target: Part, seeds: list[Any], sources: list[Part], masks: dict[int, Any] | None
+    ) -> Iterator[Explanation]:
         """The explanations of a target by sources that one walk can come to."""
         run, window = self.run, self.run.trace.main
         by = {n: source for source in sources if (n := number_on(source.value)) is not None}
@@ -152,7 +179,10 @@ class _Why:
             for n, source in by.items()
             if n in walked and n in walked[n].found and differentiable(source.value)
         }
-        chains = {n: self.chains.picked(self.chains.numbers(walked[n], n), verdict.at) for n, verdict in found.items()}
+        chains = {
+            n: self.chains.picked(self.chains.numbers(walked[n], n), verdict.at)
+            for n, verdict in found.items()
+        }
         shown = {link.number for chain in chains.values() for link in chain}
         details = self._walk(seeds, set(found), window, shown, masks) if shown else {}
         for source in sources:
@@ -160,10 +190,18 @@ class _Why:
             if source.name in run.replaced and source.value is run.replaced[source.name][0]:
                 yield self._unconnected(target, source, reasons.replaced(run, source.name))
             elif number is None or number not in found:
-                yield self._unconnected(target, source, self.reasons.find(target.value, source.value, source.name, window))
+                yield self._unconnected(
+                    target,
+                    source,
+                    self.reasons.find(target.value, source.value, source.name, window),
+                )
             else:
-                steps = self.chains.connected(details[number], source.value, source.name, chains[number], found[number].at)
-                yield self._connected(target, source, found[number], steps, walked[number], details[number])
+                steps = self.chains.connected(
+                    details[number], source.value, source.name, chains[number], found[number].at
+                )
+                yield self._connected(
+                    target, source, found[number], steps, walked[number], details[number]
+                )
 
     def _masks(self, target: Part, source: Part) -> dict[int, Any]:
         """What depends on one element of a source."""
@@ -175,10 +213,17 @@ class _Why:
         return dependents(self.run, self.ancestry, number, mask, self._way_to(target).linked)
 
     def _way_to(self, target: Part) -> Way:
-        return self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target.value))) if n is not None)
+        return self.ancestry.way_to(
+            n for n in map(number_on, map(read, leaves(target.value))) if n is not None
+        )
 
     def _walk(
-        self, seeds: list[Any], wanted: set[int], window: Window, asked: Iterable[int], masks: dict[int, Any] | None
+        self,
+        seeds: list[Any],
+        wanted: set[int],
+        window: Window,
+        asked: Iterable[int],
+        masks: dict[int, Any] | None,
     ) -> dict[int, Walk]:
         """By source the walk that came to it."""
         late = wanted & window.late.keys()
@@ -189,36 +234,71 @@ class _Why:
                 found.update(dict.fromkeys(part, walked))
         return found
 
-    def _opaque(self, target: Part, sources: list[Part], error: UnregisteredError) -> Iterator[Explanation]:
+    def _opaque(
+        self, target: Part, sources: list[Part], error: UnregisteredError
+    ) -> Iterator[Explanation]:
         """The explanations of a target that a function without a gradient leads to."""
         (told,) = error.diagnostics
         reason = Reason("opaque", told.message, told.span, told.help, told.calls)
         linked = self._way_to(target).linked
         for source in sources:
             through = number_on(source.value) in linked
-            found = reason if through else self.reasons.find(target.value, source.value, source.name, self.run.trace.main)
+            found = (
+                reason
+                if through
+                else self.reasons.find(target.value, source.value, source.name, self.run.trace.main)
+            )
             yield self._unconnected(target, source, found)
 
     def _unconnected(self, target: Part, source: Part, reason: Reason) -> Explanation:
         steps, length = self.chains.broken(target.value, source.value, source.name, reason.span)
         origin = self.chains.origin(source.value, source.name)
         return Explanation(
-            target.name, source.name, "none", None, reason.code, reason.text, reason.span or origin, reason.help, reason.calls,
-            origin, steps, length, summed=_is_summed(target),
-        )  # fmt: skip
+            target.name,
+            source.name,
+            "none",
+            None,
+            reason.code,
+            reason.text,
+            reason.span or origin,
+            reason.help,
+            reason.calls,
+            origin,
+            steps,
+            length,
+            summed=_is_summed(target),
+        )
 
     def _connected(
-        self, target: Part, source: Part, verdict: Verdict, steps: tuple[Step, ...], walked: Walk, details: Walk
+        self,
+        target: Part,
+        source: Part,
+        verdict: Verdict,
+        steps: tuple[Step, ...],
+        walked: Walk,
+        details: Walk,
     ) -> Explanation:
-        """An explanation of a gradient that there is; of the two walks the second has the details of what is shown."""
+        """An explanation of a gradient that there is; of the two walks the second has the details
+        of what is shown."""
         told = verdict.reason or Reason("", "", None, "")
         number = verdict.number
         gradient = host(self.run.backend.to_host, plain(walked.found[number]))
         return Explanation(
-            target.name, source.name, verdict.status, gradient if source.place is None else gradient[source.place].item(),
-            told.code, told.text, told.span, told.help, told.calls, self.chains.origin(source.value, source.name), steps,
-            len(self.chains.numbers(walked, number)) - 1, len(details.edges.get(number, ())), summed=_is_summed(target),
-        )  # fmt: skip
+            target.name,
+            source.name,
+            verdict.status,
+            gradient if source.place is None else gradient[source.place].item(),
+            told.code,
+            told.text,
+            told.span,
+            told.help,
+            told.calls,
+            self.chains.origin(source.value, source.name),
+            steps,
+            len(self.chains.numbers(walked, number)) - 1,
+            len(details.edges.get(number, ())),
+            summed=_is_summed(target),
+        )
 
     def _judged(self, walked: Walk, number: int, place: tuple[int, ...] | None) -> Verdict:
         """What there is to say of a gradient, or of one of its elements."""
@@ -227,16 +307,23 @@ class _Why:
         if not is_finite(g):
             found = blame_gradient(self.run, self.ancestry, walked, number)
             status = "nan" if size != size else "inf"
-            return Verdict(number, status) if found is None else self._rewritten(number, status, *found)
+            return (
+                Verdict(number, status)
+                if found is None
+                else self._rewritten(number, status, *found)
+            )
         if size != 0 or 0 in shape_of(g):
             return Verdict(number, "connected")
         if place is not None and number not in walked.onward and number in self.ancestry.first_use:
             where = self.ancestry.first_use[number]
-            return Verdict(number, "zero", Reason("not_chosen", "other elements are taken here", where, ""))
+            return Verdict(
+                number, "zero", Reason("not_chosen", "other elements are taken here", where, "")
+            )
         return self._zero(walked, number)
 
     def _zero(self, walked: Walk, number: int) -> Verdict:
-        """Where a gradient became zero: the first operation that has a cotangent and gives nothing, or what cancels."""
+        """Where a gradient became zero: the first operation that has a cotangent and gives nothing,
+        or what cancels."""
         at = number
         while at in walked.onward:
             edge = walked.onward[at]
@@ -251,10 +338,18 @@ class _Why:
                 moving = walked.dead.get((edge.record, at))
                 if moving is not None and (mask is None or shape_of(mask) == moving.shape):
                     mask = moving != 0 if mask is None else mask & (moving != 0)
-                return Verdict(number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record)
+                return Verdict(
+                    number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record
+                )
             at = edge.record
         span = self.ancestry.record(at).site.span if at >= 0 else None
-        return Verdict(number, "zero", Reason("not_chosen", "other elements of the target depend on it, not this one", span, ""))
+        return Verdict(
+            number,
+            "zero",
+            Reason(
+                "not_chosen", "other elements of the target depend on it, not this one", span, ""
+            ),
+        )
 
     def _rewritten(self, number: int, status: str, reason: Reason, made: Maker) -> Verdict:
         """What an operation did, with a better formula for the fix, where there is one."""

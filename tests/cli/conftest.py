@@ -26,8 +26,11 @@ class Result:
 
 
 @pytest.fixture
-def gradcli(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Runs `gradcli ARGUMENTS` in a scratch folder; arguments are one string for a shell, or several."""
+def gradcli(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    """Runs `gradcli ARGUMENTS` in a scratch folder; arguments are one string for a shell, or
+    several."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> Result:

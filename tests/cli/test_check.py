@@ -29,7 +29,9 @@ def test_a_wrong_gradient_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
 
 
-def test_a_wrong_program_is_told_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_program_is_told_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "broken.tg"
     path.write_text("var x = ")
     assert run(["check", str(path)]) == 3
@@ -52,12 +54,16 @@ def test_a_wrong_program_is_told_on_standard_error(tmp_path: Path, capsys: pytes
         ([], 2, "no program"),
     ],
 )
-def test_what_is_wrong_outside(arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_outside(
+    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["check", *arguments]) == code
     assert said in capsys.readouterr().err
 
 
-def test_a_format_for_machines_says_the_counts_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_format_for_machines_says_the_counts_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "r.json"
     assert run(["check", "-e", WRONG, *QUICK, "--format", "json", "-o", str(path)]) == 1
     assert json.loads(path.read_text())["failed"] == 1
@@ -65,9 +71,13 @@ def test_a_format_for_machines_says_the_counts_elsewhere(tmp_path: Path, capsys:
     assert capsys.readouterr() == ("", said)
 
 
-def test_several_files_on_several_processes_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_on_several_processes_say_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     names = []
-    for k, text in enumerate(["var x = 2.0; y = x**3", WRONG, "var x = ", "var x = 0.0; y = abs(x)", "expect 1.0 == 2.0"]):
+    for k, text in enumerate(
+        ["var x = 2.0; y = x**3", WRONG, "var x = ", "var x = 0.0; y = abs(x)", "expect 1.0 == 2.0"]
+    ):
         names.append(str(tmp_path / f"{k}.tg"))
         Path(names[-1]).write_text(text)
     answers = []
@@ -84,20 +94,40 @@ def test_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tolerances_are_for_those_who_want_them(capsys: pytest.CaptureFixture[str]) -> None:
-    nearly = "fn f(x) { return x**2 } backward (dy) { return 2.001 * x * dy }; var x = 2.0; y = f(x)"
+    nearly = (
+        "fn f(x) { return x**2 } backward (dy) { return 2.001 * x * dy }; var x = 2.0; y = f(x)"
+    )
     assert run(["check", "-e", nearly, *QUICK]) == 1
     assert run(["check", "-e", nearly, *QUICK, "--rtol", "0.01"]) == 0
 
 
 def test_inputs_and_names(capsys: pytest.CaptureFixture[str]) -> None:
     text = "var x = 1.0; var z = 2.0; a = x * z; b = a**2"
-    assert run(["check", "-e", text, "--set", "x=3", "--of", "b", "--wrt", "z,a", *QUICK, "--format", "json"]) == 0
+    assert (
+        run(
+            [
+                "check",
+                "-e",
+                text,
+                "--set",
+                "x=3",
+                "--of",
+                "b",
+                "--wrt",
+                "z,a",
+                *QUICK,
+                "--format",
+                "json",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)["gradients"]
     assert {(g["output"], g["variable"]) for g in found} == {("b", "z"), ("b", "a")}
     assert [m["reverse"] for g in found for m in g["methods"]] == [36.0, 36.0, 12.0, 12.0]
 
 
-# ---- formats agree with the exit code --------------------------------------------------------------------------------
+# ---- formats agree with the exit code ------------------------------------------------------------
 
 RULE = "fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }\n"
 OUTCOMES = {
@@ -116,16 +146,29 @@ OUTCOMES = {
     "limit": ("var x = 2.0; while true { x = x + 1 }", ["--max-steps", "100"], 4),
     "no file": ("var x = 2.0; y = x**2", ["--against", "nowhere.json"], 2),
     "command that fails": ("var x = 2.0; y = x**2", ["--against-command", "false"], 2),
-    "command that is late": ("var x = 2.0; y = x**2", ["--against-command", "sleep 60", "--command-timeout", "0.1"], 4),
-    "command that is wrong": ("var x = 2.0; y = x**2", ["--against-command", "echo '{\"x\": 5.0}'"], 1),
+    "command that is late": (
+        "var x = 2.0; y = x**2",
+        ["--against-command", "sleep 60", "--command-timeout", "0.1"],
+        4,
+    ),
+    "command that is wrong": (
+        "var x = 2.0; y = x**2",
+        ["--against-command", "echo '{\"x\": 5.0}'"],
+        1,
+    ),
 }
 
 
 @pytest.mark.parametrize("format", ["text", "json", "junit", "github", "sarif"])
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_what_is_written_agrees_with_the_exit_code(outcome: str, format: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_written_agrees_with_the_exit_code(
+    outcome: str, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     program, options, code = OUTCOMES[outcome]
-    assert run(["check", "-e", program, "--methods", "forward,complex", "--format", format, *options]) == code
+    assert (
+        run(["check", "-e", program, "--methods", "forward,complex", "--format", format, *options])
+        == code
+    )
     out, err = capsys.readouterr()
     match format:
         case "text":
@@ -146,8 +189,12 @@ def test_what_is_written_agrees_with_the_exit_code(outcome: str, format: str, ca
     assert (out + err).count("passed, ") == 1
 
 
-def test_a_command_that_is_late_for_one_file_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "late.sh").write_text("#!/bin/sh\nif grep -q 3.0; then sleep 60; fi\necho '{\"x\": 4.0}'\n")
+def test_a_command_that_is_late_for_one_file_leaves_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "late.sh").write_text(
+        "#!/bin/sh\nif grep -q 3.0; then sleep 60; fi\necho '{\"x\": 4.0}'\n"
+    )
     (tmp_path / "late.sh").chmod(0o755)
     for name, value in (("a", "3.0"), ("b", "2.0")):
         (tmp_path / f"{name}.tg").write_text(f"var x = {value}\ny = x**2\noutput y")

@@ -1,4 +1,5 @@
-"""The command line as such: help, version, what is wrong with it, `ops`, `explain`, settings of a project."""
+"""The command line as such: help, version, what is wrong with it, `ops`, `explain`, settings of a
+project."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ Run = Callable[..., Any]
 
 def examples() -> list[str]:
     """The commands that the help texts show."""
-    lines = [line.strip() for name in COMMANDS for line in load_command(name).help.split("\n")]
+    helps = [load_command(name).help.replace("\\\n", "") for name in COMMANDS]
+    lines = [line.strip() for text in helps for line in text.split("\n")]
     return [line for line in lines if line.startswith(("gradcli ", "printf "))]
 
 
@@ -87,7 +89,9 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("eval -e x --hessians", "did you mean `--hessian`?"),
     ],
 )
-def test_a_wrong_command_line_is_told_how_to_be_right(gradcli: Run, arguments: str, help: str) -> None:
+def test_a_wrong_command_line_is_told_how_to_be_right(
+    gradcli: Run, arguments: str, help: str
+) -> None:
     result = gradcli(arguments)
     assert result.code == 2
     assert help in result.err
@@ -101,7 +105,7 @@ def test_comma_lists_leave_expressions_whole() -> None:
     assert names(None) == ()
 
 
-# ---- ops and explain -------------------------------------------------------------------------------------------------
+# ---- ops and explain -----------------------------------------------------------------------------
 
 
 def test_ops_lists_what_programs_can_call(gradcli: Run) -> None:
@@ -131,10 +135,15 @@ def test_explain(gradcli: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
-def test_a_program_is_not_replaced_by_its_answer(gradcli: Run, tmp_path: Path, command: str) -> None:
+def test_a_program_is_not_replaced_by_its_answer(
+    gradcli: Run, tmp_path: Path, command: str
+) -> None:
     (tmp_path / "a.tg").write_text("var x = 2.0; y = x**2")
     done = gradcli(f"{command} a.tg -o ./a.tg --format json")
-    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the output would replace the program `./a.tg`")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2,
+        "error[E001]: the output would replace the program `./a.tg`",
+    )
     assert (tmp_path / "a.tg").read_text() == "var x = 2.0; y = x**2"
 
 
@@ -147,13 +156,17 @@ def test_every_code_says_what_and_what_to_do(code: str) -> None:
 
 
 def test_every_code_in_the_source_is_explained() -> None:
-    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
+    source = "\n".join(
+        path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py")
+    )
     used = re.findall(r'"([EW]\d{3})"', source)
     assert sorted(set(used) - set(CODES)) == []
     assert {code for code in CODES if used.count(code) < 2} - REASONS == set()  # once in the table
 
 
-@pytest.mark.parametrize("code", [code for code in CODES if CODES[code].example and code not in REASONS])
+@pytest.mark.parametrize(
+    "code", [code for code in CODES if CODES[code].example and code not in REASONS]
+)
 def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> None:
     example = CODES[code].example
     if example.startswith("$ gradcli"):
@@ -169,13 +182,21 @@ def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> No
     assert code == "E900" or "E900" not in said
 
 
-# ---- folders of programs ---------------------------------------------------------------------------------------------
+# ---- folders of programs -------------------------------------------------------------------------
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with programs, at any depth, and what is none."""
-    for name in ("b.tg", "a.tg", "deep/er/c.tg", "deep/d.tg", ".hidden/e.tg", "notes.txt", "none/notes.txt"):
+    for name in (
+        "b.tg",
+        "a.tg",
+        "deep/er/c.tg",
+        "deep/d.tg",
+        ".hidden/e.tg",
+        "notes.txt",
+        "none/notes.txt",
+    ):
         path = tmp_path / "programs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("var x = 2.0; y = x**2")
@@ -192,7 +213,10 @@ def test_a_folder_stands_for_its_programs(gradcli: Run, command: str) -> None:
     assert gradcli(*words, "programs").out == expected.out
     assert gradcli(*words, "./programs/").out == expected.out
     assert gradcli(*words, ".").out == expected.out
-    assert gradcli(*words, "programs/b.tg", "programs/deep").out == gradcli(*words, names[1], *names[2:]).out
+    assert (
+        gradcli(*words, "programs/b.tg", "programs/deep").out
+        == gradcli(*words, names[1], *names[2:]).out
+    )
 
 
 @pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
@@ -207,7 +231,9 @@ def test_a_folder_without_programs(gradcli: Run, command: str) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
 @pytest.mark.parametrize("command", ["check", "eval", "symbolic", "why"])
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
-def test_what_is_no_regular_file_is_refused(gradcli: Run, tmp_path: Path, command: str, kind: str) -> None:
+def test_what_is_no_regular_file_is_refused(
+    gradcli: Run, tmp_path: Path, command: str, kind: str
+) -> None:
     """It would be read for ever."""
     (tmp_path / "a.tg").write_text("var x = 2.0\ny = x**2\n")
     path = tmp_path / "x.tg"
@@ -228,7 +254,10 @@ def test_what_is_no_regular_file_is_refused(gradcli: Run, tmp_path: Path, comman
 @pytest.mark.usefixtures("folder")
 def test_a_program_of_a_folder_is_not_replaced_either(gradcli: Run) -> None:
     done = gradcli("check programs -o programs/deep/d.tg")
-    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the output would replace the program `programs/deep/d.tg`")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2,
+        "error[E001]: the output would replace the program `programs/deep/d.tg`",
+    )
 
 
 @pytest.mark.usefixtures("folder")

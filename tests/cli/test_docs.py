@@ -14,14 +14,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 def page() -> str:
     group: Any = typer.main.get_command(app)
-    group.params = [p for p in group.params if "completion" not in p.name]  # their help depends on the shell
-    parts = ["# The command line\n\nMade from `--help` by tests/cli/test_docs.py.\n", section("gradcli", group)]
+    group.params = [
+        p for p in group.params if "completion" not in p.name
+    ]  # their help depends on the shell
+    parts = [
+        "# The command line\n\nMade from `--help` by tests/cli/test_docs.py.\n",
+        section("gradcli", group),
+    ]
     parts += [section(f"gradcli {name}", load_command(name)) for name in COMMANDS]
     return "\n".join(parts)
 
 
 def section(name: str, command: Any) -> str:
-    context = command.make_context(name, [], resilient_parsing=True, terminal_width=100, help_option_names=["-h", "--help"])
+    context = command.make_context(
+        name, [], resilient_parsing=True, terminal_width=100, help_option_names=["-h", "--help"]
+    )
     return f"## {name}\n\n```text\n{command.get_help(context)}\n```\n"
 
 

@@ -19,7 +19,7 @@ def evaluate(gradcli: Run, *arguments: str) -> Any:
     return result.json
 
 
-# ---- ways in ---------------------------------------------------------------------------------------------------------
+# ---- ways in -------------------------------------------------------------------------------------
 
 
 def test_an_expression(gradcli: Run) -> None:
@@ -55,7 +55,7 @@ def test_several_files_all_run_and_the_highest_code_wins(gradcli: Run, tmp_path:
     assert gradcli("eval a.tg c.tg").code == 1
 
 
-# ---- inputs ----------------------------------------------------------------------------------------------------------
+# ---- inputs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,17 @@ def test_several_files_all_run_and_the_highest_code_wins(gradcli: Run, tmp_path:
     ],
 )
 def test_set_takes_constant_expressions(gradcli: Run, literal: str, value: object) -> None:
-    assert evaluate(gradcli, "-e", "var x; y = x * 1.0", "--no-grad", "--set", f"x={literal}")["outputs"]["y"]["value"] == value
+    assert (
+        evaluate(gradcli, "-e", "var x; y = x * 1.0", "--no-grad", "--set", f"x={literal}")[
+            "outputs"
+        ]["y"]["value"]
+        == value
+    )
 
 
-@pytest.mark.parametrize("literal", ["open('pwned', 'w')", "10**10**10", "y", "1 +", "fn(x) = x", "__import__"])
+@pytest.mark.parametrize(
+    "literal", ["open('pwned', 'w')", "10**10**10", "y", "1 +", "fn(x) = x", "__import__"]
+)
 def test_set_takes_nothing_else(gradcli: Run, tmp_path: Path, literal: str) -> None:
     result = gradcli("eval", "-e", "x + 1", "--set", f"x={literal}")
     assert result.code in (2, 3)
@@ -92,7 +99,12 @@ def test_an_unknown_input(gradcli: Run) -> None:
     assert result.code == 2
     assert "widht" in result.err
     assert "did you mean `width`?" in result.err
-    assert gradcli("eval", "-e", "var width = 2.0; y = width", "--set", "widht=3", "--ignore-extra").code == 0
+    assert (
+        gradcli(
+            "eval", "-e", "var width = 2.0; y = width", "--set", "widht=3", "--ignore-extra"
+        ).code
+        == 0
+    )
 
 
 def test_a_missing_input(gradcli: Run) -> None:
@@ -101,13 +113,18 @@ def test_a_missing_input(gradcli: Run) -> None:
     assert "E004" in result.err
 
 
-# ---- what is asked ---------------------------------------------------------------------------------------------------
+# ---- what is asked -------------------------------------------------------------------------------
 
 
 def test_of_and_wrt_take_comma_lists(gradcli: Run) -> None:
     source = "var x = 1.0; var y = 2.0; var z = 3.0; a = x * y; b = a * z; output b"
-    answer = evaluate(gradcli, "-e", source, "--of", "a,b", "--wrt", "x,y", "--wrt", "z", "--unconnected", "zero")
-    assert answer["gradients"] == {"a": {"x": 2.0, "y": 1.0, "z": 0.0}, "b": {"x": 6.0, "y": 3.0, "z": 2.0}}
+    answer = evaluate(
+        gradcli, "-e", source, "--of", "a,b", "--wrt", "x,y", "--wrt", "z", "--unconnected", "zero"
+    )
+    assert answer["gradients"] == {
+        "a": {"x": 2.0, "y": 1.0, "z": 0.0},
+        "b": {"x": 6.0, "y": 3.0, "z": 2.0},
+    }
 
 
 def test_no_grad(gradcli: Run) -> None:
@@ -136,8 +153,21 @@ def test_jacobians_and_hessians(gradcli: Run) -> None:
 
 
 def test_hessians_in_every_format(gradcli: Run, tmp_path: Path) -> None:
-    command = ["eval", "-e", "x**2 * y", "--set", "x=3", "--set", "y=2", "--hessian-blocks", "--no-grad", "--format"]
-    assert json.loads(gradcli(*command, "jsonl").out)["hessians"] == {"result": {"x": 4.0, "y": 0.0, "x,y": 6.0}}
+    command = [
+        "eval",
+        "-e",
+        "x**2 * y",
+        "--set",
+        "x=3",
+        "--set",
+        "y=2",
+        "--hessian-blocks",
+        "--no-grad",
+        "--format",
+    ]
+    assert json.loads(gradcli(*command, "jsonl").out)["hessians"] == {
+        "result": {"x": 4.0, "y": 0.0, "x,y": 6.0}
+    }
     assert '<expr>,result,"x,y/hessian",,6.0\n' in gradcli(*command, "csv").out
     assert gradcli(*command, "npz", "-o", "h.npz").code == 0
     with np.load(tmp_path / "h.npz") as arrays:
@@ -146,7 +176,14 @@ def test_hessians_in_every_format(gradcli: Run, tmp_path: Path) -> None:
 
 def test_a_derivative_that_cannot_fit_leaves_the_values(gradcli: Run) -> None:
     result = gradcli(
-        "eval", "-e", "var x = zeros(300000); y = x * 2; output sum(y), y", "--jacobian", "--of", "y", "--format", "json"
+        "eval",
+        "-e",
+        "var x = zeros(300000); y = x * 2; output sum(y), y",
+        "--jacobian",
+        "--of",
+        "y",
+        "--format",
+        "json",
     )
     assert result.code == 4
     assert "a Jacobian of shape (300000, 300000) would take 720 GB" in result.err
@@ -159,7 +196,9 @@ def test_mode(gradcli: Run) -> None:
         assert evaluate(gradcli, "-e", source, "--mode", mode)["gradients"] == {"y": {"x": 6.0}}
     assert "in forward mode" in gradcli("eval", "-e", source, "-v").err
     assert "in reverse mode" in gradcli("eval", "-e", source, "-v", "--mode", "reverse").err
-    refused = gradcli("eval", "-e", source + "; z = 2 * y; output z", "--mode", "forward", "--wrt", "y")
+    refused = gradcli(
+        "eval", "-e", source + "; z = 2 * y; output z", "--mode", "forward", "--wrt", "y"
+    )
     assert (refused.code, "forward mode differentiates by variables" in refused.err) == (2, True)
 
 
@@ -181,7 +220,12 @@ def test_an_unconnected_gradient(gradcli: Run) -> None:
 
 
 def test_float32(gradcli: Run) -> None:
-    assert evaluate(gradcli, "-e", "var x = 0.1; y = x**2", "--dtype", "float32")["outputs"]["y"]["dtype"] == "float32"
+    assert (
+        evaluate(gradcli, "-e", "var x = 0.1; y = x**2", "--dtype", "float32")["outputs"]["y"][
+            "dtype"
+        ]
+        == "float32"
+    )
 
 
 def test_show(gradcli: Run) -> None:
@@ -195,7 +239,7 @@ def test_repeat_and_verbose(gradcli: Run) -> None:
     assert "<expr>: 1 output, 1 gradient" in gradcli("eval -e x**2 --set x=3 -v").err
 
 
-# ---- answers ---------------------------------------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
 def test_an_answer_in_a_file(gradcli: Run, tmp_path: Path) -> None:
@@ -238,17 +282,27 @@ def test_a_failed_expectation_is_shown_in_the_source(gradcli: Run) -> None:
     assert "b    3.0" in result.out
 
 
-# ---- limits ----------------------------------------------------------------------------------------------------------
+# ---- limits --------------------------------------------------------------------------------------
 
 
 def test_max_steps(gradcli: Run) -> None:
-    result = gradcli("eval", "-e", "i = 0; while true { i = i + 1 }", "--max-steps", "1000", "--format", "json")
+    result = gradcli(
+        "eval", "-e", "i = 0; while true { i = i + 1 }", "--max-steps", "1000", "--format", "json"
+    )
     assert result.code == 4
     assert result.json["diagnostics"][0]["code"] == "E403"
 
 
 def test_timeout(gradcli: Run) -> None:
-    result = gradcli("eval", "-e", 'print "before"; i = 0; while true { i = 1 - i }', "--timeout", "0.3", "--format", "json")
+    result = gradcli(
+        "eval",
+        "-e",
+        'print "before"; i = 0; while true { i = 1 - i }',
+        "--timeout",
+        "0.3",
+        "--format",
+        "json",
+    )
     assert result.code == 4
     assert result.json["diagnostics"][0]["code"] == "E404"
     assert "E404" in result.err
@@ -274,7 +328,10 @@ def test_a_seed_is_not_negative(gradcli: Run) -> None:
 
 
 def test_an_unknown_target_lists_each_name_once(gradcli: Run) -> None:
-    assert "its names are `y`, `x`\n" in gradcli("eval", "-e", "var x = 1.0; y = x", "--of", "quantity").err
+    assert (
+        "its names are `y`, `x`\n"
+        in gradcli("eval", "-e", "var x = 1.0; y = x", "--of", "quantity").err
+    )
 
 
 def test_an_output_that_is_a_function(gradcli: Run) -> None:

@@ -1,4 +1,5 @@
-"""Text of somebody else's, in every place that it can come from and every format that it can be printed in."""
+"""Text of somebody else's, in every place that it can come from and every format that it can be
+printed in."""
 
 from __future__ import annotations
 
@@ -19,13 +20,16 @@ from gradcli.diagnostics import Diagnostic, Source, Span, printable, printable_l
 
 Run = Callable[..., Any]
 
-# Clears the screen, by seven bits and by eight; sets a title; turns the direction; breaks the line in five ways; commands.
+# Clears the screen, by seven bits and by eight; sets a title; turns the direction; breaks the line
+# in five ways; commands.
 EVIL = (
     "\x1b[2J\x9b2J\x1b]0;t\x07\u202e\u2066\u200f\r\n::error::evil\n \t::add-mask::x\x0b\x0c\x85\u2028"
     "##[error]e##vso[x]y\ue000\ufeff"
 )
 NAME = EVIL.replace("\x00", "")
-RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+RAW = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 COMMAND = re.compile(r"^\s*::|##\[|##vso\[", re.MULTILINE)
 
 
@@ -33,13 +37,25 @@ def verify(text: str, own_commands: bool = False) -> None:
     assert not RAW.search(text), ascii(text)
     commands = [line for line in text.split("\n") if COMMAND.search(line)]
     if own_commands:
-        commands = [line for line in commands if not re.match(r"::(error|warning|notice) file=[^:]*::[^:]*", line)]
+        commands = [
+            line
+            for line in commands
+            if not re.match(r"::(error|warning|notice) file=[^:]*::[^:]*", line)
+        ]
     assert commands == [], ascii(text)
 
 
 def literal(text: str) -> str:
-    """The text as a string of the language: with what it has escapes for; other characters stand for themselves."""
-    return '"' + "".join({"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}.get(c, c) for c in text) + '"'
+    """The text as a string of the language: with what it has escapes for; other characters stand
+    for themselves."""
+    return (
+        '"'
+        + "".join(
+            {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}.get(c, c)
+            for c in text
+        )
+        + '"'
+    )
 
 
 TEXT = (
@@ -60,15 +76,29 @@ PROGRAMS = {
 }
 COMMANDS = [
     *(f"eval --format {format}" for format in ("text", "json", "jsonl", "csv")),
-    *("eval --show ast", "eval --show program", "eval --show trace", "eval -v --color always", "eval --closed-form"),
+    *(
+        "eval --show ast",
+        "eval --show program",
+        "eval --show trace",
+        "eval -v --color always",
+        "eval --closed-form",
+    ),
     *(f"check --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
-    *("symbolic", "symbolic --format json --no-simplify", "symbolic --to c --no-simplify", "why", "why --format json"),
+    *(
+        "symbolic",
+        "symbolic --format json --no-simplify",
+        "symbolic --to c --no-simplify",
+        "why",
+        "why --format json",
+    ),
 ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_names_of_files_and_what_stands_in_them(gradcli: Run, tmp_path: Path, command: str, program: str) -> None:
+def test_names_of_files_and_what_stands_in_them(
+    gradcli: Run, tmp_path: Path, command: str, program: str
+) -> None:
     files = [f"{NAME}.tg", "plain.tg"]
     for file in files:
         (tmp_path / file).write_text(PROGRAMS[program], newline="")
@@ -120,7 +150,19 @@ OPTIONS = [
     ["batch", "-e", "x", "--rows", "rows.csv", "-o", "out.csv", "--keep", EVIL],
     ["batch", "-e", "x", "--rows", "rows.csv", "-o", "out.csv", "--map", f"{EVIL}=x"],
     ["batch", "-e", "x", "--rows", "rows.csv", "-o", f"{NAME.replace('/', '')}.csv", "-v"],
-    ["batch", "-e", "x", "--rows", "rows.csv", "-o", "-", "--out-format", "csv", "--report", "r.json"],
+    [
+        "batch",
+        "-e",
+        "x",
+        "--rows",
+        "rows.csv",
+        "-o",
+        "-",
+        "--out-format",
+        "csv",
+        "--report",
+        "r.json",
+    ],
     ["batch", "-e", "x", "--rows", "rows.jsonl", "-o", "out.csv", "--on-error", "fail"],
     ["batch", "-e", "x", "--rows", "rows.jsonl", "-o", "-", "--out-format", "csv"],
 ]
@@ -130,7 +172,9 @@ OPTIONS = [
 def test_options_cells_and_keys(gradcli: Run, tmp_path: Path, arguments: list[str]) -> None:
     cell = '"' + EVIL.replace('"', '""') + '"'
     (tmp_path / "rows.csv").write_text(f"x,{cell}\n1,2\n{cell},3\n", newline="")
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"x": 1, EVIL: 2}) + "\n" + json.dumps({"x": EVIL, EVIL: EVIL}) + "\n")
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({"x": 1, EVIL: 2}) + "\n" + json.dumps({"x": EVIL, EVIL: EVIL}) + "\n"
+    )
     (tmp_path / "gradcli.toml").write_text("")
     for more in ([], ["--traceback"]):
         done = gradcli(*arguments, *([] if arguments[0] in (EVIL, "ops", "explain") else more))
@@ -144,7 +188,13 @@ def test_options_cells_and_keys(gradcli: Run, tmp_path: Path, arguments: list[st
 
 def test_settings(gradcli: Run, tmp_path: Path) -> None:
     key = json.dumps(EVIL).replace("\\u007f", "?")
-    for text in (f"{key} = 1", f"format = {key}", f"[eval]\n{key} = 1", f"[eval]\ndevice = {key}", EVIL):
+    for text in (
+        f"{key} = 1",
+        f"format = {key}",
+        f"[eval]\n{key} = 1",
+        f"[eval]\ndevice = {key}",
+        EVIL,
+    ):
         (tmp_path / "gradcli.toml").write_text(text, newline="")
         done = gradcli("eval", "-e", "x", "--set", "x=1", "-v")
         assert done.code != 0
@@ -159,7 +209,15 @@ def test_what_a_program_of_the_users_says(gradcli: Run, tmp_path: Path) -> None:
     for code in ("0", "3"):
         command = f"{sys.executable} says.py {code}"
         for format in ("text", "github", "junit"):
-            done = gradcli("check", "-e", "var x = 1.0; y = x", "--against-command", command, "--format", format)
+            done = gradcli(
+                "check",
+                "-e",
+                "var x = 1.0; y = x",
+                "--against-command",
+                command,
+                "--format",
+                format,
+            )
             verify(done.out, own_commands=format == "github")
             verify(done.err)
 
@@ -191,11 +249,25 @@ def test_json_stays_what_it_is(text: str) -> None:
     assert json.loads(written) == [text]
 
 
-def test_rows_on_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Data goes through a pipe as it is; a person gets to see what is in it."""
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text(json.dumps({"x": 1, "k": EVIL}) + "\n")
-    arguments = ["batch", "-e", "x", "--rows", "rows.jsonl", "-o", "-", "--out-format", "jsonl", "--keep", "k"]
+    arguments = [
+        "batch",
+        "-e",
+        "x",
+        "--rows",
+        "rows.jsonl",
+        "-o",
+        "-",
+        "--out-format",
+        "jsonl",
+        "--keep",
+        "k",
+    ]
     assert run_gradcli(arguments) == 0
     exact = capfd.readouterr().out
     assert json.loads(exact)["k"] == EVIL

@@ -1,4 +1,5 @@
-"""Inputs from outside: files of every kind, and what is said about bad ones. (`--set` literals: see test_eval.)"""
+"""Inputs from outside: files of every kind, and what is said about bad ones. (`--set` literals: see
+test_eval.)"""
 
 from __future__ import annotations
 
@@ -45,11 +46,23 @@ def test_numpy_files(tmp_path: Path) -> None:
 
 
 def test_json_mapping(tmp_path: Path) -> None:
-    text = json.dumps({"x": [1, "nan", "-inf"], "layer": {"w": [[1.0]], "inner": {"b": True}}, "z": {"re": 1, "im": -2}, "e": []})
+    text = json.dumps(
+        {
+            "x": [1, "nan", "-inf"],
+            "layer": {"w": [[1.0]], "inner": {"b": True}},
+            "z": {"re": 1, "im": -2},
+            "e": [],
+        }
+    )
     values = read_mapping(write(tmp_path / "v.json", text))
     assert np.isnan(values["x"][1])
     assert values["x"][2] == float("-inf")
-    assert {k: v for k, v in values.items() if k != "x"} == {"layer.w": [[1.0]], "layer.inner.b": True, "z": 1 - 2j, "e": []}
+    assert {k: v for k, v in values.items() if k != "x"} == {
+        "layer.w": [[1.0]],
+        "layer.inner.b": True,
+        "z": 1 - 2j,
+        "e": [],
+    }
 
 
 def test_a_file_at_set_wins_over_inputs(tmp_path: Path) -> None:
@@ -134,12 +147,17 @@ def test_weights_are_saved_and_loaded_by_path(gradcli: Run, tmp_path: Path, form
     assert gradcli(f"eval train.tg --no-grad --format {format} -o out.{format}").code == 0
     weights = tmp_path / "out.npz"
     if format == "json":  # as with `jq '.outputs | map_values(.value)'`
-        values = {name: output["value"] for name, output in json.loads((tmp_path / "out.json").read_text())["outputs"].items()}
+        values = {
+            name: output["value"]
+            for name, output in json.loads((tmp_path / "out.json").read_text())["outputs"].items()
+        }
         weights = tmp_path / "weights.json"
         weights.write_text(json.dumps(values))
     other = gradcli("eval use.tg --seed 1 --no-grad --format json").json["outputs"]["loss"]["value"]
     assert other != pytest.approx(loss)
-    again = gradcli(f"eval use.tg --seed 1 --no-grad --format json --ignore-extra --inputs {weights.name}")
+    again = gradcli(
+        f"eval use.tg --seed 1 --no-grad --format json --ignore-extra --inputs {weights.name}"
+    )
     assert again.json["outputs"]["loss"]["value"] == loss
     refused = gradcli(f"eval use.tg --inputs {weights.name}")
     assert refused.code == 2
@@ -147,7 +165,9 @@ def test_weights_are_saved_and_loaded_by_path(gradcli: Run, tmp_path: Path, form
 
 
 def test_a_variable_of_an_instance_by_its_path(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "m.tg").write_text("module M() { var w; fn call(x) = w * x }\nlayers = [M()]\ny = layers[0](2.0)\n")
+    (tmp_path / "m.tg").write_text(
+        "module M() { var w; fn call(x) = w * x }\nlayers = [M()]\ny = layers[0](2.0)\n"
+    )
     shown = gradcli("eval m.tg --set layers[0].w=3")
     assert (shown.out, shown.code) == ("y                  6.0\n∂y/∂layers[0].w    2.0\n", 0)
     missing = gradcli("eval m.tg")
@@ -165,24 +185,35 @@ def test_a_variable_of_an_instance_by_its_path(gradcli: Run, tmp_path: Path) -> 
         ("x\n1\n2\n", "[1. 2.]"),
         ("a,b\n1,2\n", "[[1. 2.]]"),
         ("", "[]"),
-        ("only\n", "data.csv:1: `only` is not a number\n  = help: a header needs lines of numbers below it\n"),
+        (
+            "only\n",
+            "data.csv:1: `only` is not a number\n  = help: a header needs lines of numbers below it\n",
+        ),
         ("1;2;3\n", "data.csv:1: `1;2;3` is not a number\n"),
         ("1,2\n3,oops\n", "data.csv:2: `oops` is not a number\n"),
     ],
 )
-def test_a_line_of_csv_is_a_header_where_numbers_follow(gradcli: Run, text: str, shown: str) -> None:
+def test_a_line_of_csv_is_a_header_where_numbers_follow(
+    gradcli: Run, text: str, shown: str
+) -> None:
     Path("data.csv").write_text(text, encoding="utf-8")
     result = gradcli("eval", "--no-grad", "-e", "x", "--set", "x=@data.csv")
     assert shown in result.out + result.err
     assert result.code == (2 if "data.csv" in shown else 0)
 
 
-@pytest.mark.parametrize(("text", "value"), [("0e-999", "0.0"), ("0.000e5", "0.0"), ("5e-324", "5e-324"), ("0.0j", "0.0+0.0j")])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0e-999", "0.0"), ("0.000e5", "0.0"), ("5e-324", "5e-324"), ("0.0j", "0.0+0.0j")],
+)
 def test_small_numbers(gradcli: Run, text: str, value: str) -> None:
     assert gradcli("eval", "-e", f"y = {text}").out.split() == ["y", value]
 
 
 @pytest.mark.parametrize("text", ["1e-400", "2e-324", "0.001e-330", "1e-400j", "1_0e-4_00"])
 def test_numbers_that_would_be_zero_are_refused(gradcli: Run, text: str) -> None:
-    assert "error[E104]: this number is too small for a float, which would be 0\n" in gradcli("eval", "-e", f"y = {text}").err
+    assert (
+        "error[E104]: this number is too small for a float, which would be 0\n"
+        in gradcli("eval", "-e", f"y = {text}").err
+    )
     assert gradcli("eval", "-e", "x", "--set", f"x={text}").code == 2

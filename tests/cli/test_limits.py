@@ -1,4 +1,5 @@
-"""The limits of a command by themselves: what is in reach of the timer, of the watchdog, of the memory limit."""
+"""The limits of a command by themselves: what is in reach of the timer, of the watchdog, of the
+memory limit."""
 
 from __future__ import annotations
 
@@ -20,11 +21,14 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
         def last_words(diagnostic): print("last words:", diagnostic.code, flush=True)
     """
     source = textwrap.dedent(head) + textwrap.dedent(code)
-    return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("100M", 100 * 2**20), ("2G", 2**31), ("1.5g", 3 * 2**29), ("64KiB", 2**16), ("4096", 4096)]
+    ("text", "size"),
+    [("100M", 100 * 2**20), ("2G", 2**31), ("1.5g", 3 * 2**29), ("64KiB", 2**16), ("4096", 4096)],
 )
 def test_sizes(text: str, size: int) -> None:
     assert parse_memory(text) == size

@@ -16,7 +16,9 @@ FOREVER = "i = 0; while true { i = 1 - i }"
 
 
 def test_a_closed_pipe_ends_quietly() -> None:
-    process = subprocess.Popen([*COMMAND, "explain"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*COMMAND, "explain"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate()
@@ -26,13 +28,19 @@ def test_a_closed_pipe_ends_quietly() -> None:
 def test_what_is_registered_for_the_end_is_done() -> None:
     """Although the process ends without taking itself apart; what is printed last is there."""
     code = "import atexit, sys; atexit.register(print, 'the end'); sys.argv[1:] = ['eval', '-e', 'x**']; "
-    done = subprocess.run([sys.executable, "-c", f"{code}from gradcli.cli import main; main()"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}from gradcli.cli import main; main()"],
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stdout) == (3, "the end\n")
     assert done.stderr.startswith("error[E101]")
 
 
 def test_control_c_ends_quietly() -> None:
-    process = subprocess.Popen([*COMMAND, "eval", "-e", FOREVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*COMMAND, "eval", "-e", FOREVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -42,7 +50,9 @@ def test_control_c_ends_quietly() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
 def test_standard_output_on_a_full_disk() -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*COMMAND, "eval", "-e", "1 + 1"], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [*COMMAND, "eval", "-e", "1 + 1"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 2
     assert "error[E006]" in done.stderr
 
@@ -50,21 +60,33 @@ def test_standard_output_on_a_full_disk() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
 def test_a_runaway_loop_under_a_memory_limit() -> None:
     source = "l = []; while true { l = append(l, ones([100000])) }"
-    done = subprocess.run([*COMMAND, "eval", "-e", source, "--max-memory", "100M"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*COMMAND, "eval", "-e", source, "--max-memory", "100M"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 4, done.stderr
     assert "E405" in done.stderr
 
 
 def test_an_ascii_terminal_gets_escapes() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = subprocess.run([*COMMAND, "eval", "-e", "x**2", "--set", "x=3"], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [*COMMAND, "eval", "-e", "x**2", "--set", "x=3"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert done.returncode == 0
     assert "\\u2202result/\\u2202x" in done.stdout
 
 
 def test_an_internal_error_asks_for_a_report() -> None:
     code = "import sys, gradcli.cli.ops as ops; ops.find = None; from gradcli.cli import run; sys.exit(run(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, "ops", "sin"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "ops", "sin"], capture_output=True, text=True
+    )
     assert done.returncode == 70
     assert "please report" in done.stderr
     assert "Traceback" not in done.stderr
@@ -76,7 +98,9 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
     variables = {**os.environ, "TERM": "xterm", **environment}
     if "NO_COLOR" not in environment:
         variables.pop("NO_COLOR", None)
-    process = subprocess.Popen([*COMMAND, *arguments], stdin=child, stdout=child, stderr=child, env=variables)
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdin=child, stdout=child, stderr=child, env=variables
+    )
     os.close(child)
     seen = b""
     while True:
@@ -101,9 +125,16 @@ def test_colour_is_for_terminals() -> None:
 
 
 def test_colour_on_demand() -> None:
-    done = subprocess.run([*COMMAND, "eval", "-e", "1 +", "--color", "always"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*COMMAND, "eval", "-e", "1 +", "--color", "always"], capture_output=True, text=True
+    )
     assert "\x1b[1;31merror" in done.stderr
-    assert "\x1b[" not in subprocess.run([*COMMAND, "eval", "-e", "1 +"], capture_output=True, text=True).stderr
+    assert (
+        "\x1b["
+        not in subprocess.run(
+            [*COMMAND, "eval", "-e", "1 +"], capture_output=True, text=True
+        ).stderr
+    )
 
 
 def test_a_program_cannot_drive_the_terminal() -> None:
@@ -112,7 +143,12 @@ def test_a_program_cannot_drive_the_terminal() -> None:
 
 
 def test_completion() -> None:
-    environment = {**os.environ, "_GRADCLI_COMPLETE": "complete_bash", "COMP_WORDS": "gradcli ev", "COMP_CWORD": "1"}
+    environment = {
+        **os.environ,
+        "_GRADCLI_COMPLETE": "complete_bash",
+        "COMP_WORDS": "gradcli ev",
+        "COMP_CWORD": "1",
+    }
     done = subprocess.run(COMMAND, capture_output=True, text=True, env=environment)
     assert done.stdout.split() == ["eval"]
     environment |= {"COMP_WORDS": "gradcli eval --form", "COMP_CWORD": "2"}

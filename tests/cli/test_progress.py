@@ -35,10 +35,17 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, width, 0, 0))
         command = [sys.executable, "-m", "gradcli", *arguments]
-        told = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        told = {
+            name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+        }
         environment = {**told, "TERM": "xterm-256color"}
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
         )
         os.close(theirs)
         self.raw = b""
@@ -75,7 +82,9 @@ class Terminal:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "p.tg").write_text("var x\nexpect x != 10\ni = 0\nwhile x == 500 { i = 1 - i }\noutput f = x**2\n")
+    (tmp_path / "p.tg").write_text(
+        "var x\nexpect x != 10\ni = 0\nwhile x == 500 { i = 1 - i }\noutput f = x**2\n"
+    )
     (tmp_path / "d.csv").write_text("x\n" + "".join(f"{k:09}\n" for k in range(ROWS)))
     return tmp_path
 
@@ -85,7 +94,8 @@ JOB = ("batch", "p.tg", "--rows", "d.csv", "-o", "o.csv", "--block-rows", "50")
 
 @pytest.mark.parametrize("width", [100, 60])
 def test_the_bar(folder: Path, width: int) -> None:
-    """It shows what is done, and is gone when the job is: a job with a row that never ends, which Ctrl-C ends."""
+    """It shows what is done, and is gone when the job is: a job with a row that never ends, which
+    Ctrl-C ends."""
     terminal = Terminal(folder, *JOB, "--timeout", "30", width=width)
     terminal.read(lambda: any("500 rows" in line for line in terminal.lines))
     assert len(terminal.lines) == 1

@@ -20,9 +20,11 @@ COMMANDS = {
 # A program, and the warning about it that all of these commands give.
 EVERYWHERE = [
     ("x + 1\ny = x**2", "warning[W206]: the value of `x + 1` is thrown away\n"),
-    ("l = [x, x]\nl.append(x)\ny = x**2", "warning[W206]: the value of `l.append(x)` is thrown away\n"),
+    ("l = [x, x]\nl.append(x)\ny = x**2",
+        "warning[W206]: the value of `l.append(x)` is thrown away\n"),
     ("x == 2\ny = x**2", "warning[W206]: the value of `x == 2` is thrown away\n"),
-    ("fn f(a) { b = a }\nz = f(x)\ny = x**2", "warning[W207]: `f` has no `return`, so its value is none"),
+    ("fn f(a) { b = a }\nz = f(x)\ny = x**2",
+        "warning[W207]: `f` has no `return`, so its value is none"),
 ]  # fmt: skip
 
 
@@ -58,7 +60,10 @@ def test_what_is_thrown_away_is_told_without_a_row(gradcli: Run, source: str, wa
 def test_variables_that_are_no_floats(gradcli: Run, command: str, output: str) -> None:
     result = gradcli(command, "-e", f"var x = 2.5; var k = 3; output {output}")
     assert result.err.count("warning[W202]") == 1, result.err
-    assert "respect to `k`: `k` is int64 3, and only floats are differentiable\n  --> <expr>:1:14\n" in result.err
+    assert (
+        "respect to `k`: `k` is int64 3, and only floats are differentiable\n  --> <expr>:1:14\n"
+        in result.err
+    )
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "why"])
@@ -68,7 +73,10 @@ def test_outputs_of_ints(gradcli: Run, command: str, text: str, of: str) -> None
     name, *options = command.split()
     result = gradcli(name, path, *options, *COMMANDS[command])
     assert result.err.count("warning[W202]") == 1, result.err
-    assert f"warning[W202]: no gradient of `n`: `{of}` gives ints, which have no gradient\n  --> p.tg:2:5\n" in result.err
+    assert (
+        f"warning[W202]: no gradient of `n`: `{of}` gives ints, which have no gradient\n  --> p.tg:2:5\n"
+        in result.err
+    )
 
 
 @pytest.mark.parametrize("command", ["check", "why"])
@@ -83,7 +91,12 @@ def test_warnings_are_no_results(gradcli: Run, command: str) -> None:
 
 @pytest.mark.parametrize(
     ("source", "what"),
-    [("log(0.0)", "`y`"), ("x / 0.0", "`y`, ∂y/∂x"), ("[1.0, -1.0 / 0.0]", "`y`"), ("0.0 / 0.0", "`y`")],
+    [
+        ("log(0.0)", "`y`"),
+        ("x / 0.0", "`y`, ∂y/∂x"),
+        ("[1.0, -1.0 / 0.0]", "`y`"),
+        ("0.0 / 0.0", "`y`"),
+    ],
 )
 def test_forms_that_are_not_finite(gradcli: Run, source: str, what: str) -> None:
     result = gradcli("symbolic", "--no-simplify", "-e", f"var x = 1.0; y = {source}")

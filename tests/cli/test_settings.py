@@ -17,7 +17,9 @@ Run = Callable[..., Any]
 
 
 def test_settings_of_a_project(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nhessian-blocks = true\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nhessian-blocks = true\n'
+    )
     assert gradcli("eval -e x*x --set x=3").json["hessians"] == {"result": {"x": 2.0}}
     assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
     assert gradcli("ops tanh --format text").out.startswith("tanh(x)")
@@ -30,7 +32,9 @@ def test_a_setting_that_is_a_list_may_be_one_value(gradcli: Run, tmp_path: Path)
         assert done.json["gradients"] == {"result": {"x": 2.0, "y": 3.0}}
 
 
-def test_settings_are_found_in_a_folder_above(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_found_in_a_folder_above(
+    gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gradcli.toml").write_text('[ops]\nformat = "json"\n')
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nnever = 1\n")
     inner = tmp_path / "a" / "b"
@@ -64,9 +68,10 @@ def test_a_wrong_value_in_the_settings(gradcli: Run, tmp_path: Path) -> None:
     assert "did you mean `json`?" in result.err
 
 
-# ---- what a file may not set -----------------------------------------------------------------------------------------
+# ---- what a file may not set ---------------------------------------------------------------------
 
-# Addresses, commands, files to read or write, limits upwards, warnings hidden, and all that lets `check` pass over something.
+# Addresses, commands, files to read or write, limits upwards, warnings hidden, and all that lets
+# `check` pass over something.
 HARMFUL = """
     output report scheduler workers threads jobs block-rows repeat resume map keep reduce rows set inputs expr ignore-extra
     against against-command command-timeout methods allow-nonfinite quiet show traceback no-config help
@@ -77,12 +82,20 @@ WEAKER = {
     "rtol": [1e-6, "1e-20", float("inf"), float("nan")],
     "atol": [1e-300, True, float("nan")],
     "no-strict": [True],
-    **{key: [1] for key in ("dtype", "of", "wrt", "seed", "timeout", "max-steps", "max-memory", "methods")},
+    **{
+        key: [1]
+        for key in ("dtype", "of", "wrt", "seed", "timeout", "max-steps", "max-memory", "methods")
+    },
 }
 
 
 def options_of(command: str) -> set[str]:
-    return {opt[2:] for parameter in load_command(command).params for opt in parameter.opts if opt.startswith("--")} | {"help"}
+    return {
+        opt[2:]
+        for parameter in load_command(command).params
+        for opt in parameter.opts
+        if opt.startswith("--")
+    } | {"help"}
 
 
 def test_each_option_is_allowed_or_harmful() -> None:
@@ -91,9 +104,9 @@ def test_each_option_is_allowed_or_harmful() -> None:
         allowed = set(ALLOWED[command])
         assert allowed <= options_of(command)
         for key in options_of(command) - allowed:
-            assert key in HARMFUL.split() or (command, key) in {("check", key) for key in WEAKER} | {("symbolic", "timeout")}, (
-                f"{command} --{key}"
-            )
+            assert key in HARMFUL.split() or (command, key) in {
+                ("check", key) for key in WEAKER
+            } | {("symbolic", "timeout")}, f"{command} --{key}"
 
 
 def toml(value: Any) -> str:
@@ -101,7 +114,13 @@ def toml(value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("command", "key"), [(c, k) for c in COMMANDS for k in sorted(options_of(c)) if k in HARMFUL.split() and k != "help"]
+    ("command", "key"),
+    [
+        (c, k)
+        for c in COMMANDS
+        for k in sorted(options_of(c))
+        if k in HARMFUL.split() and k != "help"
+    ],
 )
 def test_harmful_settings_are_refused(gradcli: Run, tmp_path: Path, command: str, key: str) -> None:
     for section in ("", f"[{command}]\n"):
@@ -114,8 +133,12 @@ def test_harmful_settings_are_refused(gradcli: Run, tmp_path: Path, command: str
         assert gradcli("ops tanh --no-config").code == 0
 
 
-@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in WEAKER.items() for value in values])
-def test_nothing_in_a_file_makes_check_weaker(gradcli: Run, tmp_path: Path, key: str, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in WEAKER.items() for value in values]
+)
+def test_nothing_in_a_file_makes_check_weaker(
+    gradcli: Run, tmp_path: Path, key: str, value: Any
+) -> None:
     for section in ("", "[check]\n"):
         (tmp_path / "gradcli.toml").write_text(f"{section}{key} = {toml(value)}\n")
         done = gradcli("check -e x**2 --set x=2")
@@ -126,7 +149,9 @@ def test_nothing_in_a_file_makes_check_weaker(gradcli: Run, tmp_path: Path, key:
 def test_settings_may_make_check_stricter(gradcli: Run, tmp_path: Path) -> None:
     undecided = "check -e 'var x = 2.0; var n = 2; y = x**2; z = n*n; output y; output z'"
     assert gradcli(undecided).code == 0
-    (tmp_path / "gradcli.toml").write_text("[check]\nstrict = true\ninconclusive = 'fail'\nrtol = 1e-16\natol = 0\npoints = 2\n")
+    (tmp_path / "gradcli.toml").write_text(
+        "[check]\nstrict = true\ninconclusive = 'fail'\nrtol = 1e-16\natol = 0\npoints = 2\n"
+    )
     assert gradcli(undecided).code == 1
     assert gradcli("check -e 'var x = 2.0; y = x**2' --strict").code == 0
 
@@ -145,14 +170,18 @@ def test_a_setting_that_one_command_refuses_is_for_others(gradcli: Run, tmp_path
     assert "can't be set for `check`" in done.err
     assert "under `[eval]`" in done.err
     (tmp_path / "gradcli.toml").write_text("[eval]\ndtype = 'float32'\n")
-    assert gradcli("eval -e x --set x=1 --format json").json["outputs"]["result"]["dtype"] == "float32"
+    assert (
+        gradcli("eval -e x --set x=1 --format json").json["outputs"]["result"]["dtype"] == "float32"
+    )
 
 
-# ---- which files are read --------------------------------------------------------------------------------------------
+# ---- which files are read ------------------------------------------------------------------------
 
 
 def test_verbose_says_where_a_setting_comes_from(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nprecision = 3\n[tool.gradcli.eval]\ndtype = 'float32'\n")
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.gradcli]\nprecision = 3\n[tool.gradcli.eval]\ndtype = 'float32'\n"
+    )
     done = gradcli("eval -e x --set x=1 -v --precision 4")
     assert f"setting: dtype = float32 ({tmp_path / 'pyproject.toml'}:4:1)" in done.err
     assert "precision" not in done.err
@@ -161,7 +190,9 @@ def test_verbose_says_where_a_setting_comes_from(gradcli: Run, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
-def test_a_file_that_another_user_owns_is_passed_over(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_user_owns_is_passed_over(
+    gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gradcli.toml").write_text("format = 'json'\n")
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'nothing of ours'\n")
     mine = os.geteuid()
@@ -173,7 +204,9 @@ def test_a_file_that_another_user_owns_is_passed_over(gradcli: Run, tmp_path: Pa
     assert gradcli("ops tanh --no-config").err == ""
 
 
-def test_a_file_above_the_repository_is_passed_over(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_above_the_repository_is_passed_over(
+    gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gradcli.toml").write_text("format = 'json'\n")
     inner = tmp_path / "repository" / "inner"
     inner.mkdir(parents=True)

@@ -29,28 +29,40 @@ def test_orders_and_names(gradcli: Run) -> None:
     text = "var x = 1.0; var z = 2.0; f = x**3 * z; v = [x, z]; output f, v"
     result = gradcli("symbolic", "-e", text, "--order", "2", "--of", "f", "--no-simplify")
     assert result.out.splitlines() == [
-        "f = x**3*z", "∂f/∂x = 3*x**2*z", "∂f/∂z = x**3", "∂²f/∂x² = 6*x*z", "∂²f/∂x∂z = 3*x**2", "∂²f/∂z² = 0",
+        "f = x**3*z", "∂f/∂x = 3*x**2*z", "∂f/∂z = x**3", "∂²f/∂x² = 6*x*z", "∂²f/∂x∂z = 3*x**2",
+        "∂²f/∂z² = 0",
     ]  # fmt: skip
-    result = gradcli("symbolic", "-e", text, "--of", "v", "--wrt", "z", "--order", "3", "--no-simplify")
+    result = gradcli(
+        "symbolic", "-e", text, "--of", "v", "--wrt", "z", "--order", "3", "--no-simplify"
+    )
     assert result.out.splitlines()[:2] == ["v = [x, z]", "∂Σv/∂z = 1"]
     assert gradcli("symbolic -e 'x**2' --order 0 --no-simplify").out == "result = x**2\n"
 
 
 def test_only_what_occurs_is_listed(gradcli: Run) -> None:
     text = "var x = 1.0; var z = 2.0; f = x**2; g = z; output f, g"
-    assert gradcli("symbolic", "-e", text, "--no-simplify").out == "f = x**2\n∂f/∂x = 2*x\ng = z\n∂g/∂z = 1\n"
+    assert (
+        gradcli("symbolic", "-e", text, "--no-simplify").out
+        == "f = x**2\n∂f/∂x = 2*x\ng = z\n∂g/∂z = 1\n"
+    )
     assert "∂f/∂z = 0\n" in gradcli("symbolic", "-e", text, "--wrt", "z", "--no-simplify").out
 
 
 def test_pretty_and_latex(gradcli: Run) -> None:
-    result = gradcli("symbolic -e 'var x = [1.0, 2.0]; f = sqrt(x[0]) / x[1]; output f' --to pretty --order 0 --no-simplify")
+    result = gradcli(
+        "symbolic -e 'var x = [1.0, 2.0]; f = sqrt(x[0]) / x[1]; output f' --to pretty --order 0 --no-simplify"
+    )
     assert result.out == "f =\n      ____\n    ╲╱ x₀\n    ──────\n      x₁\n\n"
-    result = gradcli("symbolic -e 'var alpha = 0.5; f = [alpha**2, 1/alpha]; output f' --to latex --order 0 --no-simplify")
+    result = gradcli(
+        "symbolic -e 'var alpha = 0.5; f = [alpha**2, 1/alpha]; output f' --to latex --order 0 --no-simplify"
+    )
     assert result.out == r"f = [\alpha^{2}, \frac{1}{\alpha}]" + "\n"
 
 
 def test_json(gradcli: Run) -> None:
-    result = gradcli("symbolic -e 'var x = [1.0, 2.0]; f = x[0] * x[1]; output f' --order 2 --format json --to c --no-simplify")
+    result = gradcli(
+        "symbolic -e 'var x = [1.0, 2.0]; f = x[0] * x[1]; output f' --order 2 --format json --to c --no-simplify"
+    )
     forms = result.json["closed_forms"]["f"]
     assert forms["value"] == "x[0]*x[1]"
     assert forms["gradients"] == {"x": ["x[1]", "x[0]"]}
@@ -61,14 +73,19 @@ def test_json(gradcli: Run) -> None:
 
 def test_several_files_and_errors(gradcli: Run, tmp_path: Path) -> None:
     (tmp_path / "a.tg").write_text("var x = 1.0; f = x**2; output f", encoding="utf-8")
-    (tmp_path / "b.tg").write_text("var x = 1.0\nf = eigh([[x, 1.0], [1.0, x]])\noutput f", encoding="utf-8")
+    (tmp_path / "b.tg").write_text(
+        "var x = 1.0\nf = eigh([[x, 1.0], [1.0, x]])\noutput f", encoding="utf-8"
+    )
     result = gradcli("symbolic a.tg b.tg --order 0 --no-simplify")
     assert result.out == "a.tg:\nf = x**2\n"
     assert result.code == 3
     assert "error[E340]: `eigh` has no closed form" in result.err
     assert "--> b.tg:2:5" in result.err
     found = gradcli("symbolic a.tg b.tg --order 0 --format json --no-simplify").json
-    assert [entry["closed_forms"] for entry in found] == [{"f": {"value": "x**2", "gradients": {}}}, {}]
+    assert [entry["closed_forms"] for entry in found] == [
+        {"f": {"value": "x**2", "gradients": {}}},
+        {},
+    ]
     assert found[1]["diagnostics"][0]["code"] == "E340"
 
 
@@ -106,7 +123,9 @@ def test_simplification_is_cut_off(gradcli: Run) -> None:
     assert (quiet.err, quiet.code) == ("", 0)
 
 
-def test_what_is_simpler_is_verified_by_the_process_that_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_simpler_is_verified_by_the_process_that_can_be_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """SymPy may take for ever to evaluate a form, too."""
     from gradcli.engine.symbolic import calculus
     from gradcli.tasks import symbolic
@@ -114,7 +133,9 @@ def test_what_is_simpler_is_verified_by_the_process_that_can_be_ended(monkeypatc
     from gradcli.tasks.programs import parse_program
     from gradcli.tasks.simplifying import Simplifier
 
-    node = parse_program(package.diagnostics.Source("<expr>", "var x = 0.5; y = sin(x)**2 + cos(x)**2"))
+    node = parse_program(
+        package.diagnostics.Source("<expr>", "var x = 0.5; y = sin(x)**2 + cos(x)**2")
+    )
     found = symbolic.closed_forms(node, {}, Options())
     monkeypatch.setattr(calculus, "evaluate", None)
     with Simplifier() as simplifier:
@@ -153,7 +174,12 @@ def test_no_process_is_left_behind() -> None:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         children: list[int] = []
         while not children and process.poll() is None:
-            children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+            children = [
+                int(pid)
+                for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                .read_text()
+                .split()
+            ]
             time.sleep(0.05)
         assert children
         process.send_signal(signal.SIGINT)
@@ -161,7 +187,7 @@ def test_no_process_is_left_behind() -> None:
     assert not any(os.path.exists(f"/proc/{child}") for child in children)
 
 
-# ---- eval --closed-form ----------------------------------------------------------------------------------------------
+# ---- eval --closed-form --------------------------------------------------------------------------
 
 
 def test_beside_the_numbers(gradcli: Run) -> None:

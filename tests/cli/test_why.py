@@ -1,4 +1,5 @@
-"""`gradcli why` and `eval --debug-nan` as they are asked and told. To renew the page: `python tests/cli/test_why.py`."""
+"""`gradcli why` and `eval --debug-nan` as they are asked and told. To renew the page: `python
+tests/cli/test_why.py`."""
 
 from __future__ import annotations
 
@@ -61,8 +62,10 @@ def test_json(gradcli: Run, file: Callable[[str], str]) -> None:
     found = gradcli("why", file(DETACHED), "--format", "json").json
     assert (found["file"], found["diagnostics"]) == ("p.tg", [])
     (told,) = found["explanations"]
-    assert {key: told[key] for key in ("of", "wrt", "status", "gradient", "reason", "line", "column")} == {
-        "of": "y", "wrt": "x", "status": "none", "gradient": None, "reason": "detached", "line": 3, "column": 5
+    assert {key: told[key] for key in ("of", "wrt", "status", "gradient", "reason", "line",
+        "column")} == {
+        "of": "y", "wrt": "x", "status": "none", "gradient": None, "reason": "detached", "line": 3,
+        "column": 5
     }  # fmt: skip
     assert told["origin"] == {"file": "p.tg", "line": 1, "column": 1}
     assert [(step["line"], step["op"], step["breaks"]) for step in told["steps"]] == [
@@ -71,16 +74,29 @@ def test_json(gradcli: Run, file: Callable[[str], str]) -> None:
 
 
 def test_json_has_numbers_of_any_kind(gradcli: Run) -> None:
-    found = gradcli("why", "-e", "var x = [0.0, 4.0]; y = sum(sqrt(x))", "--format", "json").json["explanations"][0]
+    found = gradcli("why", "-e", "var x = [0.0, 4.0]; y = sum(sqrt(x))", "--format", "json").json[
+        "explanations"
+    ][0]
     assert (found["status"], found["gradient"]) == ("inf", ["inf", 0.25])
-    assert found["steps"][1]["partial"] == {"shape": [2], "min": 0.25, "max": "inf", "zeros": 0, "nonfinite": 1}
+    assert found["steps"][1]["partial"] == {
+        "shape": [2],
+        "min": 0.25,
+        "max": "inf",
+        "zeros": 0,
+        "nonfinite": 1,
+    }
 
 
 def test_several_files_and_inputs(gradcli: Run, file: Callable[[str], str], tmp_path: Path) -> None:
     (tmp_path / "q.tg").write_text("var x: float\ny = relu(x)", encoding="utf-8")
     (tmp_path / "in.json").write_text('{"x": -3}', encoding="utf-8")
-    found = gradcli("why", file("var x = 1.0; y = x * 2"), "q.tg", "--inputs", "in.json", "--format", "json")
-    assert [e["reason"] for answer in found.json for e in answer["explanations"]] == [None, "dead_relu"]
+    found = gradcli(
+        "why", file("var x = 1.0; y = x * 2"), "q.tg", "--inputs", "in.json", "--format", "json"
+    )
+    assert [e["reason"] for answer in found.json for e in answer["explanations"]] == [
+        None,
+        "dead_relu",
+    ]
     assert gradcli("why q.tg --set x=2").out.startswith("y by x: 1.0\n")
 
 
@@ -121,7 +137,7 @@ def test_debug_nan(gradcli: Run, file: Callable[[str], str]) -> None:
     assert gradcli("eval", path, "--debug-nan", "--set", "x=1").code == 0
 
 
-# ---- the page of reasons ---------------------------------------------------------------------------------------------
+# ---- the page of reasons -------------------------------------------------------------------------
 
 
 def page() -> str:
@@ -130,7 +146,9 @@ def page() -> str:
     for reason, entry in REASONS.items():
         parts.append(f"## {reason}: {entry.title}\n\n{entry.text}\n\n{entry.fix}\n")
         if entry.example:
-            parts.append(f"```text\n{entry.example}\n```\n\n```text\n{_told(entry.example, reason)}\n```\n")
+            parts.append(
+                f"```text\n{entry.example}\n```\n\n```text\n{_told(entry.example, reason)}\n```\n"
+            )
     return "\n".join(parts)
 
 

@@ -31,7 +31,9 @@ class DeviceLanguage(Language):
 
     __slots__ = ()
 
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Value:
+    def call(
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
+    ) -> Value:
         return super().call(name, to_device(arguments), to_device(options or {}))
 
 

@@ -1,4 +1,5 @@
-"""Random functions of a row whose control flow depends on the row: for rows together against rows alone."""
+"""Random functions of a row whose control flow depends on the row: for rows together against rows
+alone."""
 
 from __future__ import annotations
 
@@ -7,13 +8,36 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-NUMBERS = ("s", "t", "x", "w", "x + w", "0.5", "s * x", "sin(s + t)", "abs(t) + 0.1", "s - t", "1.5 * t", "w * w")
-CONDITIONS = ("x > 0", "s < t", "x > w", "s > 0.3 and x < 1", "x < -0.5 or t > s", "-0.5 < x < 0.7", "not (s > 1)", "k % 2 == 0")
+NUMBERS = (
+    "s",
+    "t",
+    "x",
+    "w",
+    "x + w",
+    "0.5",
+    "s * x",
+    "sin(s + t)",
+    "abs(t) + 0.1",
+    "s - t",
+    "1.5 * t",
+    "w * w",
+)
+CONDITIONS = (
+    "x > 0",
+    "s < t",
+    "x > w",
+    "s > 0.3 and x < 1",
+    "x < -0.5 or t > s",
+    "-0.5 < x < 0.7",
+    "not (s > 1)",
+    "k % 2 == 0",
+)
 MOST_TURNS = 6
 
 
 class Writer:
-    """Writes the body of `fn f(x, w)`: `s` and `t` are always assigned, `k` counts, `a` is an array, `p` and `q` a list's."""
+    """Writes the body of `fn f(x, w)`: `s` and `t` are always assigned, `k` counts, `a` is an
+    array, `p` and `q` a list's."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -58,7 +82,9 @@ class Writer:
         self.write(f"a[{self.random.choice(('0', '2', 'k % 3'))}] = {self.number()}", depth)
 
     def _augment(self, depth: int, in_loop: bool) -> None:
-        self.write(f"{self.random.choice('st')} {self.random.choice(('+=', '-='))} {self.number()}", depth)
+        self.write(
+            f"{self.random.choice('st')} {self.random.choice(('+=', '-='))} {self.number()}", depth
+        )
 
     def _list(self, depth: int, in_loop: bool) -> None:
         self.write(f"s, t = [{self.number()}, {self.number()}]", depth)
@@ -119,7 +145,8 @@ TAIL = "    return s + 0.5 * t + 0.1 * sum(a)\n}\n"
 
 
 def program(random: Random) -> str:
-    """The text of a function `f(x, w)` of a row and what all rows share, and of those that it calls."""
+    """The text of a function `f(x, w)` of a row and what all rows share, and of those that it
+    calls."""
     writer = Writer(random)
     for _ in range(random.randint(2, 5)):
         writer.statement(0, False)

@@ -14,7 +14,9 @@ from gradcli.engine.values.lanes import Group, Lanes
 
 from ..ops.sweeps import Function, Session, tangent, weighed
 
-SCALES = np.array([1.0, 0.75, 1.5, 1.125])  # a row's operands are these multiples of the first's, as all domains allow
+SCALES = np.array(
+    [1.0, 0.75, 1.5, 1.125]
+)  # a row's operands are these multiples of the first's, as all domains allow
 
 
 def rows_of(value: Any, k: int = 0) -> list[Any]:
@@ -30,9 +32,12 @@ def together(rows: list[Any], group: Group) -> Lanes:
 
 
 def masks(n: int) -> list[tuple[bool, ...]]:
-    """Which of n operands have rows: all choices but none; of many all, the first, and all but the first."""
+    """Which of n operands have rows: all choices but none; of many all, the first, and all but the
+    first."""
     every = [tuple(bool(k >> i & 1) for i in range(n)) for k in range(1, 2**n)]
-    return every if n <= 2 else [(True,) * n, (True, *[False] * (n - 1)), (False, *[True] * (n - 1))]
+    return (
+        every if n <= 2 else [(True,) * n, (True, *[False] * (n - 1)), (False, *[True] * (n - 1))]
+    )
 
 
 def operands(values: tuple[Any, ...], mask: tuple[bool, ...]) -> tuple[list[Any], list[list[Any]]]:
@@ -40,7 +45,10 @@ def operands(values: tuple[Any, ...], mask: tuple[bool, ...]) -> tuple[list[Any]
     group = Group(len(SCALES))
     rows = [rows_of(v, k) for k, v in enumerate(values)]
     laned = [together(r, group) if own else r[0] for r, own in zip(rows, mask, strict=True)]
-    return laned, [[r[i] if own else r[0] for r, own in zip(rows, mask, strict=True)] for i in range(len(SCALES))]
+    return laned, [
+        [r[i] if own else r[0] for r, own in zip(rows, mask, strict=True)]
+        for i in range(len(SCALES))
+    ]
 
 
 def value(function: Function, given: list[Any], kind: type[Session] = Session) -> Any:
@@ -55,17 +63,24 @@ def gradient(function: Function, given: list[Any], kind: type[Session] = Session
     """The gradients of the weighed result by each operand, by reverse mode."""
     session = kind(*given)
     with ieee():
-        return [primal(g) for g in session.gradients(weighed(session.m, function(session.m, *session.operands)))]
+        return [
+            primal(g)
+            for g in session.gradients(weighed(session.m, function(session.m, *session.operands)))
+        ]
 
 
 def second(function: Function, given: list[Any], kind: type[Session] = Session) -> list[Any]:
     """The gradients of the weighed gradients: reverse over reverse."""
     session = kind(*given)
     with ieee():
-        first = session.gradients(weighed(session.m, function(session.m, *session.operands)), recorded=True)
+        first = session.gradients(
+            weighed(session.m, function(session.m, *session.operands)), recorded=True
+        )
         owned = [_each(session, Value(g, session.m), v) for g, v in zip(first, given, strict=True)]
         targets = [weighed(session.m, g, seed=100 + k).v for k, g in enumerate(owned)]
-        seeds = [(t, 1.0) for t in targets if type(t) is tuple]  # each by itself: what rows share counts once
+        seeds = [
+            (t, 1.0) for t in targets if type(t) is tuple
+        ]  # each by itself: what rows share counts once
         found = sweep(session.run, seeds, {leaf[1] for leaf in session.leaves}, False)
         return [primal(found.get(leaf[1], 0.0)) for leaf in session.leaves]
 
@@ -81,7 +96,10 @@ def push(function: Function, given: list[Any], kind: type[Session] = Session) ->
     """The tangents of the results, along tangents that differ between elements and operands."""
     session = kind()
     with ieee():
-        duals = [session.dual(v, _direction(v, k)) if _moves(v) else session.constant(v) for k, v in enumerate(given)]
+        duals = [
+            session.dual(v, _direction(v, k)) if _moves(v) else session.constant(v)
+            for k, v in enumerate(given)
+        ]
         y = function(session.m, *duals)
     return [primal(tangent(part)) for part in (y if type(y) is list else [y])]
 
@@ -113,4 +131,6 @@ def verify_rows(got: Any, alone: list[Any], rtol: float, what: str, dtypes: bool
     assert found.shape == expected.shape, what
     assert not dtypes or found.dtype == expected.dtype, what
     size = np.abs(np.where(np.isfinite(expected), expected, 0)).max(initial=0)
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * max(size, 1e-5), err_msg=what)
+    np.testing.assert_allclose(
+        found, expected, rtol=rtol, atol=rtol * max(size, 1e-5), err_msg=what
+    )

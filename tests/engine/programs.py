@@ -61,7 +61,8 @@ def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
 
 
 def garbage(source: str) -> int:
-    """How many objects a run leaves to the garbage collector, which doesn't look while a program runs."""
+    """How many objects a run leaves to the garbage collector, which doesn't look while a program
+    runs."""
     program = gradcli.load(source=source).with_options(grad=False)
     program.run()  # what compiling it drops from caches isn't the run's
     gc.collect()

@@ -1,7 +1,8 @@
 """Random smooth programs, as text of the language and as a Python function of the same meaning.
 
-Expressions are written so that both languages read them alike; statements are emitted twice. The Python twin runs on
-complex numbers, so its derivatives come from the complex step, exact to rounding: nothing of the engine is in them.
+Expressions are written so that both languages read them alike; statements are emitted twice. The
+Python twin runs on complex numbers, so its derivatives come from the complex step, exact to
+rounding: nothing of the engine is in them.
 
 A program is written down in several ways, and derivatives are asked for in each: see `FORMS`.
 """
@@ -43,7 +44,14 @@ _TWIN: dict[str, Any] = {
     "set": _set,
     "append": lambda items, e: [*items, e],
 }
-_SMOOTH = ["sin({})", "tanh({})", "sqrt(1 + ({})**2)", "exp(cos({}))", "log(2 + sin({}))", "1 / (2 + cos({}))"]
+_SMOOTH = [
+    "sin({})",
+    "tanh({})",
+    "sqrt(1 + ({})**2)",
+    "exp(cos({}))",
+    "log(2 + sin({}))",
+    "1 / (2 + cos({}))",
+]
 _UNARY = [*_SMOOTH, "-({})", "detach({})"]
 _BINARY = ["({}) + ({})", "({}) - ({})", "({}) * sin({})", "({}) / (2 + cos({}))"]
 _THRESHOLDS = ["0.1374", "-0.2918", "0.7731"]
@@ -51,8 +59,8 @@ _NUMBERS = ["0.5", "-1.25", "2", "0.75", "3"]
 
 
 class Program:
-    """A program of the inputs `x` and `v` with the target `y`, and its twin: `source` for the language, `function` the same as
-    `fn f(x, v)`, and `twin(x, v)` in Python."""
+    """A program of the inputs `x` and `v` with the target `y`, and its twin: `source` for the
+    language, `function` the same as `fn f(x, v)`, and `twin(x, v)` in Python."""
 
     def __init__(self, ours: list[str], twins: list[str]) -> None:
         self.source = _INPUTS + _PRELUDE + "\n".join(ours) + "\n"
@@ -66,15 +74,21 @@ class Program:
         """The gradient of the sum of the target by both inputs, by the complex step."""
         step = 1e-30
         by_x = np.sum(self.twin(x + 1j * step, v)).imag / step
-        by_v = [np.sum(self.twin(x + 0j, v + 1j * step * unit)).imag / step for unit in np.eye(SIZE)]
+        by_v = [
+            np.sum(self.twin(x + 0j, v + 1j * step * unit)).imag / step for unit in np.eye(SIZE)
+        ]
         return by_x, np.array(by_v)
 
     def hessians(self, x: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """The second derivatives of the sum of the target, by `v` twice and by both inputs, from differences of gradients at
-        two distances; and how far those are apart, which says what they are worth."""
+        """The second derivatives of the sum of the target, by `v` twice and by both inputs, from
+        differences of gradients at two distances; and how far those are apart, which says what they
+        are worth."""
 
         def differences(step: float) -> tuple[np.ndarray, np.ndarray]:
-            by_v = [self.gradients(x, v + step * e)[1] - self.gradients(x, v - step * e)[1] for e in np.eye(SIZE)]
+            by_v = [
+                self.gradients(x, v + step * e)[1] - self.gradients(x, v - step * e)[1]
+                for e in np.eye(SIZE)
+            ]
             mixed = self.gradients(x + step, v)[1] - self.gradients(x - step, v)[1]
             return np.array(by_v) / (2 * step), mixed / (2 * step)
 
@@ -89,9 +103,9 @@ class Program:
 class Form(NamedTuple):
     """A way to write a program down, and, by what is asked for, the expression that asks.
 
-    The requests: `y` itself, `grad` and `vjp` by both inputs with `u`, `jvp` along `dx` and `dv`; by `v` alone `jacobian`,
-    `hessian` and `hvp` along `dv`; and both `mixed` second derivatives, the sum of the target for a target. What ends in
-    `_too` is the same, asked for in another way.
+    The requests: `y` itself, `grad` and `vjp` by both inputs with `u`, `jvp` along `dx` and `dv`;
+    by `v` alone `jacobian`, `hessian` and `hvp` along `dv`; and both `mixed` second derivatives,
+    the sum of the target for a target. What ends in `_too` is the same, asked for in another way.
     """
 
     text: Callable[[Program], str]
@@ -141,11 +155,16 @@ class _Writer:
     def pick(self, items: list[Any]) -> Any:
         return self.draw(st.sampled_from(items))
 
-    # ---- expressions -------------------------------------------------------------------------------------------------
+    # ---- expressions -----------------------------------------------------------------------------
 
     def expression(self, kind: str, depth: int = 3) -> str:
         if depth == 0 or self.draw(st.integers(0, 4)) == 0:
-            return self.pick([*self.names[kind], *(_NUMBERS if kind == "scalar" else ["array([0.5, -1.0, 2.0])"])])
+            return self.pick(
+                [
+                    *self.names[kind],
+                    *(_NUMBERS if kind == "scalar" else ["array([0.5, -1.0, 2.0])"]),
+                ]
+            )
         return self.scalar(depth - 1) if kind == "scalar" else self.vector(depth - 1)
 
     def scalar(self, depth: int) -> str:
@@ -155,7 +174,9 @@ class _Writer:
         def v() -> str:
             return self.expression("vector", depth)
 
-        form = self.pick(["unary", "binary", "binary", "sum", "dot", "index", "choice", "square", "call"])
+        form = self.pick(
+            ["unary", "binary", "binary", "sum", "dot", "index", "choice", "square", "call"]
+        )
         if form == "unary":
             return self.pick(_UNARY).format(s())
         if form == "binary":
@@ -177,7 +198,9 @@ class _Writer:
         def v() -> str:
             return self.expression("vector", depth)
 
-        form = self.pick(["unary", "binary", "scaled", "list", "where", "cumsum", "slices", "matrix"])
+        form = self.pick(
+            ["unary", "binary", "scaled", "list", "where", "cumsum", "slices", "matrix"]
+        )
         if form == "unary":
             return self.pick(_UNARY).format(v())
         if form == "binary":
@@ -190,12 +213,16 @@ class _Writer:
             return f"where(re({v()}) > {self.pick(_THRESHOLDS)}, {v()}, {s()})"
         if form == "matrix":
             return f"(outer({v()}, {v()}) @ tanh({v()}))"
-        return f"cumsum({v()})" if form == "cumsum" else self.pick(["({})[::-1]", "flip({})", "({})[[2, 0, 0]]"]).format(v())
+        return (
+            f"cumsum({v()})"
+            if form == "cumsum"
+            else self.pick(["({})[::-1]", "flip({})", "({})[[2, 0, 0]]"]).format(v())
+        )
 
     def index(self) -> str:
         return str(self.pick([*range(-SIZE, SIZE), *self.indices]))
 
-    # ---- statements --------------------------------------------------------------------------------------------------
+    # ---- statements ------------------------------------------------------------------------------
 
     def emit(self, ours: str, twin: str | None = None, indent: int = 0) -> None:
         self.ours.append("    " * indent + ours)
@@ -210,7 +237,13 @@ class _Writer:
         if form == "assign":
             # Inside a block only names that exist: both paths must leave the same names behind.
             known = [n for n in self.names[kind] if n not in ("x", "v")]
-            name = f"{kind[0]}{len(self.names[kind])}" if indent == 0 else self.pick(known) if known else None
+            name = (
+                f"{kind[0]}{len(self.names[kind])}"
+                if indent == 0
+                else self.pick(known)
+                if known
+                else None
+            )
             if name:
                 self.emit(f"{name} = sin({self.expression(kind)})", indent=indent)
                 self.names[kind] += [name] if name not in known else []
@@ -218,15 +251,27 @@ class _Writer:
             name, term = self.pick(self.names[kind][1:]), self.expression(kind)
             self.emit(f"{name} += {term}", f"{name} = {name} + {term}", indent)
         elif form == "element" and len(self.names["vector"]) > 1:
-            name, i, e = self.pick(self.names["vector"][1:]), self.index(), self.expression("scalar")
+            name, i, e = (
+                self.pick(self.names["vector"][1:]),
+                self.index(),
+                self.expression("scalar"),
+            )
             if self.draw(st.booleans()):
                 self.emit(f"{name}[{i}] = {e}", f"{name} = set({name}, {i}, {e})", indent)
             else:
-                self.emit(f"{name}[{i}] += {e}", f"{name} = set({name}, {i}, {name}[{i}] + {e})", indent)
+                self.emit(
+                    f"{name}[{i}] += {e}", f"{name} = set({name}, {i}, {name}[{i}] + {e})", indent
+                )
         elif form == "slice" and len(self.names["vector"]) > 1:
             name, part = self.pick(self.names["vector"][1:]), self.pick(["0:2", "1:", "::2"])
-            value = f"({self.expression('vector')})[1:]" if kind == "vector" else self.expression("scalar")
-            values = f"{value} * [1.0, 1.0]" if part == "1:" else value  # of a list of as many elements, too
+            value = (
+                f"({self.expression('vector')})[1:]"
+                if kind == "vector"
+                else self.expression("scalar")
+            )
+            values = (
+                f"{value} * [1.0, 1.0]" if part == "1:" else value
+            )  # of a list of as many elements, too
             where = f"slice({', '.join(i or 'None' for i in part.split(':'))})"
             twin = f"{name} = set({name}, {where}, {value})"
             self.emit(f"{name}[{part}] = {values}", twin, indent)
@@ -256,14 +301,21 @@ class _Writer:
         elif form == "each" and len(self.names["scalar"]) > 1:
             total, rows = self.pick(self.names["scalar"][1:]), self.expression("vector", 2)
             self.emit(f"for e{indent} in {rows} {{", f"for e{indent} in {rows}:", indent)
-            self.emit(f"{total} = sin({total} * e{indent}) + {self.expression('scalar', 2)}", indent=indent + 1)
+            self.emit(
+                f"{total} = sin({total} * e{indent}) + {self.expression('scalar', 2)}",
+                indent=indent + 1,
+            )
             self.emit("}", "", indent)
         elif form == "collect" and indent == 0:
             name = f"v{len(self.names['vector'])}"
             self.emit(f"l{indent} = []", indent=indent)
-            self.emit(f"for i{indent} in range({SIZE}) {{", f"for i{indent} in range({SIZE}):", indent)
+            self.emit(
+                f"for i{indent} in range({SIZE}) {{", f"for i{indent} in range({SIZE}):", indent
+            )
             self.indices.append(f"i{indent}")
-            self.emit(f"l{indent} = append(l{indent}, {self.expression('scalar', 2)})", indent=indent + 1)
+            self.emit(
+                f"l{indent} = append(l{indent}, {self.expression('scalar', 2)})", indent=indent + 1
+            )
             self.indices.pop()
             self.emit("}", "", indent)
             self.emit(f"{name} = 1.0 * array(l{indent})", indent=indent)
@@ -289,7 +341,8 @@ class _Writer:
     def function(self) -> None:
         name, outer = f"f{len(self.functions)}", {k: list(v) for k, v in self.names.items()}
         self.emit(f"fn {name}(a, b) {{", f"def {name}(a, b):")
-        # Only the inputs are captured: other names may be assigned again, which Python would see as local ones.
+        # Only the inputs are captured: other names may be assigned again, which Python would see as
+        # local ones.
         self.names = {"scalar": ["a", "x"], "vector": ["b", "v"]}
         self.emit(f"t = sin({self.expression('scalar')})", indent=1)
         self.emit(f"b = set(b, {self.index()}, t)", indent=1)

@@ -7,11 +7,23 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .window_programs import STATES, Ask, Block, Expression, Let, Program, Reset, Update, Used, Watch
+from .window_programs import (
+    STATES,
+    Ask,
+    Block,
+    Expression,
+    Let,
+    Program,
+    Reset,
+    Update,
+    Used,
+    Watch,
+)
 
 
 class _Writer:
-    """Draws statements. What it remembers of names and tapes only makes questions that have answers more likely."""
+    """Draws statements. What it remembers of names and tapes only makes questions that have answers
+    more likely."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -31,9 +43,12 @@ class _Writer:
         return self.random.randrange(100) >= 100 - percent
 
     def name(self) -> str:
-        """A name that has a value; a variable, what was watched or one of the latest results more often."""
+        """A name that has a value; a variable, what was watched or one of the latest results more
+        often."""
         results = [name for name in list(self.made_of)[5:] if name[0] == "v"]
-        return str(self.pick(["x", "w", *self.made_of, *["x", "w", *self.watched[-2:], *results[-3:]] * 3]))
+        return str(
+            self.pick(["x", "w", *self.made_of, *["x", "w", *self.watched[-2:], *results[-3:]] * 3])
+        )
 
     def fresh(self, prefix: str) -> str:
         self.count += 1
@@ -54,12 +69,16 @@ class _Writer:
         first, names = self.expression(depth - 1)
         if op not in ("mul", "add", "sub"):
             return (op, first), names
-        second, others = self.expression(depth - 1) if self.chance(80) else (self.pick([0.5, 2.0]), [])
+        second, others = (
+            self.expression(depth - 1) if self.chance(80) else (self.pick([0.5, 2.0]), [])
+        )
         return (op, *([first, second] if self.chance(50) else [second, first])), names + others
 
     def statement(self, depth: int) -> Any:
         kinds = ["let"] * 6 + ["ask"] * 6 + ["watch"] * 2 + ["update", "rebind"]
-        kinds += (["tape"] * 5 + ["pause", "loop"] if depth < 3 else []) + (["reset", "used"] if self.tapes else [])
+        kinds += (["tape"] * 5 + ["pause", "loop"] if depth < 3 else []) + (
+            ["reset", "used"] if self.tapes else []
+        )
         kind = self.pick(kinds)
         if kind == "ask":
             return self.ask()
@@ -94,7 +113,10 @@ class _Writer:
 
     def watch(self) -> Watch:
         tape = self.pick(self.open) if self.open and self.chance(40) else ""
-        names = [self.pick(["s", "c", "p"]) if self.chance(60) else self.name() for _ in range(self.pick([1, 1, 2]))]
+        names = [
+            self.pick(["s", "c", "p"]) if self.chance(60) else self.name()
+            for _ in range(self.pick([1, 1, 2]))
+        ]
         self.watched += names
         return Watch(list(dict.fromkeys(names)), tape)
 
@@ -117,13 +139,24 @@ class _Writer:
 
     def ask(self) -> Ask:
         computed = [name for name, made_of in self.made_of.items() if len(made_of) > 1][-6:]
-        targets = [self.pick(computed) if computed and self.chance(90) else self.name() for _ in range(self.pick([1, 1, 1, 2]))]
+        targets = [
+            self.pick(computed) if computed and self.chance(90) else self.name()
+            for _ in range(self.pick([1, 1, 1, 2]))
+        ]
         likely = [tape for tape in self.made_in.get(targets[0], []) if self.tapes[tape]]
         tape = (
-            self.pick(likely) if likely and self.chance(70) else self.pick(["", *(t for t, free in self.tapes.items() if free)])
+            self.pick(likely)
+            if likely and self.chance(70)
+            else self.pick(["", *(t for t, free in self.tapes.items() if free)])
         )
-        form = self.pick(["gradient"] * 8 + ["jacobian"] + (["hessian", "hvp", "jvp"] if not tape else []))
-        seed = self.name() if form in ("hvp", "jvp") or (form == "gradient" and self.chance(15)) else ""
+        form = self.pick(
+            ["gradient"] * 8 + ["jacobian"] + (["hessian", "hvp", "jvp"] if not tape else [])
+        )
+        seed = (
+            self.name()
+            if form in ("hvp", "jvp") or (form == "gradient" and self.chance(15))
+            else ""
+        )
         sources = [self.source(targets) for _ in range(self.pick([1, 1, 2, 3]))]
         if self.chance(40):
             sources = self.made_of[targets[0]][-6:]
@@ -152,5 +185,6 @@ def program(random: Random) -> Program:
 
 
 def window_programs(shrinks: bool = False) -> st.SearchStrategy[Program]:
-    """Programs that have little in common, drawn fast. With `shrinks` a failure is made small, at several times the cost."""
+    """Programs that have little in common, drawn fast. With `shrinks` a failure is made small, at
+    several times the cost."""
     return st.randoms(use_true_random=not shrinks).map(program)

@@ -1,9 +1,11 @@
-"""A stand-in for CuPy, made of NumPy: what code for the GPU does is proven on a machine that has none.
+"""A stand-in for CuPy, made of NumPy: what code for the GPU does is proven on a machine that has
+none.
 
-Its arrays are no NumPy arrays, and nothing mixes the two: as with CuPy, `asarray` copies to the device, `get` copies back,
-and anything else that is given an array of the other kind raises TypeError. As with CuPy, too, there are no scalars (what
-NumPy gives as a scalar is an array of rank 0), no objects in arrays, functions on whole arrays take no bare numbers, and
-arrays of indices are taken modulo the size.
+Its arrays are no NumPy arrays, and nothing mixes the two: as with CuPy, `asarray` copies to the
+device, `get` copies back, and anything else that is given an array of the other kind raises
+TypeError. As with CuPy, too, there are no scalars (what NumPy gives as a scalar is an array of rank
+0), no objects in arrays, functions on whole arrays take no bare numbers, and arrays of indices are
+taken modulo the size.
 
 `installed` puts it under CuPy's names, so that `--device cuda` finds it.
 """
@@ -28,9 +30,34 @@ from gradcli.engine.backends import cuda
 from . import standin_cuda
 
 # What NumPy has and CuPy lacks, of all that one could reach for here.
-ABSENT = {"frompyfunc", "object_", "errstate", "seterr", "vectorize", "ndindex", "nditer", "float128", "longdouble"}
-# Functions that take numbers where others want arrays: making arrays, and what is elementwise there but no ufunc of NumPy's.
-ANYTHING = {"arange", "eye", "full", "linspace", "zeros", "ones", "empty", "result_type", "tile", "real", "imag", "angle", "sinc"}
+ABSENT = {
+    "frompyfunc",
+    "object_",
+    "errstate",
+    "seterr",
+    "vectorize",
+    "ndindex",
+    "nditer",
+    "float128",
+    "longdouble",
+}
+# Functions that take numbers where others want arrays: making arrays, and what is elementwise there
+# but no ufunc of NumPy's.
+ANYTHING = {
+    "arange",
+    "eye",
+    "full",
+    "linspace",
+    "zeros",
+    "ones",
+    "empty",
+    "result_type",
+    "tile",
+    "real",
+    "imag",
+    "angle",
+    "sinc",
+}
 
 
 class ndarray:  # noqa: N801
@@ -50,7 +77,7 @@ class ndarray:  # noqa: N801
             raise TypeError("an array of another device, or another stream")
         return self._own
 
-    # ---- between the two ---------------------------------------------------------------------------------------------
+    # ---- between the two -------------------------------------------------------------------------
 
     def get(self, out: Any = None, blocking: bool = True) -> Any:
         standin_cuda.note("out", self.shape)
@@ -71,7 +98,9 @@ class ndarray:  # noqa: N801
         return self._host.tolist()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one explicitly.")
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one explicitly."
+        )
 
     def __float__(self) -> float:
         standin_cuda.note("one", ())
@@ -105,20 +134,25 @@ class ndarray:  # noqa: N801
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'ndarray'")
 
-    # ---- what it is --------------------------------------------------------------------------------------------------
+    # ---- what it is ------------------------------------------------------------------------------
 
     dtype, shape = property(lambda self: self._own.dtype), property(lambda self: self._own.shape)
     ndim, size = property(lambda self: self._own.ndim), property(lambda self: self._own.size)
     strides = property(lambda self: self._own.strides)
-    real, imag = property(lambda self: _of(self._host.real)), property(lambda self: _of(self._host.imag))
+    real, imag = (
+        property(lambda self: _of(self._host.real)),
+        property(lambda self: _of(self._host.imag)),
+    )
     T = property(lambda self: _of(self._host.T, base=self))
 
     @property
     def flags(self) -> Any:  # there is no `writeable`
         flags = self._own.flags
-        return types.SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata)
+        return types.SimpleNamespace(
+            c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata
+        )
 
-    # ---- elements ----------------------------------------------------------------------------------------------------
+    # ---- elements --------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> ndarray:
         found = self._host[_wrapped(self, index)]
@@ -132,18 +166,26 @@ class ndarray:  # noqa: N801
 
 
 def _wrapped(array: ndarray, index: Any) -> Any:
-    """The index for NumPy. Arrays of ints in it are taken modulo the size: what is out of range is no error here."""
+    """The index for NumPy. Arrays of ints in it are taken modulo the size: what is out of range is
+    no error here."""
     index = index if isinstance(index, tuple) else (index,)
-    if any(i is None or i is Ellipsis or getattr(getattr(i, "dtype", None), "kind", "") == "b" for i in index):
+    if any(
+        i is None or i is Ellipsis or getattr(getattr(i, "dtype", None), "kind", "") == "b"
+        for i in index
+    ):
         return _host(index)
     return tuple(
-        _host(i) % n if isinstance(i, ndarray) else _host(i) for i, n in zip(index, array.shape + (0,) * len(index), strict=False)
+        _host(i) % n if isinstance(i, ndarray) else _host(i)
+        for i, n in zip(index, array.shape + (0,) * len(index), strict=False)
     )
 
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *arguments: Any, **options: Any) -> Any:
-        return _of(getattr(self._host, name)(*_host(arguments), **_host(options)), base=self if name in _VIEWS else None)
+        return _of(
+            getattr(self._host, name)(*_host(arguments), **_host(options)),
+            base=self if name in _VIEWS else None,
+        )
 
     return method
 
@@ -182,7 +224,19 @@ for _name in [
     "take",
 ]:
     setattr(ndarray, _name, _method(_name))
-for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
     setattr(ndarray, f"__r{_name}__", _operator(f"__r{_name}__"))
     setattr(ndarray, f"__i{_name}__", _in_place(f"__i{_name}__"))
@@ -191,7 +245,8 @@ for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"]
 
 
 def _of(value: Any, base: Any = None) -> Any:
-    """What NumPy gave, on the device: arrays, scalars as arrays of rank 0, lists and tuples of these."""
+    """What NumPy gave, on the device: arrays, scalars as arrays of rank 0, lists and tuples of
+    these."""
     if isinstance(value, np.ndarray | np.generic):
         return ndarray(np.asarray(value), base)
     if isinstance(value, list | tuple):
@@ -200,7 +255,8 @@ def _of(value: Any, base: Any = None) -> Any:
 
 
 def _host(value: Any) -> Any:
-    """What is on the device, for NumPy; numbers, slices and the like as they are. Raises TypeError for NumPy's arrays."""
+    """What is on the device, for NumPy; numbers, slices and the like as they are. Raises TypeError
+    for NumPy's arrays."""
     if isinstance(value, ndarray):
         return value._host
     if isinstance(value, np.ndarray):
@@ -212,7 +268,7 @@ def _host(value: Any) -> Any:
     return value
 
 
-# ---- the module ------------------------------------------------------------------------------------------------------
+# ---- the module ----------------------------------------------------------------------------------
 
 
 class _Ufunc:
@@ -228,14 +284,18 @@ class _Ufunc:
         if not isinstance(array, ndarray):
             raise TypeError(f"Unsupported type {type(array)}")
         if array.dtype.char not in "fdL":
-            raise TypeError("cupy.add.at only supports int32, float16, float32, float64, uint32, uint64 as data type")
+            raise TypeError(
+                "cupy.add.at only supports int32, float16, float32, float64, uint32, uint64 as data type"
+            )
         self._ufunc.at(array._host, _host(index), _host(value))
 
 
 def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*operands: Any, **options: Any) -> Any:
         if name not in ANYTHING and not any(_is_array(o) for o in operands):
-            raise TypeError(f"{name} takes arrays, not {', '.join(type(o).__name__ for o in operands)}")
+            raise TypeError(
+                f"{name} takes arrays, not {', '.join(type(o).__name__ for o in operands)}"
+            )
         result = _of(function(*_host(operands), **_host(options)))
         return _with_base(result, operands) if isinstance(result, ndarray) else result
 
@@ -249,11 +309,17 @@ def _with_base(result: ndarray, operands: tuple[Any, ...]) -> ndarray:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, ndarray) or (isinstance(value, list | tuple) and bool(value) and all(map(_is_array, value)))
+    return isinstance(value, ndarray) or (
+        isinstance(value, list | tuple) and bool(value) and all(map(_is_array, value))
+    )
 
 
 def asarray(value: Any, dtype: Any = None) -> ndarray:
-    return value if isinstance(value, ndarray) and dtype in (None, value.dtype) else array(value, dtype)
+    return (
+        value
+        if isinstance(value, ndarray) and dtype in (None, value.dtype)
+        else array(value, dtype)
+    )
 
 
 def array(value: Any, dtype: Any = None) -> ndarray:

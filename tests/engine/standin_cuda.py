@@ -1,8 +1,10 @@
-"""What the stand-in for CuPy (standin.py) has instead of CUDA: devices, streams, a memory pool, and a log of what is copied.
+"""What the stand-in for CuPy (standin.py) has instead of CUDA: devices, streams, a memory pool, and
+a log of what is copied.
 
-As with CuPy, each thread has its own current device, and on each device its own current stream. The stand-in is stricter
-than CUDA, which lets wrong programs pass most of the time: an array is used on its own device and its own stream only, and
-what is copied to the host without waiting has no meaning before its stream is waited for.
+As with CuPy, each thread has its own current device, and on each device its own current stream. The
+stand-in is stricter than CUDA, which lets wrong programs pass most of the time: an array is used on
+its own device and its own stream only, and what is copied to the host without waiting has no
+meaning before its stream is waited for.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ FREE, TOTAL = 2**30, 2**31
 
 
 class Copy(NamedTuple):
-    """A copy between the host and a device: `kind` is "in", "out", or "one" for a single number that the host waits for."""
+    """A copy between the host and a device: `kind` is "in", "out", or "one" for a single number
+    that the host waits for."""
 
     kind: str
     device: int
@@ -37,7 +40,8 @@ def device() -> int:
 
 
 def stream() -> Stream:
-    """The thread's current stream on its current device; None's is the default one, which all threads share."""
+    """The thread's current stream on its current device; None's is the default one, which all
+    threads share."""
     return getattr(_current, "streams", {}).get(device(), DEFAULT[device()])
 
 
@@ -93,7 +97,8 @@ DEFAULT = [Stream(number=number) for number in range(COUNT)]
 
 
 class Pool:
-    """The pool has a limit for each device, for each array by itself: what arrays take is not counted."""
+    """The pool has a limit for each device, for each array by itself: what arrays take is not
+    counted."""
 
     def __init__(self) -> None:
         self.limits = [0] * COUNT
@@ -120,13 +125,17 @@ pool = Pool()
 
 def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
     """Page-locked memory: NumPy's array, of what was there before."""
-    return np.frombuffer(bytearray(b"\xa5" * (int(np.prod(shape)) * np.dtype(dtype).itemsize)), dtype).reshape(shape)
+    return np.frombuffer(
+        bytearray(b"\xa5" * (int(np.prod(shape)) * np.dtype(dtype).itemsize)), dtype
+    ).reshape(shape)
 
 
 def module() -> types.SimpleNamespace:
     """`cupy.cuda`."""
     runtime = types.SimpleNamespace(getDeviceCount=lambda: COUNT, memGetInfo=lambda: (FREE, TOTAL))
-    return types.SimpleNamespace(runtime=runtime, Device=Device, Stream=Stream, get_current_stream=stream)
+    return types.SimpleNamespace(
+        runtime=runtime, Device=Device, Stream=Stream, get_current_stream=stream
+    )
 
 
 def begin() -> None:

@@ -1,4 +1,5 @@
-"""What is done at once for floats and plain arrays is what `apply` does the long way: the same bits, the same records."""
+"""What is done at once for floats and plain arrays is what `apply` does the long way: the same
+bits, the same records."""
 
 from __future__ import annotations
 
@@ -46,7 +47,15 @@ PROGRAMS = [
     "y = grad(fn(z) = jvp(fn(u) = u**3*z + atan2(u, z))(z, v = z*2))(x[1])*w",
     "y = jvp(grad(fn(z) = z**3*x[2] + exp(z)/z))(x[1], v = 0.3) + jvp(jvp(fn(z) = z**3), wrt = 0)(x[1], 1.0, v = 1.0)",
 ]
-FAILING = ["y = x*m[:, :3]", "y = x[1:] + x", "y = x[9]", "y = m[1:, 7]", "y = x[0, 1]", 'y = x * "a"', "y = x[1.5:]"]
+FAILING = [
+    "y = x*m[:, :3]",
+    "y = x[1:] + x",
+    "y = x[9]",
+    "y = m[1:, 7]",
+    "y = x[0, 1]",
+    'y = x * "a"',
+    "y = x[1.5:]",
+]
 HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = reshape(linspace(0.1, 3.0, 12), [3, 4]); k = 2\n"
 
 
@@ -89,11 +98,14 @@ def test_the_same_to_the_last_bit(source: str, dtype: str) -> None:
 
 
 def records(source: str, trace: Trace | None = None) -> list[Any]:
-    """What a program leaves on the trace; without the numbers in arrays, unless all of them are kept."""
+    """What a program leaves on the trace; without the numbers in arrays, unless all of them are
+    kept."""
     settings = Options().settings
     run = new_run(settings, {})
     run.trace = run.trace if trace is None else trace
-    compiled = compile_program(settings, gradcli.load(source=HEAD + source)._resolved, keeps_all=run.trace.keeps_all)
+    compiled = compile_program(
+        settings, gradcli.load(source=HEAD + source)._resolved, keeps_all=run.trace.keeps_all
+    )
     frame = execute(compiled, run)
     found: list[Any] = []
     for segment in reachable([v[2] for v in frame if type(v) is tuple], 0):
@@ -105,7 +117,13 @@ def records(source: str, trace: Trace | None = None) -> list[Any]:
 def _shown(v: Any) -> Any:
     if isinstance(v, np.ndarray):
         return v.dtype, repr(v.tolist())
-    return repr(v) if type(v) is float else (v.shape, v.dtype) if type(v) is Blank else getattr(getattr(v, "op", v), "name", v)
+    return (
+        repr(v)
+        if type(v) is float
+        else (v.shape, v.dtype)
+        if type(v) is Blank
+        else getattr(getattr(v, "op", v), "name", v)
+    )
 
 
 def _flat(values: Any) -> Iterator[Any]:
@@ -117,7 +135,9 @@ def _flat(values: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("kind", [Trace, KeepingTrace, ValueTrace, FormTrace])
-@pytest.mark.parametrize("source", [s for s in PROGRAMS if not any(word in s for word in ("tape", "grad", "vmap"))])
+@pytest.mark.parametrize(
+    "source", [s for s in PROGRAMS if not any(word in s for word in ("tape", "grad", "vmap"))]
+)
 def test_the_same_records(source: str, kind: type[Trace]) -> None:
     found = records(source, kind())
     with the_long_way():

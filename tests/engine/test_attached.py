@@ -1,4 +1,5 @@
-"""Attached gradients: `attach_grad`, `record`, `backward`, `x.grad`, with the meaning that MXNet's autograd gives them."""
+"""Attached gradients: `attach_grad`, `record`, `backward`, `x.grad`, with the meaning that MXNet's
+autograd gives them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from .random_programs import RELAXED, Program, points, programs
 
 ERRORS = Path(__file__).parent / "errors"
 
-# ---- what gradients are ----------------------------------------------------------------------------------------------
+# ---- what gradients are --------------------------------------------------------------------------
 
 # Each begins with x = 3.0 attached; `r` is what is looked at.
 SCALARS = [
@@ -53,17 +54,23 @@ SCALARS = [
     ("tape t { record { c = 2.0; watch c; y = c * x } }; backward(y); r = [t.gradient(y, c), x.grad]", [3.0, 2.0]),
     ("fn f(a) { record { y = a * x }; return y }; y = f(x); backward(y); r = x.grad", 6.0),
     ("fn f(a) { record { return a**2 } }; y = f(x); backward(y); r = x.grad", 6.0),
-    ("for i in range(5) { record { y = x**i; if i == 2 { break } } }; backward(y); r = x.grad", 6.0),
-    ('expect error "overflow" { record { z = 9223372036854775807 + 1 } }; y = x**2; r = x.grad', 0.0),
+    ("for i in range(5) { record { y = x**i; if i == 2 { break } } }; backward(y); r = x.grad",
+        6.0),
+    ('expect error "overflow" { record { z = 9223372036854775807 + 1 } }; y = x**2; r = x.grad',
+        0.0),
     ("record { }; record { y = x**2 }; record { }; backward(y); r = x.grad", 6.0),
     # what is attached to
     ("var v = 2.0; attach_grad(v); record { y = v * x }; backward(y); r = [v.grad, grad(y, v), v.name]", [3.0, 3.0, "v"]),
     ("var v = 2.0; record { y = v * x }; backward(y); r = [x.grad, grad(y, v)]", [2.0, 3.0]),
-    ("frozen s = 2.0; attach_grad(s); record { y = s * x }; backward(y); r = [s.grad, grad(y, s)]", [3.0, 3.0]),
-    ("const c = 2.0; attach_grad(c); record { y = c * x }; backward(y); r = [c.grad, grad(y, c)]", [3.0, 3.0]),
+    ("frozen s = 2.0; attach_grad(s); record { y = s * x }; backward(y); r = [s.grad, grad(y, s)]",
+        [3.0, 3.0]),
+    ("const c = 2.0; attach_grad(c); record { y = c * x }; backward(y); r = [c.grad, grad(y, c)]",
+        [3.0, 3.0]),
     ("record { h = x**2; attach_grad(h); y = 5 * h }; backward(y); r = [h.grad, x.grad, grad(y, h)]", [5.0, 0.0, 5.0]),
-    ("record { h = x**2; k = h; attach_grad(h); y = h * k }; backward(y); r = [h.grad, x.grad]", [9.0, 54.0]),
-    ("record { y = x**2 }; attach_grad(y); r = [grad(y * 2, x, unconnected = \"zero\"), y + 1]", [0.0, 10.0]),
+    ("record { h = x**2; k = h; attach_grad(h); y = h * k }; backward(y); r = [h.grad, x.grad]",
+        [9.0, 54.0]),
+    ("record { y = x**2 }; attach_grad(y); r = [grad(y * 2, x, unconnected = \"zero\"), y + 1]",
+        [0.0, 10.0]),
     ("z = x; record { y = z * x }; backward(y); r = [z.grad, x.grad]", [6.0, 6.0]),
     ("l = [x, 2.0]; record { y = l[0] * l[1] }; backward(y); r = l[0].grad", 2.0),
     ("var v = 2.0; l = [x, v]; attach_grad(l); record { y = v * x }; backward(y); r = [x.grad, v.grad]", [2.0, 3.0]),
@@ -86,25 +93,29 @@ SCALARS = [
     ("record { h = x**2; a = 2 * h; b = x**3 }; backward(a); backward(b); r = x.grad", 27.0),
     ("record { y = x**2 }; backward(y); r = [grad(y, x), grad(grad(y, x), x)]", [6.0, 2.0]),
     ("record { y = x**2 }; backward(y); record { z = y * x }; r = grad(z, x)", 27.0),
-    ("record { y = x**2 }; backward(y); record { z = detach(y) * x }; backward(z); r = x.grad", 9.0),
+    ("record { y = x**2 }; backward(y); record { z = detach(y) * x }; backward(z); r = x.grad",
+        9.0),
     ("record { h = x**2; y = 2 * h }; backward(y); attach_grad(h); record { z = h * x }; backward(z); r = [x.grad, h.grad]",
      [9.0, 3.0]),
     # heads
     ("record { y = x**2 }; backward(y, head = 10.0); r = x.grad", 60.0),
     ("record { y = x**2 }; y.backward(10); r = x.grad", 60.0),
     ("record { y = x**2; z = x**3 }; backward([y, z]); r = x.grad", 33.0),
-    ("record { y = x**2; z = x**3 }; backward({a: y, b: z}, head = {a: 1.0, b: 10.0}); r = x.grad", 276.0),
+    ("record { y = x**2; z = x**3 }; backward({a: y, b: z}, head = {a: 1.0, b: 10.0}); r = x.grad",
+        276.0),
     ("record { y = x**2 }; backward([y, y]); r = x.grad", 12.0),
     ("record { y = x**2; z = 2 * y }; backward([y, z]); r = x.grad", 18.0),
     # the way back itself
-    ("record { y = x**3; backward(y, create = true); z = x.grad**2 }; backward(z); r = x.grad", 2 * 27 * 18.0),
+    ("record { y = x**3; backward(y, create = true); z = x.grad**2 }; backward(z); r = x.grad",
+        2 * 27 * 18.0),
     ("record { y = x**3 }; backward(y, create = true); record { z = x.grad**2 }; backward(z); r = x.grad", 2 * 27 * 18.0),
     ("record { y = x**3 }; backward(y, create = true); backward(x.grad); r = x.grad", 18.0),
     ("record { y = x**4 }; backward(y, create = true); backward(x.grad, create = true); backward(x.grad); r = x.grad", 72.0),
     ("record { y = x**3 }; backward(y, create = true); backward(y); r = x.grad", 27.0),
     ("record { y = x**3 }; backward(y, create = true); r = grad(x.grad, x)", 18.0),
     ("record { y = x**3 }; backward(y); r = grad(x.grad, x, unconnected = \"zero\")", 0.0),
-    ("pause { record { y = x**3 }; backward(y, create = true) }; backward(x.grad); r = x.grad", 18.0),
+    ("pause { record { y = x**3 }; backward(y, create = true) }; backward(x.grad); r = x.grad",
+        18.0),
     ('attach_grad(x, "add"); record { y = x**3 }; for i in range(2) { backward(y, create = true) }; r = grad(x.grad, x)', 36.0),
     ("w = 2.0; attach_grad(w); record { y = x**2 * w }; backward(y, create = true, head = w); r = grad(x.grad, w)", 24.0),
     ("record { g = grad(x**3, x) }; backward(g); r = x.grad", 18.0),
@@ -128,15 +139,20 @@ def test_a_run_that_keeps_everything_goes_the_same_way(program: str, expected: A
 
 
 def test_a_function_of_that_name_is_the_programs_own() -> None:
-    assert value("fn attach_grad(a) = a + 1; x = 3.0; attach_grad(x); output 1 + attach_grad(x)") == 5.0
+    assert (
+        value("fn attach_grad(a) = a + 1; x = 3.0; attach_grad(x); output 1 + attach_grad(x)")
+        == 5.0
+    )
 
 
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
         ("x = arange(4.0); attach_grad(x); r = x.grad", [0.0, 0.0, 0.0, 0.0]),
-        ("x = [1.0, 2.0]; attach_grad(x); record { y = x * x }; backward(y); r = x.grad", [2.0, 4.0]),
-        ("x = [[1, 2.5], [3, 4]]; attach_grad(x); record { y = x[1] * 2 }; backward(y); r = x.grad", [[0.0, 0.0], [2.0, 2.0]]),
+        ("x = [1.0, 2.0]; attach_grad(x); record { y = x * x }; backward(y); r = x.grad",
+            [2.0, 4.0]),
+        ("x = [[1, 2.5], [3, 4]]; attach_grad(x); record { y = x[1] * 2 }; backward(y); r = x.grad",
+            [[0.0, 0.0], [2.0, 2.0]]),
         ("x = [1.0, 2.0]; attach_grad(x); record { y = x * x }; backward(y, head = [10.0, 1]); r = x.grad", [20.0, 4.0]),
         ("var v = [1.0, 2.0]; x = [v[0], 5.0]; attach_grad(x); record { y = sum(x**2) }; backward(y); r = x.grad", [2.0, 10.0]),
         ("x = zeros(3); attach_grad(x); record { x[1] := 4.0; y = sum(x**2) }; backward(y); r = x.grad", [0.0, 8.0, 0.0]),
@@ -155,7 +171,12 @@ def test_arrays(program: str, expected: Any) -> None:
 
 @pytest.mark.parametrize(
     ("source", "dtype"),
-    [("x = 3.0", "float64"), ("x = float32(3.0)", "float32"), ("x = float32([3.0])", "float32"), ("x = 3 + 0j", "complex128")],
+    [
+        ("x = 3.0", "float64"),
+        ("x = float32(3.0)", "float32"),
+        ("x = float32([3.0])", "float32"),
+        ("x = 3 + 0j", "complex128"),
+    ],
 )
 def test_a_gradient_has_the_dtype_of_its_variable(source: str, dtype: str) -> None:
     program = f"{source}; attach_grad(x); a = x.grad.dtype; record {{ y = real(x * x) }}; backward(y); output a, b = x.grad.dtype"
@@ -165,36 +186,52 @@ def test_a_gradient_has_the_dtype_of_its_variable(source: str, dtype: str) -> No
 
 def test_under_float32_everything_is() -> None:
     found = outputs(
-        "x = 3.0; attach_grad(x); a = x.grad; record { y = x**2 }; backward(y); b = x.grad; output a, b", dtype="float32"
+        "x = 3.0; attach_grad(x); a = x.grad; record { y = x**2 }; backward(y); b = x.grad; output a, b",
+        dtype="float32",
     )
     assert [type(v) for v in found.values()] == [np.float32, np.float32]
     assert list(found.values()) == [0.0, 6.0]
 
 
-# ---- against `grad`, on random programs ------------------------------------------------------------------------------
+# ---- against `grad`, on random programs ----------------------------------------------------------
 
 
 @RELAXED
 @given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points, st.data())
-def test_backward_fills_what_grad_gives(program: Program, point: tuple[float, np.ndarray], data: st.DataObject) -> None:
+def test_backward_fills_what_grad_gives(
+    program: Program, point: tuple[float, np.ndarray], data: st.DataObject
+) -> None:
     """However the program is divided into `record` blocks."""
     x, v = point
     lines = [*program.source.split("\n"), "y = 1.0 * y"]
     heads = [k for k in range(2, len(lines)) if lines[k] and lines[k][0] not in " }"]
     cut = data.draw(st.sampled_from(heads))
     source = "\n".join(
-        [*lines[:2], "attach_grad(x); attach_grad(v)", "record {", *lines[2:cut], "}", "record {", *lines[cut:], "}"]
+        [
+            *lines[:2],
+            "attach_grad(x); attach_grad(v)",
+            "record {",
+            *lines[2:cut],
+            "}",
+            "record {",
+            *lines[cut:],
+            "}",
+        ]
     )
     found = outputs(f"{source}\noutput g = grad(y, [x, v])", {"x": x, "v": v})["g"]
     if all(g is None for g in found):
         assert failure(f"{source}\nbackward(y)", {"x": x, "v": v}).code == "E325"
         return
-    way_back = f'{source}\nbackward(y)\nexpect error "retain" {{ backward(y) }}\noutput x.grad, v.grad'
+    way_back = (
+        f'{source}\nbackward(y)\nexpect error "retain" {{ backward(y) }}\noutput x.grad, v.grad'
+    )
     for expected, filled in zip(found, outputs(way_back, {"x": x, "v": v}).values(), strict=True):
-        np.testing.assert_allclose(filled, 0.0 * filled if expected is None else expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            filled, 0.0 * filled if expected is None else expected, rtol=1e-12, atol=1e-14
+        )
 
 
-# ---- inside functions that are differentiated ------------------------------------------------------------------------
+# ---- inside functions that are differentiated ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -202,9 +239,11 @@ def test_backward_fills_what_grad_gives(program: Program, point: tuple[float, np
     [
         ("fn f(a) { b = a; attach_grad(b); record { y = b**3 }; backward(y); return b.grad * a }; r = grad(f)(2.0)", 12.0),
         ("fn f(a) { b = a; attach_grad(b); record { y = b**3 }; backward(y); return b.grad * a }; r = jvp(f)(2.0, 1.0)", 12.0),
-        ("fn f(a) { record { y = a * x * x }; backward(y); return x.grad * a }; r = grad(f)(3.0)", 12.0),
+        ("fn f(a) { record { y = a * x * x }; backward(y); return x.grad * a }; r = grad(f)(3.0)",
+            12.0),
         ("fn f(a) { record { y = a * x * x }; backward(y, create = true); return x.grad * a }; r = grad(f)(3.0)", 24.0),
-        ("fn f(a) { record { z = x**2 }; backward(z); return x.grad * a }; r = jvp(f)(2.0, 1.0)", 4.0),
+        ("fn f(a) { record { z = x**2 }; backward(z); return x.grad * a }; r = jvp(f)(2.0, 1.0)",
+            4.0),
         ("fn f(a) { record { z = x**3 }; backward(z, create = true); return x.grad * a }; g = grad(f)(2.0); "
          "z = x**2; r = [g, grad(x.grad, x), grad(z, x)]", [12.0, 12.0, 4.0]),
         ("fn f(a) { z = x**3; backward(z, create = true); return x.grad * a }; record { g = grad(f)(2.0) }; "
@@ -230,12 +269,13 @@ output y, a, b
     assert evaluation.gradients == {"y": {"x": 6.0}, "a": {"x": 6.0}, "b": {"x": 12.0}}
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", sorted(ERRORS.glob("*.tg")), ids=lambda path: path.stem)
 def test_message(path: Path) -> None:
-    """`GRADCLI_UPDATE_GOLDENS=1` writes the expected texts anew; read the difference before you keep it."""
+    """`GRADCLI_UPDATE_GOLDENS=1` writes the expected texts anew; read the difference before you
+    keep it."""
     try:
         gradcli.load(source=path.read_text(encoding="utf-8")).run()
     except GradcliError as error:
@@ -270,7 +310,8 @@ def test_message(path: Path) -> None:
         ("attach_grad([x, 2.0])", "E312", "no name"),
         ("l = [x, 2.0]; attach_grad(l)", "E312", "no name"),
         ("d = {a: 2.0}; attach_grad(d)", "E314", "a dict"),
-        ("module M() { var w = 1.0 }; m = M(); attach_grad(m)", "E314", "`attach_grad(m.trainable_variables)`"),
+        ("module M() { var w = 1.0 }; m = M(); attach_grad(m)", "E314",
+            "`attach_grad(m.trainable_variables)`"),
         ("n = [1, 2]; attach_grad(n)", "E314", "int64"),
         ("l = [[1.0], [2.0, 3.0]]; attach_grad(l)", "E302", "rows"),
         ("attach_grad()", "E202", "needs `x`"),
@@ -306,16 +347,31 @@ expect [x.grad, w.grad] ~= [2.0, 6.0]
     evaluate(source)
 
 
-# ---- why -------------------------------------------------------------------------------------------------------------
+# ---- why -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("program", "reason", "line", "says"),
     [
-        ("x = 3.0\nattach_grad(x)\nrecord {\n    y = detach(x) * 2\n    z = y + x\n}\ng = grad(y, x)", "detached", 4, "detach"),
+        (
+            "x = 3.0\nattach_grad(x)\nrecord {\n    y = detach(x) * 2\n    z = y + x\n}\ng = grad(y, x)",
+            "detached",
+            4,
+            "detach",
+        ),
         ("x = 3.0\nattach_grad(x)\npause { y = x**2 }\ng = grad(y, x)", "paused", 3, "pause"),
-        ("x = 3.0\nattach_grad(x)\ny = x**2\nattach_grad(y)\nz = y * 2\ng = grad(z, x)", "state", 4, "made it a leaf"),
-        ("frozen s = 3.0\nattach_grad(s)\nvar x = 1.0\ng = grad(x * 2, s)", "never_read", 1, "never read"),
+        (
+            "x = 3.0\nattach_grad(x)\ny = x**2\nattach_grad(y)\nz = y * 2\ng = grad(z, x)",
+            "state",
+            4,
+            "made it a leaf",
+        ),
+        (
+            "frozen s = 3.0\nattach_grad(s)\nvar x = 1.0\ng = grad(x * 2, s)",
+            "never_read",
+            1,
+            "never read",
+        ),
     ],
 )
 def test_reasons(program: str, reason: str, line: int, says: str) -> None:
@@ -325,17 +381,26 @@ def test_reasons(program: str, reason: str, line: int, says: str) -> None:
 
 
 def test_what_backward_filled_is_no_target_of_automatic_gradients() -> None:
-    evaluation = evaluate("var x = 3.0; attach_grad(x); record { y = x**2 }; backward(y); g = x.grad; output y, g")
+    evaluation = evaluate(
+        "var x = 3.0; attach_grad(x); record { y = x**2 }; backward(y); g = x.grad; output y, g"
+    )
     assert evaluation.gradients == {"y": {"x": 6.0}}
     assert evaluation.diagnostics == []
 
 
-@pytest.mark.parametrize("last", ["record { y = x**2 }", "record { y = x**2 }\nbackward(y)", "record { y = x**2 }\ny.backward()"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        "record { y = x**2 }",
+        "record { y = x**2 }\nbackward(y)",
+        "record { y = x**2 }\ny.backward()",
+    ],
+)
 def test_the_value_of_a_program_that_ends_so(last: str) -> None:
     assert outputs(f"x = 3.0\nx.attach_grad()\n{last}") == {"y": 9.0}
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 TRAINING = """
 fn f(a) { b = 2.0; attach_grad(b); return a * b }
@@ -360,7 +425,15 @@ def test_a_training_loop_keeps_nothing(body: str) -> None:
     run, _ = executed(TRAINING.replace("STEPS", "2000").replace("BODY", body))
     trace = run.trace
     assert sum(type(o) is Segment for o in gc.get_objects()) - before <= 4
-    assert max(map(len, (run.attached, trace.watched, trace.variables, trace.main.watch, trace.main.ranges))) < 300
+    assert (
+        max(
+            map(
+                len,
+                (run.attached, trace.watched, trace.variables, trace.main.watch, trace.main.ranges),
+            )
+        )
+        < 300
+    )
     assert len(trace.windows) == 1
 
 
@@ -368,7 +441,9 @@ def test_memory_of_a_training_loop_is_flat() -> None:
     """A loop of 6,000 steps takes at its peak what one of 2,000 does."""
     peaks = []
     for steps in (2000, 6000):
-        outputs(TRAINING.replace("STEPS", "10").replace("BODY", LOOPS[0]))  # what is cached once isn't the loop's
+        outputs(
+            TRAINING.replace("STEPS", "10").replace("BODY", LOOPS[0])
+        )  # what is cached once isn't the loop's
         gc.collect()
         tracemalloc.start()
         try:

@@ -1,4 +1,5 @@
-"""Many rows: by blocks, and with hot expressions as one operation. Neither can be told from what is given."""
+"""Many rows: by blocks, and with hot expressions as one operation. Neither can be told from what is
+given."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def _run(source: str, **inputs: Any) -> Any:
 
 
 def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
-    """A program gives the same by blocks of seven rows and of all; `taken`: blocks were what it ran by."""
+    """A program gives the same by blocks of seven rows and of all; `taken`: blocks were what it ran
+    by."""
     whole = _run(source, X=X)
     found: list[bool] = []
 
@@ -41,7 +43,9 @@ def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
     parts = _run(source, X=X)
     assert found == [taken]
     assert parts.printed == whole.printed
-    for a, b in zip(_flat(list(parts.outputs.values())), _flat(list(whole.outputs.values())), strict=True):
+    for a, b in zip(
+        _flat(list(parts.outputs.values())), _flat(list(whole.outputs.values())), strict=True
+    ):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-14)
 
@@ -49,7 +53,11 @@ def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
 def _flat(value: Any) -> list[Any]:
     if isinstance(value, dict):
         value = list(value.values())
-    return [part for item in value for part in _flat(item)] if isinstance(value, list) else [np.asarray(value)]
+    return (
+        [part for item in value for part in _flat(item)]
+        if isinstance(value, list)
+        else [np.asarray(value)]
+    )
 
 
 HEAD = "const X: float[n, m]\n"
@@ -63,17 +71,28 @@ HEAD = "const X: float[n, m]\n"
         ("fn f(x, w) = sum(x) * w\noutput vmap(f, in_axes = [0, none])(X, 2.0)", True),
         ("fn f(x, w) = sum(x) * w\noutput vmap(f)(X, w = X[:, 0])", True),
         ("fn f(x) = x * 2\noutput vmap(f, in_axes = 1)(X.T)", True),
-        ("fn f(p) { return {a: p.x + p.y[0], b: [p.y, 1]} }\noutput vmap(f)({x: X[:, 0], y: X})", True),
-        ("fn f(x) { while sum(x**2) > 0.1 { x = x / (1.5 + x[0]**2) }; return x }\noutput vmap(f)(X)", True),
+        (
+            "fn f(p) { return {a: p.x + p.y[0], b: [p.y, 1]} }\noutput vmap(f)({x: X[:, 0], y: X})",
+            True,
+        ),
+        (
+            "fn f(x) { while sum(x**2) > 0.1 { x = x / (1.5 + x[0]**2) }; return x }\noutput vmap(f)(X)",
+            True,
+        ),
         ("fn f(x) = sum(x[x > 0])\noutput vmap(f)(X)", True),
         ("fn f(x) = x[0]\noutput vmap(f)(X[:10])", False),  # too few
         ("fn f(x) { print x[0]; return x }\noutput vmap(f)(X)", False),  # once, of all
         ("fn f(x) = x + normal(4)\noutput vmap(f)(X)", False),  # each draws what it would alone
         ("var w = 1.0\nfn f(x) = sum(x) * w\noutput grad(sum(vmap(f)(X)), w)", False),  # recorded
-        ("var w = 1.0\nfn f(x) { w := 2.0; return x * w }\noutput vmap(f)(X), w", False),  # a change
+        (
+            "var w = 1.0\nfn f(x) { w := 2.0; return x * w }\noutput vmap(f)(X), w",
+            False,
+        ),  # a change
     ],
 )
-def test_blocks_give_what_all_rows_give(program: str, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_give_what_all_rows_give(
+    program: str, taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _both(HEAD + program, monkeypatch, taken)
 
 
@@ -140,16 +159,22 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("after", [0, 2**62], ids=["native", "NumPy"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_hot_expressions_are_one_operation(name: str, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hot_expressions_are_one_operation(
+    name: str, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     singly = _run(HEAD + PROGRAMS[name], X=X)
     for function in (value_function, pull_function, sum_function):
         function.cache_clear()
     made: list[Any] = []
-    monkeypatch.setattr(fused_operation, "key_of", lambda formula: made.append(formula) or key_of(formula))
+    monkeypatch.setattr(
+        fused_operation, "key_of", lambda formula: made.append(formula) or key_of(formula)
+    )
     with only(heat=AT_ONCE._replace(operations=after)):
         together = _run(HEAD + PROGRAMS[name], X=X)
     assert bool(made) == (name not in ("no float", "forward"))
-    for a, b in zip(_flat(list(together.outputs.values())), _flat(list(singly.outputs.values())), strict=True):
+    for a, b in zip(
+        _flat(list(together.outputs.values())), _flat(list(singly.outputs.values())), strict=True
+    ):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 

@@ -1,5 +1,5 @@
-"""Hot calls of functions with branches: whatever path they take, and however they are differentiated, they give what a call
-gives."""
+"""Hot calls of functions with branches: whatever path they take, and however they are
+differentiated, they give what a call gives."""
 
 from __future__ import annotations
 
@@ -22,26 +22,53 @@ NAMES = ["x", "w", "a", "b"]
 def blocks(draw: st.DrawFn, depth: int = 2) -> str:
     statements = []
     for _ in range(draw(st.integers(1, 3))):
-        kind = draw(st.sampled_from(["assign", "augment", "if", "loop", "return"] if depth else ["assign", "return"]))
+        kind = draw(
+            st.sampled_from(
+                ["assign", "augment", "if", "loop", "return"] if depth else ["assign", "return"]
+            )
+        )
         name, value = draw(st.sampled_from(["a", "b"])), draw(expressions(NAMES))
         if kind == "if":
             branches = f"if {draw(conditions(NAMES))} {{ {draw(blocks(depth - 1))} }}"
-            statements.append(branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"])))
+            statements.append(
+                branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"]))
+            )
         elif kind == "loop":
-            head = draw(st.sampled_from(["for i in range(2)", "for i in range(3, 0, -1)", "for i in [0.5, x]"]))
-            ends = ["", "", f"; if {draw(conditions(NAMES))} {{ break }}", f"; {draw(blocks(depth - 1))}"]
-            skips = draw(st.sampled_from(["", "", f"if {draw(conditions(NAMES))} {{ continue }}; "]))
-            statements.append(f"{head} {{ {skips}{name} = {name}*0.5 + {value}*i{draw(st.sampled_from(ends))} }}")
+            head = draw(
+                st.sampled_from(
+                    ["for i in range(2)", "for i in range(3, 0, -1)", "for i in [0.5, x]"]
+                )
+            )
+            ends = [
+                "",
+                "",
+                f"; if {draw(conditions(NAMES))} {{ break }}",
+                f"; {draw(blocks(depth - 1))}",
+            ]
+            skips = draw(
+                st.sampled_from(["", "", f"if {draw(conditions(NAMES))} {{ continue }}; "])
+            )
+            statements.append(
+                f"{head} {{ {skips}{name} = {name}*0.5 + {value}*i{draw(st.sampled_from(ends))} }}"
+            )
         else:
-            statements.append({"assign": f"{name} = {value}", "augment": f"{name} += {value}", "return": f"return {value}"}[kind])
+            statements.append(
+                {
+                    "assign": f"{name} = {value}",
+                    "augment": f"{name} += {value}",
+                    "return": f"return {value}",
+                }[kind]
+            )
             if kind == "return":
                 break
     return "; ".join(statements)
 
 
 CALLS = [
-    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "jvp(f, wrt = [0, 1])({}, w, v = [w, 0.5])", "grad(grad(f))({}, w)",
-    "sum(grad(f, wrt = [1, 0])({}, w))", "value_and_grad(f)({}, w)[0]", "grad(fn(z) = f(z, w)*grad(f)(w, z))({})",
+    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)",
+    "jvp(f, wrt = [0, 1])({}, w, v = [w, 0.5])", "grad(grad(f))({}, w)",
+    "sum(grad(f, wrt = [1, 0])({}, w))", "value_and_grad(f)({}, w)[0]",
+    "grad(fn(z) = f(z, w)*grad(f)(w, z))({})",
 ]  # fmt: skip
 
 

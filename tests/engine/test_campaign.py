@@ -1,4 +1,5 @@
-"""All ways to run a program give the same: a sample of the campaign, of programs of the whole language."""
+"""All ways to run a program give the same: a sample of the campaign, of programs of the whole
+language."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from .campaign.running import compared
 
 FIRST, PROGRAMS = 0, 32
 DIFFERED = (  # once
-    112, 11168, 20347, 41199, 300027, 300784, 301080, 301823, 301850, 302106, 302630, 302878, 303822, 304370, 400065,
+    112, 11168, 20347, 41199, 300027, 300784, 301080, 301823, 301850, 302106, 302630, 302878,
+    303822, 304370, 400065,
     400083, 400128, 400876, 401018,
 )  # fmt: skip
 
@@ -20,7 +22,9 @@ def test_all_ways_to_run_a_program_agree(first: int) -> None:
     counts: Counter[str] = Counter()
     for seed in range(first, first + 8):
         for found in compared(seed, counts):
-            raise AssertionError(f"seed {seed}, {found.way}, row {found.point}: {found.what}\n{found.text}")
+            raise AssertionError(
+                f"seed {seed}, {found.way}, row {found.point}: {found.what}\n{found.text}"
+            )
     assert counts["rows"] > counts["rows with an error"] * 2
 
 

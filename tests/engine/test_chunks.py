@@ -1,4 +1,5 @@
-"""Large arrays go through elementwise functions in pieces, and cotangents into buffers: nothing of that shows in results."""
+"""Large arrays go through elementwise functions in pieces, and cotangents into buffers: nothing of
+that shows in results."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ X = np.random.default_rng(0).normal(size=N)
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
-def test_pieces_and_buffers_change_nothing(text: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_and_buffers_change_nothing(
+    text: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = gradcli.load(source=f"var x: float[n]\nvar c = 0.7\n{text}").with_options(dtype=dtype)
     in_pieces = program.run(x=X.astype(dtype))
     with monkeypatch.context() as patch:

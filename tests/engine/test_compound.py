@@ -6,7 +6,14 @@ import math
 
 import pytest
 
-from gradcli.engine.formulas.compound import EXPRESSION, ONE, ZERO, compound, cotangent_op, cotangents
+from gradcli.engine.formulas.compound import (
+    EXPRESSION,
+    ONE,
+    ZERO,
+    compound,
+    cotangent_op,
+    cotangents,
+)
 from gradcli.engine.formulas.formula_source import function_of
 from gradcli.engine.formulas.functions import rule_reads, scalar_function
 from gradcli.ops import OPS
@@ -21,7 +28,9 @@ def number(value: complex) -> Formula:
 
 
 def test_what_is_written_in_the_same_way_is_one_operation() -> None:
-    first, second = (compound(EXPRESSION, Formula("operand", 0) * number(2.0) + number(1.0), 1) for _ in range(2))
+    first, second = (
+        compound(EXPRESSION, Formula("operand", 0) * number(2.0) + number(1.0), 1) for _ in range(2)
+    )
     assert first is second
     assert scalar_function(first)(3.0) == 7.0
 
@@ -44,9 +53,13 @@ def test_so_are_other_operands_names_zeros_and_shared_parts() -> None:
     assert compound(EXPRESSION, X + X, 2) is not compound(EXPRESSION, X + X, 1)
     assert compound("reading", X + X, 1) is not compound(EXPRESSION, X + X, 1)
     assert compound(EXPRESSION, X * number(0.0), 1) is not compound(EXPRESSION, X * number(-0.0), 1)
-    assert compound(EXPRESSION, X + ZERO * ONE, 1) is not compound(EXPRESSION, X + number(0.0) * number(1.0), 1)
+    assert compound(EXPRESSION, X + ZERO * ONE, 1) is not compound(
+        EXPRESSION, X + number(0.0) * number(1.0), 1
+    )
     part = X * Y
-    assert compound(EXPRESSION, part + part, 2) is not compound(EXPRESSION, X * Y + Formula("operand", 0) * Y, 2)
+    assert compound(EXPRESSION, part + part, 2) is not compound(
+        EXPRESSION, X * Y + Formula("operand", 0) * Y, 2
+    )
     assert key_of(formula_of(key_of(part + part))) == key_of(part + part)
 
 

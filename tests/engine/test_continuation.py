@@ -1,4 +1,5 @@
-"""Every entry of the table on numbers with infinitesimal imaginary parts: its own derivative comes out, or it is refused."""
+"""Every entry of the table on numbers with infinitesimal imaginary parts: its own derivative comes
+out, or it is refused."""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ RUN = new_run(Settings(), {})
 
 # What computes with conjugates inside, or calls functions that take real numbers only.
 REFUSED = {
-    "cholesky", "qr", "eigh", "svd", "lstsq", "lstsq_of_full_rank", "rfft", "float32", "erfinv", "ndtri", "lgamma", "beta",
-    "lbeta", "zeta", "polygamma_difference", "zeta_by_x", "gammainc", "betainc", "gammainc_by_a", "gamma_density",
+    "cholesky", "qr", "eigh", "svd", "lstsq", "lstsq_of_full_rank", "rfft", "float32", "erfinv",
+    "ndtri", "lgamma", "beta",
+    "lbeta", "zeta", "polygamma_difference", "zeta_by_x", "gammainc", "betainc", "gammainc_by_a",
+    "gamma_density",
     "betainc_by_ab", "beta_density", "beta_edge_slope", "i0", "i1", "bessel_i",
 }  # fmt: skip
 
@@ -51,17 +54,33 @@ def test_elementwise(op: Op) -> None:
                     continue
                 slope = complex(continued(RUN, site(op), operands, {})).imag / STEP
             y = scalar_function(op)(*point)
-            assert slope == pytest.approx(scalar_partial(op, k)(y, *point), rel=1e-9, abs=1e-14), (k, point)
+            assert slope == pytest.approx(scalar_partial(op, k)(y, *point), rel=1e-9, abs=1e-14), (
+                k,
+                point,
+            )
 
 
 def is_real(values: list[Any]) -> bool:
-    return not any(np.asarray(v).dtype.kind == "c" for v in values if v is not None and not isinstance(v, list | tuple))
+    return not any(
+        np.asarray(v).dtype.kind == "c"
+        for v in values
+        if v is not None and not isinstance(v, list | tuple)
+    )
 
 
-STRUCTURAL = [(op, k, operands, options) for op, operands, options in CALLS if is_real(operands) for k in movable(op, operands)]
+STRUCTURAL = [
+    (op, k, operands, options)
+    for op, operands, options in CALLS
+    if is_real(operands)
+    for k in movable(op, operands)
+]
 
 
-@pytest.mark.parametrize(("op", "k", "operands", "options"), STRUCTURAL, ids=[f"{op.name}-{k}" for op, k, _, _ in STRUCTURAL])
+@pytest.mark.parametrize(
+    ("op", "k", "operands", "options"),
+    STRUCTURAL,
+    ids=[f"{op.name}-{k}" for op, k, _, _ in STRUCTURAL],
+)
 def test_structural(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> None:
     tangent = np.random.default_rng(1).normal(size=np.shape(operands[k]))
     direction = tangent if tangent.shape else float(tangent)
@@ -84,7 +103,11 @@ def test_structural(op: Op, k: int, operands: list[Any], options: dict[str, Any]
 
 
 def flat(y: Any) -> Any:
-    return np.concatenate([np.ravel(part) for part in y]) if type(y) is list else np.ravel(np.asarray(y))
+    return (
+        np.concatenate([np.ravel(part) for part in y])
+        if type(y) is list
+        else np.ravel(np.asarray(y))
+    )
 
 
 def test_only_entries_are_refused() -> None:

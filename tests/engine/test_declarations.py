@@ -16,7 +16,7 @@ def declared(declaration: str, given: Any) -> Any:
     return outputs(f"{declaration}\noutput x", {"x": given})["x"]
 
 
-# ---- values from outside ---------------------------------------------------------------------------------------------
+# ---- values from outside -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,10 @@ def declared(declaration: str, given: Any) -> Any:
 def test_from_outside(declaration: str, given: Any, expected: Any) -> None:
     found = declared(declaration, given)
     np.testing.assert_array_equal(found, expected)
-    assert np.asarray(found).dtype == np.asarray(expected, dtype=float if expected == [] else None).dtype
+    assert (
+        np.asarray(found).dtype
+        == np.asarray(expected, dtype=float if expected == [] else None).dtype
+    )
 
 
 def test_arrays_from_outside_are_taken_as_they_are() -> None:
@@ -98,7 +101,9 @@ def test_arrays_from_outside_are_taken_as_they_are() -> None:
         ("var y\nx = 1.0", 1.0, "E003"),
     ],
 )
-def test_what_does_not_fit_is_an_error_of_the_command(declaration: str, given: Any, code: str) -> None:
+def test_what_does_not_fit_is_an_error_of_the_command(
+    declaration: str, given: Any, code: str
+) -> None:
     with pytest.raises(GradcliError) as raised:
         outputs(f"{declaration}\noutput x", {"x": given})
     assert raised.value.diagnostics[0].code == code
@@ -109,7 +114,7 @@ def test_a_variable_without_a_value_must_be_given() -> None:
     assert failure("var x\ny = x").code == "E004"
 
 
-# ---- declared types --------------------------------------------------------------------------------------------------
+# ---- declared types ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_domains_do_not_restrict_a_run() -> None:
     assert outputs("var k = 0.5 in (0.1, 5.0)\ny = k", {"k": 7.0}) == {"y": 7.0}
 
 
-# ---- := --------------------------------------------------------------------------------------------------------------
+# ---- := ------------------------------------------------------------------------------------------
 
 
 def test_update_forms() -> None:
@@ -252,18 +257,22 @@ def test_narrower_numbers_are_widened() -> None:
     assert found["v"].dtype == np.float64
 
 
-# ---- history ---------------------------------------------------------------------------------------------------------
+# ---- history -------------------------------------------------------------------------------------
 
 
 def test_a_constant_keeps_the_history_of_its_value() -> None:
     """`const` says that the name won't be assigned again, not that its value depends on nothing."""
     evaluation = evaluate("var x = 1.0; const c = x * 2; const l = [x, c]; y = c * x + sum(l)")
     assert evaluation.gradients["y"]["x"] == 4.0 + 3.0
-    assert evaluate("var x = 1.0; const c = x * 2; y = c * x", {"c": 5.0}).gradients["y"]["x"] == 5.0
+    assert (
+        evaluate("var x = 1.0; const c = x * 2; y = c * x", {"c": 5.0}).gradients["y"]["x"] == 5.0
+    )
 
 
 def test_a_derivative_that_is_constant_has_no_gradient() -> None:
-    evaluation = evaluate("var x = 3.0; y = 3 * x; g = grad(y, x); h = 2 * g; output y, h, grad(y, x)")
+    evaluation = evaluate(
+        "var x = 3.0; y = 3 * x; g = grad(y, x); h = 2 * g; output y, h, grad(y, x)"
+    )
     assert evaluation.gradients == {"y": {"x": 3.0}, "h": {"x": None}}
     assert [d.code for d in evaluation.diagnostics] == ["W201"]
 
@@ -273,17 +282,26 @@ def test_a_formula_may_take_its_constants_from_outside() -> None:
 
 
 def test_numbers_in_another_order_of_bytes() -> None:
-    for source in ("const b: float[_]\noutput s = b*b", "const b\noutput s = b*b", "const b = [1.0]\noutput s = b*b"):
+    for source in (
+        "const b: float[_]\noutput s = b*b",
+        "const b\noutput s = b*b",
+        "const b = [1.0]\noutput s = b*b",
+    ):
         (found,) = outputs(source, {"b": np.array([1.5, 2.0], ">f8")}).values()
         assert found.dtype.isnative
         np.testing.assert_array_equal(found, [2.25, 4.0])
 
 
-@pytest.mark.parametrize("declaration", ["var x", "var x: float", "var x = 1.0", "const x", "frozen x: float64"])
+@pytest.mark.parametrize(
+    "declaration", ["var x", "var x: float", "var x = 1.0", "const x", "frozen x: float64"]
+)
 @pytest.mark.parametrize("given", [2**53 + 1, -(2**63) + 1, 2**63 - 1])
 def test_an_integer_that_float64_would_change(declaration: str, given: int) -> None:
     error = failure(f"{declaration}\noutput x", {"x": given})
-    assert (error.code, f"the integer {given} has more digits than a float64 holds" in error.message) == ("E005", True)
+    assert (
+        error.code,
+        f"the integer {given} has more digits than a float64 holds" in error.message,
+    ) == ("E005", True)
     assert failure("var x\noutput x", {"x": np.array([1, given])}).code == "E005"
     assert outputs("const x: int64\noutput x", {"x": given})["x"] == given
 

@@ -1,4 +1,5 @@
-"""What the text of a program tells about its derivatives: whether any will be differentiated again."""
+"""What the text of a program tells about its derivatives: whether any will be differentiated
+again."""
 
 from __future__ import annotations
 
@@ -74,7 +75,9 @@ def test_what_differentiates_once(source: str) -> None:
     compiled.once = False
     recorded = tasks.evaluate(node, {}, options, compiled)
     assert found.printed == recorded.printed
-    np.testing.assert_equal([found.outputs, found.gradients], [recorded.outputs, recorded.gradients])
+    np.testing.assert_equal(
+        [found.outputs, found.gradients], [recorded.outputs, recorded.gradients]
+    )
 
 
 @pytest.mark.parametrize("source", AGAIN.values(), ids=AGAIN)
@@ -98,6 +101,8 @@ def test_a_descent_records_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_seed_that_depends_on_variables() -> None:
-    source = "var x = [1.0, 2.0]; var u = [3.0, 4.0]; y = x**2; print grad(y, x, seed = u*u); output y"
+    source = (
+        "var x = [1.0, 2.0]; var u = [3.0, 4.0]; y = x**2; print grad(y, x, seed = u*u); output y"
+    )
     assert _once(source)
     assert evaluate(source).printed == [str(np.array([18.0, 64.0]))]

@@ -1,4 +1,5 @@
-"""Other devices than the CPU, on a stand-in that refuses to mix arrays of the host and of the device (standin.py)."""
+"""Other devices than the CPU, on a stand-in that refuses to mix arrays of the host and of the
+device (standin.py)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-# ---- the table -------------------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
 
 def results(session: Session, function: Callable[..., Any]) -> list[Any]:
@@ -79,10 +80,16 @@ def test_elementwise(op: Op) -> None:
     at = points(op)
     n = op.partials.count(None)
     orders = at[0][:n]
-    columns = [np.array(column) for column in zip(*(point[n:] for point in at if point[:n] == orders), strict=True)]
+    columns = [
+        np.array(column)
+        for column in zip(*(point[n:] for point in at if point[:n] == orders), strict=True)
+    ]
     compare(lambda m, *xs: m.call(op.name, (*orders, *xs)), columns)
     for k, column in enumerate(columns if len(columns) > 1 else ()):  # a number beside arrays
-        compare(lambda m, *xs: m.call(op.name, (*orders, *xs)), [*columns[:k], float(column[0]), *columns[k + 1 :]])
+        compare(
+            lambda m, *xs: m.call(op.name, (*orders, *xs)),
+            [*columns[:k], float(column[0]), *columns[k + 1 :]],
+        )
 
 
 @pytest.mark.parametrize(("name", "k"), IDS)
@@ -96,18 +103,32 @@ def test_structural(name: str, k: int) -> None:
 def test_tangents(call: Call, dtype: str) -> None:
     op, operands, options = call
     if dtype == "float32":
-        operands = [x.astype(dtype) if getattr(x, "dtype", None) == "float64" else x for x in operands]
+        operands = [
+            x.astype(dtype) if getattr(x, "dtype", None) == "float64" else x for x in operands
+        ]
 
     def through_apply(session: Session, t: list[Any]) -> Any:
         m, move = session.m, to_device if type(session) is DeviceSession else lambda v: v
         values = [Value(move(x), m) for x in operands]
         y = m.call(op.name, tuple(values), options)
-        return push(m, op, [None if s is None else Value(move(s), m) for s in t], y, values, move(options))
+        return push(
+            m, op, [None if s is None else Value(move(s), m) for s in t], y, values, move(options)
+        )
 
     def on_arrays(run: Run, move: Callable[[Any], Any], t: list[Any]) -> Any:
-        m, values = array_language(run.backend, dtype), [run.backend.operand(move(x)) for x in operands]
+        m, values = (
+            array_language(run.backend, dtype),
+            [run.backend.operand(move(x)) for x in operands],
+        )
         y = getattr(m, op.name)(*values, **move(options))
-        return push(m, op, [None if s is None else run.backend.operand(move(s)) for s in t], y, values, move(options))
+        return push(
+            m,
+            op,
+            [None if s is None else run.backend.operand(move(s)) for s in t],
+            y,
+            values,
+            move(options),
+        )
 
     here, there = Session(), DeviceSession()
     for moving in subsets(op, operands):
@@ -120,12 +141,13 @@ def test_tangents(call: Call, dtype: str) -> None:
                 agree(primal(p), primal(q))
 
 
-# ---- whole programs --------------------------------------------------------------------------------------------------
+# ---- whole programs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_sample(path: Path) -> None:
-    """A sample keeps its expectations on the device, and answers with arrays of the host, the same as from the CPU."""
+    """A sample keeps its expectations on the device, and answers with arrays of the host, the same
+    as from the CPU."""
     program = gradcli.load(path)
     here, there = program.run(), program.with_options(device="cuda").run()
     assert [(e.line, e.message) for e in there.expectations if not e.passed] == []
@@ -170,7 +192,9 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_program(name: str, dtype: str) -> None:
-    program = gradcli.load(source=PROGRAMS[name].replace("`", '"').replace("; ", "\n")).with_options(dtype=dtype)
+    program = gradcli.load(
+        source=PROGRAMS[name].replace("`", '"').replace("; ", "\n")
+    ).with_options(dtype=dtype)
     program = program.with_options(jacobian=True, hessian_blocks=name != "complex")
     here, there = program.run(), program.with_options(device="cuda").run()
     assert there.expectations == here.expectations
@@ -209,21 +233,33 @@ def failures(source: str) -> list[Any]:
     return messages
 
 
-@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
+@pytest.mark.parametrize(
+    "statement",
+    ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"],
+)
 def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
     here, there = failures(f"const x = [1.0, 2.0, 3.0]; {statement}")
     assert here == there
     assert here[0].code == "E303"
 
 
-@pytest.mark.parametrize("call", ["inv(x)", "solve(x, ones(2))", "solve_triangular(0 * x, ones(2))", "cholesky(-x)", "logdet(x)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "inv(x)",
+        "solve(x, ones(2))",
+        "solve_triangular(0 * x, ones(2))",
+        "cholesky(-x)",
+        "logdet(x)",
+    ],
+)
 def test_a_matrix_that_has_none_is_an_error_there_too(call: str) -> None:
     here, there = failures(f"var x = [[1.0, 2.0], [2.0, 4.0]]; y = sum({call})")
     assert here == there
     assert here[0].code == "E304"
 
 
-# ---- without a device ------------------------------------------------------------------------------------------------
+# ---- without a device ----------------------------------------------------------------------------
 
 
 def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +277,21 @@ def test_a_device_that_is_not_there() -> None:
 
 
 def test_without_cupy_on_the_command_line() -> None:
-    hidden = "import sys; sys.modules['cupy'] = None; from gradcli.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", hidden, "eval", "-e", "x**2", "--set", "x=3", "--device", "cuda"]
+    hidden = (
+        "import sys; sys.modules['cupy'] = None; from gradcli.cli import main; sys.exit(main())"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        hidden,
+        "eval",
+        "-e",
+        "x**2",
+        "--set",
+        "x=3",
+        "--device",
+        "cuda",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == ("", 5)
     assert "no device `cuda`: CuPy isn't installed" in done.stderr

@@ -12,7 +12,11 @@ HEAD = "var x = 1.0; var w = [3.0, 1.0]; l = [x, 2.0]; fn f(a) = a*2; fn say(a) 
 def warnings(source: str) -> list[tuple[str, str, str]]:
     """The code, place and fix of each warning about what is thrown away."""
     found = evaluate(source, grad=False).diagnostics
-    return [(d.code, d.span.text, d.help) for d in found if d.code in ("W206", "W207") and d.span is not None]
+    return [
+        (d.code, d.span.text, d.help)
+        for d in found
+        if d.code in ("W206", "W207") and d.span is not None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +82,10 @@ def test_what_does_something_or_is_used(statements: str) -> None:
         ("print a", "write `return …` at its end"),
     ],
 )
-@pytest.mark.parametrize("use", ["y = g(x)", "output g(x)", "print g(x)", "y = [g(x)]", "fn h(a) { return g(a) }; y = h(x)"])
+@pytest.mark.parametrize(
+    "use",
+    ["y = g(x)", "output g(x)", "print g(x)", "y = [g(x)]", "fn h(a) { return g(a) }; y = h(x)"],
+)
 def test_a_function_that_ends_without_return(body: str, help: str, use: str) -> None:
     ((code, _, said),) = warnings(f"var x = 1.0; fn g(a) {{ {body} }}; {use}")
     assert (code, said) == ("W207", help)

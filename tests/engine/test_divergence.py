@@ -72,9 +72,21 @@ def test_few_rows(rows: list[float]) -> None:
     ("program", "row", "message"),
     [
         ("print vmap(fn(i) = 1 // i)([1, 2, 0, 3])", 2, "int division by zero"),
-        ("print vmap(fn(x, i) = x[i])([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], [0, 5, 1])", 1, "index 5 is out of range"),
-        ("fn f(x) { if x > 1 { return 1 // int64(x - 2) }; return 0 }; print vmap(f)([0.0, 1.0, 2.5, 5.0])", 2, "division"),
-        ("fn f(n) { s = 0; for i in range(n) { s = s + i }; return 7 // s }; print vmap(f)([9, 0])", 1, "division"),
+        (
+            "print vmap(fn(x, i) = x[i])([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], [0, 5, 1])",
+            1,
+            "index 5 is out of range",
+        ),
+        (
+            "fn f(x) { if x > 1 { return 1 // int64(x - 2) }; return 0 }; print vmap(f)([0.0, 1.0, 2.5, 5.0])",
+            2,
+            "division",
+        ),
+        (
+            "fn f(n) { s = 0; for i in range(n) { s = s + i }; return 7 // s }; print vmap(f)([9, 0])",
+            1,
+            "division",
+        ),
         ("v = arange(40000) - 39990; print vmap(fn(i) = 1 // i)(v)", 39990, "int division by zero"),
     ],
 )
@@ -110,7 +122,8 @@ expect w ~= 1.0
     ],
 )
 def test_rows_leave_nothing_to_the_collector(call: str) -> None:
-    """It doesn't look while a program runs: groups, the values that they narrowed and parts of frames go by themselves."""
+    """It doesn't look while a program runs: groups, the values that they narrowed and parts of
+    frames go by themselves."""
     functions = """fn f(x) { s = x * 2; if x > 0.5 { s = s * x } else { s = s - x }; while s < 3 { s = s + 0.5 + x }; return s }
 fn picks(v) { if v[0] > 0.1 { return sum(v[v > 0.3]) }; return v[1] }
 xs = [0.1, 0.4, 0.6, 0.9]
@@ -118,7 +131,10 @@ xs = array(xs)
 var w = 1.0
 """
 
-    few, many = (garbage(f"{functions}for i in range({n}) {{ y = detach({call}) }}\noutput y") for n in (3, 13))
+    few, many = (
+        garbage(f"{functions}for i in range({n}) {{ y = detach({call}) }}\noutput y")
+        for n in (3, 13)
+    )
     assert many < few + 10
 
 
@@ -131,7 +147,10 @@ var w = 1.0
         ("x ~= [1.0, 7.5, 100.0][int64(k)]", ""),
         ("x ~= 1.0", "expected 1.0, got 7.5, off by 6.5 (relative 6.5), in row 1 of `vmap`"),
         ("[x, 2 * x] ~= [1, 2] * x", ""),
-        ("[x, 2.0] ~= [x, x + 1]", "element 1: expected 8.5, got 2.0, off by 6.5 (relative 0.765), in row 1 of `vmap`"),
+        (
+            "[x, 2.0] ~= [x, x + 1]",
+            "element 1: expected 8.5, got 2.0, off by 6.5 (relative 0.765), in row 1 of `vmap`",
+        ),
         ("[x, x] ~= [x, x, x]", "expected shape (3,), got (2,)"),
     ],
 )

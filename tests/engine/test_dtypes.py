@@ -9,8 +9,10 @@ from .programs import evaluate, outputs
 
 VALUES = {
     "true": True, "3": 3, "1.5": 1.5, "2j": 2j,
-    "array([true, false])": np.array([True, False]), "array([1, 2])": np.array([1, 2]), "array([1.0, 2.0])": np.array([1.0, 2.0]),
-    "array([1j, 2.0])": np.array([1j, 2.0]), "float32([1.0, 2.0])": np.array([1, 2], "f"), "float32(1.5)": np.float32(1.5),
+    "array([true, false])": np.array([True, False]), "array([1, 2])": np.array([1, 2]),
+    "array([1.0, 2.0])": np.array([1.0, 2.0]),
+    "array([1j, 2.0])": np.array([1j, 2.0]), "float32([1.0, 2.0])": np.array([1, 2], "f"),
+    "float32(1.5)": np.float32(1.5),
 }  # fmt: skip
 
 
@@ -24,12 +26,20 @@ def test_promotion_is_numpys(op: str, a: str, b: str) -> None:
         x, y = np.asarray(x, int)[()], np.asarray(y, int)[()]
     found = outputs(f"y = {a} {op} {b}")["y"]
     with np.errstate(all="ignore"):
-        expected = {"+": lambda: x + y, "-": lambda: x - y, "*": lambda: x * y, "/": lambda: x / y, "**": lambda: x**y}[op]()
+        expected = {
+            "+": lambda: x + y,
+            "-": lambda: x - y,
+            "*": lambda: x * y,
+            "/": lambda: x / y,
+            "**": lambda: x**y,
+        }[op]()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     if not any(booleans):
         expected_dtype = np.asarray(expected).dtype
         # The language has one complex type.
-        assert np.asarray(found).dtype == (complex if expected_dtype == np.complex64 and not np.ndim(found) else expected_dtype)
+        assert np.asarray(found).dtype == (
+            complex if expected_dtype == np.complex64 and not np.ndim(found) else expected_dtype
+        )
 
 
 @pytest.mark.parametrize(
@@ -72,8 +82,10 @@ def test_dtype(expression: str, dtype: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "0.1", "0.1 + 1", "x", "x * 2", "sin(x)", "zeros(2)", "linspace(0, 1, 3)", "[0.1, 0.2] * 2", "normal([2])", "3 / 2", "pi",
-        "x**2", "1 if x > 0 else 0.5", "sqrt(2)", "2**-1", "softmax([1.0, 2.0])", "mean(array([1, 2]))",
+        "0.1", "0.1 + 1", "x", "x * 2", "sin(x)", "zeros(2)", "linspace(0, 1, 3)", "[0.1, 0.2] * 2",
+        "normal([2])", "3 / 2", "pi",
+        "x**2", "1 if x > 0 else 0.5", "sqrt(2)", "2**-1", "softmax([1.0, 2.0])",
+        "mean(array([1, 2]))",
     ],
 )  # fmt: skip
 def test_a_float32_run_has_no_float64(expression: str) -> None:
@@ -94,9 +106,12 @@ def test_gradients_of_a_float32_run() -> None:
         """
     wide, narrow = (evaluate(source, dtype=dtype) for dtype in ("float64", "float32"))
     for found, exact in [
-        (narrow.outputs["y"], wide.outputs["y"]), (narrow.outputs["g"]["x"], wide.outputs["g"]["x"]),
-        (narrow.outputs["g"]["v"], wide.outputs["g"]["v"]), (narrow.outputs["h"], wide.outputs["h"]),
-        (narrow.gradients["y"]["x"], wide.gradients["y"]["x"]), (narrow.gradients["y"]["v"], wide.gradients["y"]["v"]),
+        (narrow.outputs["y"], wide.outputs["y"]),
+        (narrow.outputs["g"]["x"], wide.outputs["g"]["x"]),
+        (narrow.outputs["g"]["v"], wide.outputs["g"]["v"]),
+        (narrow.outputs["h"], wide.outputs["h"]),
+        (narrow.gradients["y"]["x"], wide.gradients["y"]["x"]),
+        (narrow.gradients["y"]["v"], wide.gradients["y"]["v"]),
     ]:  # fmt: skip
         assert np.asarray(found).dtype == np.float32
         np.testing.assert_allclose(found, exact, rtol=1e-5)
@@ -110,7 +125,9 @@ def test_a_cotangent_has_its_sources_dtype() -> None:
 
 
 def test_ieee_results_are_values_and_no_warnings() -> None:
-    found = outputs("a = [1.0, 0.0] / 0.0; b = log(zeros(2)); c = exp(array([1000.0])); d = sqrt(-1.0); output a, b, c, d")
+    found = outputs(
+        "a = [1.0, 0.0] / 0.0; b = log(zeros(2)); c = exp(array([1000.0])); d = sqrt(-1.0); output a, b, c, d"
+    )
     np.testing.assert_array_equal(found["a"], [np.inf, np.nan])
     np.testing.assert_array_equal(found["b"], [-np.inf, -np.inf])
     assert found["c"][0] == np.inf

@@ -27,18 +27,36 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
         # closures
         ("fn adder(a) = fn(b) = a + b; f = adder(1); g = adder(10); output [f(1), g(1)]", [2, 11]),
         ("fn f() { a = 1; fn g() = a; a = 2; return g() }; output f()", 2),
-        ("fs = []; for i in range(3) { fs = append(fs, fn() = i) }; output [fs[0](), fs[2]()]", [2, 2]),
-        ("fs = []; fn at(i) = fn() = i; for i in range(3) { fs = append(fs, at(i)) }; output [fs[0](), fs[2]()]", [0, 2]),
-        ("fn f(a) { fn g(b) { fn h(c) = a + b + c; return h }; return g }; output f(1)(10)(100)", 111),
+        (
+            "fs = []; for i in range(3) { fs = append(fs, fn() = i) }; output [fs[0](), fs[2]()]",
+            [2, 2],
+        ),
+        (
+            "fs = []; fn at(i) = fn() = i; for i in range(3) { fs = append(fs, at(i)) }; output [fs[0](), fs[2]()]",
+            [0, 2],
+        ),
+        (
+            "fn f(a) { fn g(b) { fn h(c) = a + b + c; return h }; return g }; output f(1)(10)(100)",
+            111,
+        ),
         ("fn twice(f, x) = f(f(x)); output twice(fn(x) = x * 3, 2)", 18),
-        ("fn f(x) { fn fact(n) = 1 if n < 2 else n * fact(n - 1); return fact(x) }; output f(5)", 120),
+        (
+            "fn f(x) { fn fact(n) = 1 if n < 2 else n * fact(n - 1); return fact(x) }; output f(5)",
+            120,
+        ),
         ("d = {f: fn(x) = x + 1}; output d.f(2)", 3),
         ("fs = [sin, fn(x) = 2 * x]; output fs[1](2)", 4),
         ("k = 2; fn f(a, b = k) = a * b; k = 100; output f(3)", 6),
         # functions
-        ("fn f(a, b = 2, c = 10) = a + b * c; output [f(1), f(1, 3), f(1, c = 1), f(c = 0, a = 4)]", [21, 31, 3, 4]),
+        (
+            "fn f(a, b = 2, c = 10) = a + b * c; output [f(1), f(1, 3), f(1, c = 1), f(c = 0, a = 4)]",
+            [21, 31, 3, 4],
+        ),
         ("fn fib(n) = n if n < 2 else fib(n - 1) + fib(n - 2); output fib(15)", 610),
-        ("fn even(n) = n == 0 or odd(n - 1); fn odd(n) = n != 0 and even(n - 1); output even(10)", True),
+        (
+            "fn even(n) = n == 0 or odd(n - 1); fn odd(n) = n != 0 and even(n - 1); output even(10)",
+            True,
+        ),
         ("fn f() { return }; output f() == none", True),
         ("fn f() { a = 1 }; output f() == none", True),
         ("fn f() { return 1, 2 }; a, b = f(); output a + b", 3),
@@ -49,12 +67,18 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
             [2, 3],
         ),
         ("fn f() { while true { for i in range(9) { if i == 4 { return i } } } }; output f()", 4),
-        ("c = 0; for i in range(5) { for j in range(5) { if j > i { break }; c += 1 } }; output c", 15),
+        (
+            "c = 0; for i in range(5) { for j in range(5) { if j > i { break }; c += 1 } }; output c",
+            15,
+        ),
         ("c = 0; for i in range(10) { if i % 2 == 0 { continue }; c += i }; output c", 25),
         ("c = 0; while true { c += 1; if c < 5 { continue }; break }; output c", 5),
         ("c = 0; for i in range(3) { while true { c += 1; break } }; output c", 3),
         ("c = 0; for i in range(0) { c = 1 }; output c", 0),
-        ("fn f(x) { if x > 0 { return 1 } elif x == 0 { return 0 } else { return -1 } }; output [f(2), f(0), f(-2)]", [1, 0, -1]),
+        (
+            "fn f(x) { if x > 0 { return 1 } elif x == 0 { return 0 } else { return -1 } }; output [f(2), f(0), f(-2)]",
+            [1, 0, -1],
+        ),
         ("c = []; for i in range(5, 0, -2) { c = append(c, i) }; output c", [5, 3, 1]),
         ("c = 0; for row in [[1, 2], [3, 4]] { c += row[1] }; output c", 6),
         ("c = 0; for row in ones([2, 3]) { c += sum(row) }; output c", 6.0),
@@ -75,7 +99,10 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
         ("output {a: 1} == {a: 1} and {a: 1} != {b: 1}", True),
         ("output 1 == 1.0 and true == 1", True),
         ("output nan == nan", False),
-        ("output all(array([1, 2]) == [1, 2]) and any([1, 2] == 2)", True),  # a list beside an array is one
+        (
+            "output all(array([1, 2]) == [1, 2]) and any([1, 2] == 2)",
+            True,
+        ),  # a list beside an array is one
         ("output array([1, 2]) == none", False),
         # unpacking
         ("a, b = 1, 2; a, b = b, a; output [a, b]", [2, 1]),
@@ -105,10 +132,12 @@ def test_value(program: str, expected: object) -> None:
     assert type(found) is type(expected) or isinstance(expected, float)
 
 
-# ---- values have one owner -------------------------------------------------------------------------------------------
+# ---- values have one owner -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("made", ["zeros(3)", "array([0.0, 0.0, 0.0])", "zeros([3, 2])[:, 0]", "x * 0.0"])
+@pytest.mark.parametrize(
+    "made", ["zeros(3)", "array([0.0, 0.0, 0.0])", "zeros([3, 2])[:, 0]", "x * 0.0"]
+)
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
@@ -142,7 +171,9 @@ def test_arrays_are_values(made: str, program: str, expected: tuple[list[float],
 
 def _named(program: str) -> str:
     """`output a, c = e` isn't in the language: the second output as a name."""
-    return program.replace("; output a, c = ", "; c = ") + ("\noutput a, c" if "output a, c = " in program else "")
+    return program.replace("; output a, c = ", "; c = ") + (
+        "\noutput a, c" if "output a, c = " in program else ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,10 +185,12 @@ def _named(program: str) -> str:
         ('a = {}; a["x"] = 1; a.y = 2; output a', {"x": 1, "y": 2}),
         ("a = {l: [1, 2], d: {k: 3}}; b = a; a.l[0] = 9; a.d.k = 8; output [a, b]",
          [{"l": [9, 2], "d": {"k": 8}}, {"l": [1, 2], "d": {"k": 3}}]),
-        ("a = append([], 1); b = append(a, 2); c = append(a, 3); output [a, b, c]", [[1], [1, 2], [1, 3]]),
+        ("a = append([], 1); b = append(a, 2); c = append(a, 3); output [a, b, c]",
+            [[1], [1, 2], [1, 3]]),
         ("a = []; for i in range(3) { a = append(a, i) }; b = append(a, 9); a = append(a, 8); output [a, b]",
          [[0, 1, 2, 8], [0, 1, 2, 9]]),
-        ("a = append(append([], 1), 2); b = a; b = append(b, 3); a[0] = 9; output [a, b]", [[9, 2], [1, 2, 3]]),
+        ("a = append(append([], 1), 2); b = a; b = append(b, 3); a[0] = 9; output [a, b]",
+            [[9, 2], [1, 2, 3]]),
         ("a = append([], 1); b = append(a, 2); output [len(a), a == [1], b[1:]]", [1, True, [2]]),
         ("a = append([1], 2); b = append(a, 3); b[0] = 9; output [a, b]", [[1, 2], [9, 2, 3]]),
         ("a = [1, 2, 3]; a[1] += 5; a[-1] *= 2; output a", [1, 7, 6]),
@@ -209,7 +242,7 @@ def test_a_parameter_that_is_a_variable_is_written_in_the_function_only() -> Non
     assert evaluation.diagnostics == []
 
 
-# ---- failures --------------------------------------------------------------------------------------------------------
+# ---- failures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -273,7 +306,9 @@ def test_failure(program: str, code: str) -> None:
 
 
 def test_an_error_names_the_calls_that_led_there() -> None:
-    error = failure("fn inner(a) = a // 0\nfn outer(a) {\n    return inner(a) + 1\n}\ny = outer(3)\n")
+    error = failure(
+        "fn inner(a) = a // 0\nfn outer(a) {\n    return inner(a) + 1\n}\ny = outer(3)\n"
+    )
     assert [(call.function, call.span.line) for call in error.calls] == [("inner", 3), ("outer", 5)]
     assert error.span is not None
     assert error.span.line == 1
@@ -297,8 +332,14 @@ def test_an_expected_error_leaves_everything_as_it_was() -> None:
 def test_a_failed_expectation_is_reported_and_the_program_goes_on() -> None:
     import gradcli
 
-    evaluation = gradcli.load(source="expect 1 == 2\nexpect [1.0] ~= 1.0\nexpect 1.0 ~= 1.5 within (atol = 1)\ny = 3").run()
-    assert [(e.line, e.passed) for e in evaluation.expectations] == [(1, False), (2, False), (3, True)]
+    evaluation = gradcli.load(
+        source="expect 1 == 2\nexpect [1.0] ~= 1.0\nexpect 1.0 ~= 1.5 within (atol = 1)\ny = 3"
+    ).run()
+    assert [(e.line, e.passed) for e in evaluation.expectations] == [
+        (1, False),
+        (2, False),
+        (3, True),
+    ]
     assert evaluation.outputs == {"y": 3}
     assert evaluation.exit_code == 1
 
@@ -326,7 +367,10 @@ def test_runs_start_from_fresh_state() -> None:
         ('expect error "zero" { 1 // 0 }', True),
         ('expect error "E306" { 1 // 0 }', True),
         ('expect error "`//`" { 1 // 0 }', True),
-        ('expect error "never said" { 1 // 0 }', False),  # the line that the error shows holds these words
+        (
+            'expect error "never said" { 1 // 0 }',
+            False,
+        ),  # the line that the error shows holds these words
         ('expect error "never said" { nowhere }', False),
         ('expect error "unknown name" { nowhere }', True),
     ],

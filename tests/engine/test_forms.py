@@ -1,4 +1,5 @@
-"""Closed forms: what is read from a run, in SymPy's words; and every counterpart in the table against its own entry."""
+"""Closed forms: what is read from a run, in SymPy's words; and every counterpart in the table
+against its own entry."""
 
 from __future__ import annotations
 
@@ -27,42 +28,62 @@ def read(text: str, order: int = 1, **options: Any) -> ClosedForms:
     return closed_forms(parse_program(Source("<expr>", text)), {}, Options(**options), order)
 
 
-# ---- the table -------------------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
-ELEMENTWISE = [op for op in OPS.values() if op.elementwise and op.category not in ("logic", "casting")]
+ELEMENTWISE = [
+    op for op in OPS.values() if op.elementwise and op.category not in ("logic", "casting")
+]
 WITHOUT = {  # derivatives by parameters, which have no names
-    "zeta_by_x", "gammainc_by_a", "gamma_density", "betainc_by_ab", "beta_density", "beta_edge_slope",
+    "zeta_by_x", "gammainc_by_a", "gamma_density", "betainc_by_ab", "beta_density",
+    "beta_edge_slope",
 }  # fmt: skip
-UNDERIVED = {"zeta": {0}, "gammainc": {0}, "betainc": {0, 1}}  # operands by which SymPy has no derivative either
+UNDERIVED = {
+    "zeta": {0},
+    "gammainc": {0},
+    "betainc": {0, 1},
+}  # operands by which SymPy has no derivative either
 
 
 def test_what_has_no_counterpart() -> None:
     assert {op.name for op in ELEMENTWISE if counterpart(op) is None} == WITHOUT
 
 
-@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.name not in WITHOUT], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in ELEMENTWISE if op.name not in WITHOUT], ids=lambda op: op.name
+)
 def test_counterpart(op: Op) -> None:
     symbols = sympy.symbols(f"x:{len(op.signature.operands)}", real=True)
     read_form = counterpart(op)
     assert read_form is not None
     for point in points(op):
-        orders = {s: sympy.Integer(int(v)) for k, (s, v) in enumerate(zip(symbols, point, strict=True)) if op.partials[k] is None}
+        orders = {
+            s: sympy.Integer(int(v))
+            for k, (s, v) in enumerate(zip(symbols, point, strict=True))
+            if op.partials[k] is None
+        }
         form = read_form(*(orders.get(s, s) for s in symbols))
         values = dict(zip(symbols, point, strict=True))
         y = scalar_function(op)(*point)
         assert close(calculus.evaluate(form, values, 25), y)
         for k, symbol in enumerate(symbols):
-            if op.partials[k] is None or k in UNDERIVED.get(op.name, ()) or op.name == "quantile_slope":
+            if (
+                op.partials[k] is None
+                or k in UNDERIVED.get(op.name, ())
+                or op.name == "quantile_slope"
+            ):
                 continue
             slope = scalar_partial(op, k)(y, *point)
-            assert close(calculus.evaluate(calculus.derivative(form, symbol), values, 25), slope), (symbol, point)
+            assert close(calculus.evaluate(calculus.derivative(form, symbol), values, 25), slope), (
+                symbol,
+                point,
+            )
 
 
 def close(found: Any, expected: float) -> bool:
     return abs(complex(found) - expected) <= 1e-11 * max(abs(expected), 1e-3)
 
 
-# ---- programs --------------------------------------------------------------------------------------------------------
+# ---- programs ------------------------------------------------------------------------------------
 
 FORMS = [
     # numbers stay exact
@@ -70,10 +91,12 @@ FORMS = [
     ("var x = 0.5; y = x * e + x * exp(1) - 1e-3", "2*E*x - 1/1000"),
     ("const c = sqrt(2); var x = 1.0; y = c * x", "sqrt(2)*x"),
     ("var x = 1.0; y = [sqrt(2), 1/3] * x", "[sqrt(2)*x, x/3]"),
-    ("var x = 1.0; s = 0.0; for k in range(1, 4) { s = s + x**k / k }; y = s", "x**3/3 + x**2/2 + x"),
+    ("var x = 1.0; s = 0.0; for k in range(1, 4) { s = s + x**k / k }; y = s",
+        "x**3/3 + x**2/2 + x"),
     ("var x = 1.0; y = x * 2**0.5**2", "2**(1/4)*x"),
     # functions, arrays, loops
-    ("fn f(x) { s = 0.0; for k in range(3) { s = s + x**k }; return s }\nvar x = 0.5; y = f(x)", "x**2 + x + 1"),
+    ("fn f(x) { s = 0.0; for k in range(3) { s = s + x**k }; return s }\nvar x = 0.5; y = f(x)",
+        "x**2 + x + 1"),
     ("var x = [1.0, 2.0]; y = sum(x * x[0])", "x[0]**2 + x[0]*x[1]"),
     ("var w = [[1.0, 2.0], [3.0, 4.0]]; y = det(w)", "w[0,0]*w[1,1] - w[0,1]*w[1,0]"),
     ("var w = [[1.0, 2.0], [3.0, 4.0]]; y = w.T[0]", "[w[0,0], w[1,0]]"),
@@ -84,14 +107,17 @@ FORMS = [
     ("var x = 2.0; y = mod(x, 3.0) + floordiv(x, 2.0)", "x - 3*floor(x/3) + floor(x/2)"),
     # what a program differentiates itself
     ("var x = 2.0; y = grad(sin(x) * x, x)", "x*cos(x) + sin(x)"),
-    ("fn f(x) = x**3 * sin(x)\nvar x = 2.0; y = grad(grad(f))(x)", "-x**3*sin(x) + 6*x**2*cos(x) + 6*x*sin(x)"),
+    ("fn f(x) = x**3 * sin(x)\nvar x = 2.0; y = grad(grad(f))(x)",
+        "-x**3*sin(x) + 6*x**2*cos(x) + 6*x*sin(x)"),
     ("var x = 2.0; y = jvp(exp(2 * x), x, 1.0)", "2*exp(2*x)"),
     ("var x = 2.0; attach_grad(x); record { t = x**3 }; backward(t); y = x.grad", "3*x**2"),
     # rows
-    ("fn f(a) = a**2 + sin(a)\nvar x = [1.0, 2.0]; y = vmap(f)(x)", "[x[0]**2 + sin(x[0]), x[1]**2 + sin(x[1])]"),
+    ("fn f(a) = a**2 + sin(a)\nvar x = [1.0, 2.0]; y = vmap(f)(x)",
+        "[x[0]**2 + sin(x[0]), x[1]**2 + sin(x[1])]"),
     ("fn f(a, b) = a * sum(b)\nvar x = [1.0, 2.0]; var w = [[1.0, 2.0], [3.0, 4.0]]; y = vmap(f, in_axes = [none, 1])(x[0], w)",
      "[x[0]*(w[0,0] + w[1,0]), x[0]*(w[0,1] + w[1,1])]"),
-    ("fn f(a, k) = [a, {b: k * a}]\nvar x = [1.0, 2.0]; y = vmap(f)(x, k = [3, 4])[1].b", "[3*x[0], 4*x[1]]"),
+    ("fn f(a, k) = [a, {b: k * a}]\nvar x = [1.0, 2.0]; y = vmap(f)(x, k = [3, 4])[1].b",
+        "[3*x[0], 4*x[1]]"),
     ("fn f(a) = sum(vmap(grad(fn(b) = b**3))(a))\nvar x = [[1.0, 2.0], [3.0, 4.0]]; y = vmap(f)(x)[1]",
      "3*x[1,0]**2 + 3*x[1,1]**2"),
     ("fn f(a) { if a > 1 { return a**2 }; return a }\nvar x = [2.0]; y = vmap(f)(x)[0]",
@@ -100,11 +126,15 @@ FORMS = [
     ("var x = 1.0; x := x + 1.0; y = x**2", "x**2"),
     ("var x = 1.0; a = x**2; x := 3.0; y = a + x", "x + x@0**2"),
     # paths
-    ("var x = 1.5; if x > 1 { y = x**2 } else { y = 2*x - 1 }", "Piecewise((x**2, x > 1), (2*x - 1, True))"),
-    ("var x = 1.5; y = x if 1 < x < 2 else 0.0", "Piecewise((Piecewise((x, x < 2), (0, True)), x > 1), (0, True))"),
-    ("var x = 0.5; if x > 1 { y = 1.0 } elif x > 0 { y = x } else { y = -x }", "Piecewise((1, x > 1), (x, x > 0), (-x, True))"),
+    ("var x = 1.5; if x > 1 { y = x**2 } else { y = 2*x - 1 }",
+        "Piecewise((x**2, x > 1), (2*x - 1, True))"),
+    ("var x = 1.5; y = x if 1 < x < 2 else 0.0",
+        "Piecewise((Piecewise((x, x < 2), (0, True)), x > 1), (0, True))"),
+    ("var x = 0.5; if x > 1 { y = 1.0 } elif x > 0 { y = x } else { y = -x }",
+        "Piecewise((1, x > 1), (x, x > 0), (-x, True))"),
     ("var x = 0.5; y = x; if x > 0 { if x > 0 { y = 2*x } }", "Piecewise((2*x, x > 0), (x, True))"),
-    ("fn f(t) = t**2 if t > 0 else t\nvar x = 0.5; y = jvp(f, wrt = 0)(x, v = 1.0)", "Piecewise((2*x, x > 0), (1, True))"),
+    ("fn f(t) = t**2 if t > 0 else t\nvar x = 0.5; y = jvp(f, wrt = 0)(x, v = 1.0)",
+        "Piecewise((2*x, x > 0), (1, True))"),
 ]  # fmt: skip
 
 
@@ -138,11 +168,17 @@ def test_derivatives(text: str, derivatives: dict[tuple[str, ...], Any]) -> None
 def test_strings_are_no_forms() -> None:
     found = read('var x = 2.0\noutput y = [x**2, {k: "x"}, none]')
     assert written(found, "text").values["y"] == ["x**2", {"k": '"x"'}, None]
-    assert '[x**2, {k: "x"}, none]' in written(found, "pretty").values["y"] or '"x"' in written(found, "pretty").values["y"]
+    assert (
+        '[x**2, {k: "x"}, none]' in written(found, "pretty").values["y"]
+        or '"x"' in written(found, "pretty").values["y"]
+    )
 
 
 def test_of_and_wrt() -> None:
-    found = written(read("var x = 2.0; t = x**2; y = sin(t) * x; output y", of=("y", "t"), wrt=("t", "x")), "text")
+    found = written(
+        read("var x = 2.0; t = x**2; y = sin(t) * x; output y", of=("y", "t"), wrt=("t", "x")),
+        "text",
+    )
     assert found.values == {"y": "x*sin(t)", "t": "t"}
     assert found.derivatives["y"] == {("t",): "x*cos(t)", ("x",): "sin(t)"}
 
@@ -152,7 +188,7 @@ def test_a_constant_asked_for_by_name_is_a_symbol() -> None:
     assert (found.values["y"], found.derivatives["y"]) == ("k*x", {("k",): "x"})
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 X, Y = sympy.symbols("x y", real=True)
 INVOLVED = [
@@ -168,7 +204,9 @@ INVOLVED = [
 
 @pytest.mark.parametrize("form", INVOLVED, ids=str)
 @pytest.mark.parametrize("point", [(0.3, 1.7), (-0.4, 0.25), (0.0, 0.5)])
-def test_parts_that_are_worked_out_once_give_the_same(form: Any, point: tuple[float, float]) -> None:
+def test_parts_that_are_worked_out_once_give_the_same(
+    form: Any, point: tuple[float, float]
+) -> None:
     at = dict(zip((X, Y), point, strict=True))
     expected = form.xreplace({symbol: binary(x) for symbol, x in at.items()})
     expected = expected.evalf(50) if isinstance(expected, sympy.Expr) else expected
@@ -180,27 +218,56 @@ def test_functions_of_functions_of_functions_are_evaluated_at_once() -> None:
     form = X
     for _ in range(40):
         form = sympy.cos(X * form)
-    assert float(calculus.evaluate(calculus.derivative(form, X), {X: 0.5})) == pytest.approx(-0.32177, rel=1e-4)
+    assert float(calculus.evaluate(calculus.derivative(form, X), {X: 0.5})) == pytest.approx(
+        -0.32177, rel=1e-4
+    )
 
 
-# ---- points, notes, limits -------------------------------------------------------------------------------------------
+# ---- points, notes, limits -----------------------------------------------------------------------
 
 
 def test_inputs_that_nobody_gave_are_probed() -> None:
     found = written(read("x**2 * sin(x)"), "text")
     assert found.values == {"result": "x**2*sin(x)"}
-    declared = read("var x in (2.0, 3.0)\nvar v: float[2]\nconst k: int64\ny = x * sum(v) + k\noutput y")
+    declared = read(
+        "var x in (2.0, 3.0)\nvar v: float[2]\nconst k: int64\ny = x * sum(v) + k\noutput y"
+    )
     assert 2.0 < next(value for symbol, value in declared.point.items() if symbol.name == "x") < 3.0
     assert written(declared, "text").values == {"y": "k + x*(v[0] + v[1])"}
 
 
 NOTES = [
-    ("var x = 2.0; t = x; while t > 0.1 { t = t / 2 }; y = t**2", "W341", "how often its loop runs", "x**2/1024"),
+    (
+        "var x = 2.0; t = x; while t > 0.1 { t = t / 2 }; y = t**2",
+        "W341",
+        "how often its loop runs",
+        "x**2/1024",
+    ),
     ("var x = [1.0, 2.0]; y = x[argmax(x)]", "W340", "is taken at its value here", "x[1]"),
-    ("fn f(x) { return x**2 } backward (dy) { return 7.0 }\nvar x = 1.0; y = f(x)", "W340", "its rule isn't read", "x**2"),
-    ("var x = 2.0; y = 1 // 0 if x > 3 else x", "W341", "division by zero", "Piecewise((x, x <= 3))"),
-    ("var x = [1.0, 2.0]; y = x if sum(x) > 0 else x[0]", "W341", "shapes depend on the path", ["x[0]", "x[1]"]),
-    ("var x = 0.5; y = 0.0; for k in range(5) { if x > k { y = y + x } }", "W341", "how often its loop runs", "x"),
+    (
+        "fn f(x) { return x**2 } backward (dy) { return 7.0 }\nvar x = 1.0; y = f(x)",
+        "W340",
+        "its rule isn't read",
+        "x**2",
+    ),
+    (
+        "var x = 2.0; y = 1 // 0 if x > 3 else x",
+        "W341",
+        "division by zero",
+        "Piecewise((x, x <= 3))",
+    ),
+    (
+        "var x = [1.0, 2.0]; y = x if sum(x) > 0 else x[0]",
+        "W341",
+        "shapes depend on the path",
+        ["x[0]", "x[1]"],
+    ),
+    (
+        "var x = 0.5; y = 0.0; for k in range(5) { if x > k { y = y + x } }",
+        "W341",
+        "how often its loop runs",
+        "x",
+    ),
 ]
 
 
@@ -217,15 +284,27 @@ LIMITS = [
     ("var x = 0.5; for k in range(20) { x = 4 * x * (1 - x) }; output x", "E408", 1),
     ("var x = 0.5; y = (2*x)**100000\noutput y", "E408", 1),
     ("var x = [[2.0, 1.0], [1.0, 3.0]]\ny = eigh(x)[0]\noutput y", "E340", 2),
-    ("var w = 2.0; f = fn(x) = w * x + normal([2])[0]\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
-    ("var w = 2.0; fn f(x) { w := w + 1.0; return w * x }\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
+    (
+        "var w = 2.0; f = fn(x) = w * x + normal([2])[0]\ny = sum(vmap(f)([1.0, 2.0]))\noutput y",
+        "E340",
+        2,
+    ),
+    (
+        "var w = 2.0; fn f(x) { w := w + 1.0; return w * x }\ny = sum(vmap(f)([1.0, 2.0]))\noutput y",
+        "E340",
+        2,
+    ),
     ("x = normal(3000)\nvar w = 1.0\ny = sum((x - w)**2)\noutput y", "E408", 3),
 ]
 
 
 @pytest.mark.parametrize(
     ("returned", "words"),
-    [("[a, a] if a > 1.5 else a", "no array together"), ("1 // 0 if a > 1.5 else a", "division by zero"), ('"a"', "no rows")],
+    [
+        ("[a, a] if a > 1.5 else a", "no array together"),
+        ("1 // 0 if a > 1.5 else a", "division by zero"),
+        ('"a"', "no rows"),
+    ],
 )
 def test_rows_that_fail_are_told_as_ever(returned: str, words: str) -> None:
     with pytest.raises(GradcliError, match=words):
@@ -251,7 +330,14 @@ def test_a_run_that_fails_or_is_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2.0**2000 * x", "10.0**300 * x", "gamma(100000.0) * x", "2.0**(2.0**40) * x", "x * 9.0**9.0**3"]
+    "text",
+    [
+        "2.0**2000 * x",
+        "10.0**300 * x",
+        "gamma(100000.0) * x",
+        "2.0**(2.0**40) * x",
+        "x * 9.0**9.0**3",
+    ],
 )
 def test_numbers_that_are_too_long_are_what_they_came_to(text: str) -> None:
     (form,) = read(f"var x = 1.0; y = {text}; output y").values.values()
@@ -259,14 +345,23 @@ def test_numbers_that_are_too_long_are_what_they_came_to(text: str) -> None:
 
 
 def test_digamma_of_fractions_with_long_denominators() -> None:
-    found = read("var x = [0.3, 1e6, 2.5]; y = digamma(x) + digamma(0.3000001); output y", grad=False, order=0)
+    found = read(
+        "var x = [0.3, 1e6, 2.5]; y = digamma(x) + digamma(0.3000001); output y",
+        grad=False,
+        order=0,
+    )
     values = [calculus.evaluate(form, found.point, 30) for form in found.values["y"]]
-    expected = [scalar_function(OPS["digamma"])(x) + scalar_function(OPS["digamma"])(0.3000001) for x in (0.3, 1e6, 2.5)]
+    expected = [
+        scalar_function(OPS["digamma"])(x) + scalar_function(OPS["digamma"])(0.3000001)
+        for x in (0.3, 1e6, 2.5)
+    ]
     assert all(map(close, values, expected))
 
 
 def test_variables_that_are_no_numbers() -> None:
-    found = written(read('var s = "a"; var b = true; var x = 1.0; y = x if b else s; output y'), "pretty")
+    found = written(
+        read('var s = "a"; var b = true; var x = 1.0; y = x if b else s; output y'), "pretty"
+    )
     assert found.values == {"y": "x"}
 
 
@@ -275,7 +370,12 @@ def test_exact_and_binary() -> None:
     assert binary(0.1) == sympy.Rational(0.1) != sympy.Rational(1, 10)
     assert exact(math.pi) == sympy.pi
     assert exact(1 + 0.5j) == 1 + sympy.I / 2
-    assert (exact(math.inf), exact(-math.inf), exact(3), exact(True)) == (sympy.oo, -sympy.oo, 3, sympy.true)
+    assert (exact(math.inf), exact(-math.inf), exact(3), exact(True)) == (
+        sympy.oo,
+        -sympy.oo,
+        3,
+        sympy.true,
+    )
     assert exact(math.nan) is sympy.nan
 
 
@@ -289,7 +389,9 @@ def test_a_power_with_a_long_fraction_in_its_exponent() -> None:
 
 
 @pytest.mark.parametrize("name", ["sinh", "cosh", "tanh"])
-def test_a_hyperbolic_function_of_what_may_be_complex(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hyperbolic_function_of_what_may_be_complex(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SymPy's own ask whether they are real by dividing polynomials, which may never end."""
 
     def divide(*operands: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Jacobians in forward mode: tangents of many elements along one call give what calls one after another give."""
+"""Jacobians in forward mode: tangents of many elements along one call give what calls one after
+another give."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def agree(found: Any, expected: Any) -> None:
             agree(found[key], expected[key])
     else:
         assert np.shape(found) == np.shape(expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0))
+        )
 
 
 @settings(RELAXED, max_examples=25)
@@ -67,7 +70,9 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "call"), FUNCTIONS, ids=[function for function, _ in FUNCTIONS])
+@pytest.mark.parametrize(
+    ("function", "call"), FUNCTIONS, ids=[function for function, _ in FUNCTIONS]
+)
 def test_functions(function: str, call: str) -> None:
     source = f'var x = [1.0, 2.0, 3.0, 4.0]\n{function}\nj = jacobian(f, mode = "forward"){call}\noutput j'
     found, expected = (answers(source, few, 2**17, {}) for few in (0, NEVER))
@@ -92,6 +97,13 @@ def test_an_error_is_that_of_a_call() -> None:
 def test_complex_arguments_and_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward_jacobian, "FEW", 0)
     source = "z = array([1.0 + 2j, 3j, 0.5]); fn f(z) = real(z * z)\n"
-    found = outputs(f'{source}output j = jacobian(f, mode = "forward")(z); output k = jacobian(f)(z)')
+    found = outputs(
+        f'{source}output j = jacobian(f, mode = "forward")(z); output k = jacobian(f)(z)'
+    )
     agree(found["j"], found["k"])
-    assert evaluate('n = [1, 2, 3]; output jacobian(fn(n) = 2.0 * n[0], mode = "forward")(n)').outputs.popitem()[1] is None
+    assert (
+        evaluate(
+            'n = [1, 2, 3]; output jacobian(fn(n) = 2.0 * n[0], mode = "forward")(n)'
+        ).outputs.popitem()[1]
+        is None
+    )

@@ -1,4 +1,5 @@
-"""Expressions on arrays as one operation give what the operations give one by one: values to the last bit, and gradients."""
+"""Expressions on arrays as one operation give what the operations give one by one: values to the
+last bit, and gradients."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ PROGRAMS = [
     "y = sqrt(w*w*0.0)*s + x*x",
     "y = where(x > 1.0, log(x - 1.0)*x + s, x*x - w)",
     "y = x*w*nan + x/0.0 - s*inf",
-    # What a result says all of, and what may be written over the product that was computed for it alone.
+    # What a result says all of, and what may be written over the product that was computed for it
+    # alone.
     "p = m * w; y = relu(p @ m.T + s)",
     "y = relu(m @ m.T - 1.0) + m @ m.T",
     "y = tanh(m @ m.T * 0.1 + m[:, 0]) * s",
@@ -96,7 +98,9 @@ def _together(after: int, small: int) -> Iterator[list[Any]]:
             patch.setattr(module, "SMALL", small)
         value_function.cache_clear()
         for name, make in (("value_function", value_function), ("small_value", small_value)):
-            patch.setattr(fused_arrays, name, lambda *given, make=make: made.append(given) or make(*given))
+            patch.setattr(
+                fused_arrays, name, lambda *given, make=make: made.append(given) or make(*given)
+            )
         yield made
 
 
@@ -112,31 +116,57 @@ def _assert_close(found: Any, expected: Any, within: float) -> None:
     assert type(found) is type(expected)
     if isinstance(expected, dict | list | tuple):
         assert len(found) == len(expected)
-        parts = zip(found.values(), expected.values()) if isinstance(expected, dict) else zip(found, expected)  # noqa: B905
+        parts = (
+            zip(found.values(), expected.values(), strict=True)
+            if isinstance(expected, dict)
+            else zip(found, expected, strict=True)
+        )
         for a, b in parts:
             _assert_close(a, b, within)
     elif isinstance(expected, float | complex | np.floating | np.ndarray):
-        assert (np.shape(found), np.asarray(found).dtype) == (np.shape(expected), np.asarray(expected).dtype)
+        assert (np.shape(found), np.asarray(found).dtype) == (
+            np.shape(expected),
+            np.asarray(expected).dtype,
+        )
         np.testing.assert_allclose(found, expected, rtol=within, atol=within)
     else:
         assert found == expected
 
 
-def _assert_same(source: str, after: int = NEVER, small: int = 0, exact: bool = True, **options: Any) -> list[Any]:
+def _assert_same(
+    source: str, after: int = NEVER, small: int = 0, exact: bool = True, **options: Any
+) -> list[Any]:
     with only(INTERPRETED):
         expected = _answers(source, **options)
     with _together(after, small) as made:
         found = _answers(source, **options)
-    if exact and isinstance(expected, tuple) and not any(word in source for word in ("grad", "jvp", "hvp")):
+    if (
+        exact
+        and isinstance(expected, tuple)
+        and not any(word in source for word in ("grad", "jvp", "hvp"))
+    ):
         for name, value in expected[0].items():
             np.testing.assert_array_equal(found[0][name], value)
-    _assert_close(found, expected, 1e-5 if options.get("dtype") == "float32" else 1e-12 if exact else 1e-9)
+    _assert_close(
+        found, expected, 1e-5 if options.get("dtype") == "float32" else 1e-12 if exact else 1e-9
+    )
     return made
 
 
-@pytest.mark.parametrize(("after", "small"), [(0, 0), (NEVER, 0), (NEVER, NEVER)], ids=["native", "pieces", "at once"])
 @pytest.mark.parametrize(
-    "options", [{}, {"wrt": ("x",)}, {"hessian": True}, {"mode": "forward"}, {"grad": False}, {"dtype": "float32"}], ids=str
+    ("after", "small"), [(0, 0), (NEVER, 0), (NEVER, NEVER)], ids=["native", "pieces", "at once"]
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"wrt": ("x",)},
+        {"hessian": True},
+        {"mode": "forward"},
+        {"grad": False},
+        {"dtype": "float32"},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_programs(source: str, options: dict[str, Any], after: int, small: int) -> None:
@@ -155,8 +185,14 @@ def _expressions() -> st.SearchStrategy[str]:
     leaves = st.sampled_from(["x", "w", "s", "u", "m", "x[::-1]", "sum(x)", "1.5", "2", "m[1]"])
 
     def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        binary = st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "*", "/"]), inner)
-        unary = st.builds("{}({})".format, st.sampled_from(["sin", "sigmoid", "tanh", "relu", "abs", "-", "softplus"]), inner)
+        binary = st.builds(
+            "({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "*", "/"]), inner
+        )
+        unary = st.builds(
+            "{}({})".format,
+            st.sampled_from(["sin", "sigmoid", "tanh", "relu", "abs", "-", "softplus"]),
+            inner,
+        )
         return binary | unary | st.builds("{}**{}".format, unary, st.sampled_from(["2", "3"]))
 
     return st.recursive(leaves, larger, max_leaves=9)
@@ -170,9 +206,14 @@ def _expressions() -> st.SearchStrategy[str]:
 )
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_random_expressions(expressions: list[str], how: tuple[int, int], hessian: bool) -> None:
-    lines = [f"x{k} = {text.replace('u', f'x{k - 1}') if k and 'u' in text else text}" for k, text in enumerate(expressions)]
+    lines = [
+        f"x{k} = {text.replace('u', f'x{k - 1}') if k and 'u' in text else text}"
+        for k, text in enumerate(expressions)
+    ]
     # Functions of numbers alone are NumPy's there, and Python's else.
-    _assert_same("; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), *how, exact=False, hessian=hessian)
+    _assert_same(
+        "; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), *how, exact=False, hessian=hessian
+    )
 
 
 def test_arrays_that_grow_do_not_fill_memory() -> None:
@@ -186,4 +227,6 @@ def test_arrays_that_grow_do_not_fill_memory() -> None:
 
 def test_a_trace_shows_the_operations() -> None:
     with _together(NEVER, NEVER):
-        assert "expression" not in (evaluate(HEAD + PROGRAMS[0] + "; output sum(y)", trace=True).trace or "expression")
+        assert "expression" not in (
+            evaluate(HEAD + PROGRAMS[0] + "; output sum(y)", trace=True).trace or "expression"
+        )

@@ -29,7 +29,10 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
     answers = []
     for tier in (INTERPRETED, NATIVE):
         with only(tier, AT_ONCE):
-            evaluation = evaluate(program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g', {"x": x, "v": v})
+            evaluation = evaluate(
+                program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g',
+                {"x": x, "v": v},
+            )
         answers.append((evaluation.outputs, evaluation.gradients))
     (hot_outputs, hot_gradients), (outputs, gradients) = answers[1], answers[0]
     np.testing.assert_equal(hot_outputs["y"], outputs["y"])
@@ -68,9 +71,7 @@ def test_loops_give_the_same_and_record_less(body: str) -> None:
 
 
 def test_the_kinds_of_operands_may_change() -> None:
-    source = (
-        "var x = 2.0; fn f(a, b) = a * b + a - 1; y = 0.0; for v in [1, 2.0, x, [1.0, 2.0], 3, x, 2j] { y = y + sum(f(v, 2)) }"
-    )
+    source = "var x = 2.0; fn f(a, b) = a * b + a - 1; y = 0.0; for v in [1, 2.0, x, [1.0, 2.0], 3, x, 2j] { y = y + sum(f(v, 2)) }"
     with only(heat=Heat(evaluations=2)):
         assert value(f"{source}; r = real(y)") == pytest.approx(sum([2, 5, 5, 7, 8, 5, -1]))
 
@@ -92,7 +93,9 @@ def test_paused_and_second_order() -> None:
 @pytest.mark.usefixtures("at_once")
 def test_an_unassigned_name_is_found_first() -> None:
     with pytest.raises(GradcliError, match="E307"):
-        evaluate("fn f(n) { for i in range(3) { y = w * 2.0 + 1.0 }; return y }; if 1 > 2 { w = 1.0 }; r = f(1)")
+        evaluate(
+            "fn f(n) { for i in range(3) { y = w * 2.0 + 1.0 }; return y }; if 1 > 2 { w = 1.0 }; r = f(1)"
+        )
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,5 @@ def test_a_parameter_is_not_the_function_that_takes_its_name_later(source: str) 
 
 
 def test_a_call_that_comes_to_a_number_may_be_part_of_an_expression() -> None:
-    source = (
-        "var x = 0.7\nfn f(a) { q = a*2.0; return q }\nfn g() { q = 2.0; return q }\noutput y = x + f(1.5)\noutput z = x*x + g()"
-    )
+    source = "var x = 0.7\nfn f(a) { q = a*2.0; return q }\nfn g() { q = 2.0; return q }\noutput y = x + f(1.5)\noutput z = x*x + g()"
     assert evaluate(source).outputs == {"y": 3.7, "z": 0.7 * 0.7 + 2.0}

@@ -1,4 +1,5 @@
-"""Derivatives in hot code are those of the interpreter: connected with the same names, and floats."""
+"""Derivatives in hot code are those of the interpreter: connected with the same names, and
+floats."""
 
 from __future__ import annotations
 
@@ -31,19 +32,34 @@ def _verify(functions: str, asked: str) -> None:
         expected = alone(node, POINTS)
     with only(WRITTEN, SOON):
         found = alone(node, POINTS, 2)
-    assert [difference(a, b, exact=True, signs=False) for a, b in zip(expected, found, strict=True)] == ["", ""]
+    assert [
+        difference(a, b, exact=True, signs=False) for a, b in zip(expected, found, strict=True)
+    ] == ["", ""]
 
 
-@pytest.mark.parametrize("step", ["sign(sqrt(abs(z)))", "z * floor(sin(z))", "floor(z)", "exp(sign(z))", "round(z * z) + u"])
-@pytest.mark.parametrize("asked", ["grad(grad(f))(x)", "jvp(f)(x, u)", "jvp(grad(f))(x, u)", "hvp(f)(x, u)"])
+@pytest.mark.parametrize(
+    "step",
+    ["sign(sqrt(abs(z)))", "z * floor(sin(z))", "floor(z)", "exp(sign(z))", "round(z * z) + u"],
+)
+@pytest.mark.parametrize(
+    "asked", ["grad(grad(f))(x)", "jvp(f)(x, u)", "jvp(grad(f))(x, u)", "hvp(f)(x, u)"]
+)
 def test_a_slope_of_0_is_connected(step: str, asked: str) -> None:
     _verify(f"fn f(z) {{ s = {step}; return s }}", asked)
 
 
-@pytest.mark.parametrize("function", ["2 * z", "z + 1", "z * (2 if z > 0 else 3)", "where(z > 0, 2, 3) * z", "z * n"])
+@pytest.mark.parametrize(
+    "function", ["2 * z", "z + 1", "z * (2 if z > 0 else 3)", "where(z > 0, 2, 3) * z", "z * n"]
+)
 @pytest.mark.parametrize(
     "asked",
-    ["grad(f)(x) // 2", "jvp(f)(x, 3) // 2", "vjp(f)(x, u = 3) // 2", "grad(capped)(grad(f)(x))", "grad(capped)(jvp(f)(x, 2))"],
+    [
+        "grad(f)(x) // 2",
+        "jvp(f)(x, 3) // 2",
+        "vjp(f)(x, u = 3) // 2",
+        "grad(capped)(grad(f)(x))",
+        "grad(capped)(jvp(f)(x, 2))",
+    ],
 )
 def test_a_derivative_is_a_float(function: str, asked: str) -> None:
     _verify(f"fn f(z) = {function}", asked)

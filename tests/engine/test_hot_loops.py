@@ -1,4 +1,5 @@
-"""Hot calls of functions with loops that end when they end: functions written for them give what a call gives."""
+"""Hot calls of functions with loops that end when they end: functions written for them give what a
+call gives."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ M = """fn f(x, w) {
 """
 R = "fn f(x, w) { y = x; for i in range(1, 30) { if y > 4.0 { return y*w*i }; y = y + 0.3*w*y }; return y - w }\n"
 U = "fn u(x) = x*x if x > 0.5 else x\n"
-G = U + "fn f(x, w) { y = x; while y*y < 30.0 { d = grad(u)(y); y = y*1.2 + 0.1*d*w + 0.1 }; return y }\n"
+G = (
+    U
+    + "fn f(x, w) { y = x; while y*y < 30.0 { d = grad(u)(y); y = y*1.2 + 0.1*d*w + 0.1 }; return y }\n"
+)
 K = "k = 0.3; m = 2\nfn f(x, w) { y = x; while y*y < 30.0 { y = y*1.2 + k*w + 0.1*m }; return y }\n"
 X = "fn f(x, w) { while x*x < 30.0 { x = x*1.5 + w; w = w*0.9 }; return x*w }\n"
 C = "fn f(x, w) { y = x; t = 0.0; while abs(y) < 9.0 { y = y*1.4 + 0.3; t = 0.0; t = t + y*w }; return t if w > 0.0 else 0.0 }\n"
@@ -43,9 +47,12 @@ fn f(x, w) { s = 0; y = w; for i in range(3) { y = y*0.5 + twice(x)*y
 """
 DEFINITIONS = [W, M, R, G, K, X, C, N]
 CALLS = [
-    "f(x, w)", "f(x*w, 0.3)", "grad(f)(x, w)", "grad(f, wrt = 1)(x, w)", "sum(grad(f, wrt = [1, 0])(x, w))", "vjp(f)(x, 0.4, w)",
-    "value_and_grad(f)(x, w)[0] + value_and_grad(f)(x, w)[1]", "sum(value_and_grad(f, wrt = [0, 1])(x, w)[1])",
-    "grad(grad(f))(x, w)", "value_and_grad(grad(f, wrt = 1), wrt = 1)(x, w)[1]", "jvp(grad(f))(x, w, w)",
+    "f(x, w)", "f(x*w, 0.3)", "grad(f)(x, w)", "grad(f, wrt = 1)(x, w)",
+    "sum(grad(f, wrt = [1, 0])(x, w))", "vjp(f)(x, 0.4, w)",
+    "value_and_grad(f)(x, w)[0] + value_and_grad(f)(x, w)[1]",
+    "sum(value_and_grad(f, wrt = [0, 1])(x, w)[1])",
+    "grad(grad(f))(x, w)", "value_and_grad(grad(f, wrt = 1), wrt = 1)(x, w)[1]",
+    "jvp(grad(f))(x, w, w)",
     "vjp(grad(f))(x, w, 0.3)", "jvp(f)(x, w, w)", "value_and_jvp(f)(x, 0.5, w)[1]",
     "grad(fn(z) { y = z; while y < 9.0 { y = y*2.0 + z*z + 0.1 }; return y })(x)",
 ]  # fmt: skip
@@ -57,7 +64,11 @@ def answers(tier: int, source: str, **inputs: float) -> Any:
         try:
             evaluation = evaluate(source, inputs)
         except GradcliError as error:
-            return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]), None, None
+            return (
+                str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]),
+                None,
+                None,
+            )
     return str(evaluation.diagnostics), evaluation.outputs, evaluation.gradients
 
 
@@ -68,7 +79,10 @@ def looped(definitions: str, call: str, kind: str = "frozen") -> str:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 def test_hot_calls_give_the_same(definitions: str, call: str) -> None:
-    for x in (0.8, *([-1.3, float("nan") if definitions == N else 1e200] if call in CALLS[2:4] else [])):
+    for x in (
+        0.8,
+        *([-1.3, float("nan") if definitions == N else 1e200] if call in CALLS[2:4] else []),
+    ):
         found, expected = (answers(tier, looped(definitions, call), x=x) for tier in WAYS)
         assert_same(found, expected)
 
@@ -99,7 +113,10 @@ def test_they_are_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, 
 @pytest.mark.parametrize(
     ("body", "x"),
     [
-        ("while y > 0.0 { y = y - 1.0; s = s + 1.0/y }; return s", 3.0),  # what IEEE has a value for
+        (
+            "while y > 0.0 { y = y - 1.0; s = s + 1.0/y }; return s",
+            3.0,
+        ),  # what IEEE has a value for
         ("while y > 0.0 { y = y - 1.0; s = s + sqrt(y) }; return s*x", 3.0),
         ("while n < 80 { n = n + 1; m = m*3 }; return x*m", 1.0),  # an int overflow
         ("while n < 9 { n = n + 1; m = m // (5 - n) }; return x*m", 1.0),
@@ -139,11 +156,12 @@ def test_steps_are_counted() -> None:
     assert error.value.diagnostics[0].code == "E403"
 
 
-# ---- random programs -------------------------------------------------------------------------------------------------
+# ---- random programs -----------------------------------------------------------------------------
 
 
 RANDOM_CALLS = [
-    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "sum(grad(f, wrt = [1, 0])({}, w))", "jvp(f)({}, 0.5, w)",
+    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "sum(grad(f, wrt = [1, 0])({}, w))",
+    "jvp(f)({}, 0.5, w)",
     "value_and_grad(f)({}, w)[0]", "value_and_jvp(f)({}, w, w)[1]", "vjp(f)({}, w, w)",
     "grad(grad(f))({}, w)", "value_and_jvp(grad(f))({}, 0.5, w)[1]",
 ]  # fmt: skip
@@ -177,7 +195,9 @@ output s"""
 )
 @pytest.mark.parametrize("kind", ["var", "frozen"])
 def test_a_variable_comes_out_of_a_hot_function_as_the_variable(body: str, kind: str) -> None:
-    found = outputs(f"{kind} x = 2.5; fn f(v) {body}; for i in range(200) {{ y = f(x) }}; y := 4.0; z = 3.0*f(x); output x, z")
+    found = outputs(
+        f"{kind} x = 2.5; fn f(v) {body}; for i in range(200) {{ y = f(x) }}; y := 4.0; z = 3.0*f(x); output x, z"
+    )
     assert found == {"x": 4.0, "z": 12.0}
 
 

@@ -33,7 +33,10 @@ def indices(draw: Any) -> tuple[tuple[int, ...], str, Any]:
     if kind == "arrays":  # one int array, or as many as there are axes, of shapes that broadcast
         n = draw(st.integers(1, len(shape)))
         length = draw(st.integers(1, 4))
-        arrays = [draw(st.lists(st.integers(-size, size - 1), min_size=length, max_size=length)) for size in shape[:n]]
+        arrays = [
+            draw(st.lists(st.integers(-size, size - 1), min_size=length, max_size=length))
+            for size in shape[:n]
+        ]
         return shape, ", ".join(map(str, arrays)), tuple(map(np.array, arrays))
     texts, items, axis = [], [], 0
     n = draw(st.integers(1, len(shape)))
@@ -74,7 +77,9 @@ def test_reading(index: tuple[tuple[int, ...], str, Any]) -> None:
     cotangent = np.zeros_like(x)
     np.add.at(cotangent, item, 3 * expected**2)
     np.testing.assert_allclose(found["g"], cotangent, rtol=1e-12)
-    np.testing.assert_allclose(found["h"], 3 * cotangent, rtol=1e-12)  # d(3x**2 * x) = 9x**2 for each time it was taken
+    np.testing.assert_allclose(
+        found["h"], 3 * cotangent, rtol=1e-12
+    )  # d(3x**2 * x) = 9x**2 for each time it was taken
 
 
 @settings(RELAXED)
@@ -111,7 +116,9 @@ def test_writing(index: tuple[tuple[int, ...], str, Any], scalar: bool, add: boo
     if not add:
         cotangent[item] = 0.0
     np.testing.assert_allclose(found["g"][0], cotangent * 2.0, rtol=1e-12)
-    np.testing.assert_allclose(found["g"][1], by_v.sum() if scalar else by_v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found["g"][1], by_v.sum() if scalar else by_v, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,38 +222,47 @@ def test_on_the_way_back_a_write_changes_no_cotangent_that_others_hold(index: st
     np.testing.assert_allclose(found["k"], found["l"].T)
 
 
-# ---- derivatives of derivatives through writes ------------------------------------------------------------------------
+# ---- derivatives of derivatives through writes ---------------------------------------------------
 
 WRITES = {  # a body that makes `y` of `x = [1, 2]`, and the Hessian of sum(y * x)
     "once": ("y = x * 1.0; y[0] = y[0] * y[1]", [[4, 2], [2, 2]]),
-    "the same element twice": ("y = x + 1.0; for i in range(2) { y[1] = y[0] * y[1] }", [[14, 20], [20, 8]]),
-    "both in turn": ("y = x + 1.0; for i in range(2) { y[0] = y[0] * 2.0; y[1] = y[0] }", [[8, 4], [4, 0]]),
+    "the same element twice": ("y = x + 1.0; for i in range(2) { y[1] = y[0] * y[1] }",
+        [[14, 20], [20, 8]]),
+    "both in turn": ("y = x + 1.0; for i in range(2) { y[0] = y[0] * 2.0; y[1] = y[0] }",
+        [[8, 4], [4, 0]]),
     "a product that grows": (
-        "y = x + 1.0; for i in range(3) { y[0] = y[0] * 2.0; y[1] = y[0] * y[1] }", [[4624, 3840], [3840, 1024]],
+        "y = x + 1.0; for i in range(3) { y[0] = y[0] * 2.0; y[1] = y[0] * y[1] }",
+        [[4624, 3840], [3840, 1024]],
     ),
     "a sum of all": ("y = x * 1.0; y[0] = dot(x, y); y[1] = dot(y, y)", [[62, 56], [56, 198]]),
     "slices": ("y = x * 1.0; y[:] = y[::-1] * y[0]; y[:1] = y[1:] * y[:1]", [[28, 6], [6, 0]]),
 }  # fmt: skip
 WAYS = [
-    "hessian(f)(x)", 'hessian(f, mode = "forward")(x)', "jacobian(grad(f))(x)", 'jacobian(grad(f), mode = "forward")(x)',
+    "hessian(f)(x)", 'hessian(f, mode = "forward")(x)', "jacobian(grad(f))(x)",
+    'jacobian(grad(f), mode = "forward")(x)',
     "stack([hvp(f)(x, [1.0, 0.0]), hvp(f)(x, [0.0, 1.0])])",
     "stack([grad(fn(x) = jvp(f)(x, [1.0, 0.0]))(x), grad(fn(x) = jvp(f)(x, [0.0, 1.0]))(x)])",
     "stack([jvp(grad(f))(x, [1.0, 0.0]), jvp(grad(f))(x, [0.0, 1.0])])",
     "jacobian(fn(x) = [jvp(f)(x, [1.0, 0.0]), jvp(f)(x, [0.0, 1.0])], mode = \"forward\")(x)",
-    "hessian(z, x)", 'hessian(z, x, mode = "forward")', "stack([hvp(z, x, [1.0, 0.0]), hvp(z, x, [0.0, 1.0])])",
+    "hessian(z, x)", 'hessian(z, x, mode = "forward")',
+    "stack([hvp(z, x, [1.0, 0.0]), hvp(z, x, [0.0, 1.0])])",
     "stack([grad(grad(z, x)[0], x), grad(grad(z, x)[1], x)])",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "expected"), WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("way", WAYS)
-def test_second_derivatives_through_writes(body: str, expected: list[list[float]], way: str) -> None:
+def test_second_derivatives_through_writes(
+    body: str, expected: list[list[float]], way: str
+) -> None:
     """A sweep hands buffers on in place; a sweep over that sweep has buffers of its own."""
     source = f"var x = [1.0, 2.0]\nfn f(x) {{ {body}; return sum(y * x) }}\nz = f(x)\nh = {way}\noutput h"
     np.testing.assert_allclose(value(source), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["grad(fn(x) = sum(hvp(f)(x, u)))(x)", "jvp(fn(x) = hvp(f)(x, u))(x, ones(2))"])
+@pytest.mark.parametrize(
+    "way", ["grad(fn(x) = sum(hvp(f)(x, u)))(x)", "jvp(fn(x) = hvp(f)(x, u))(x, ones(2))"]
+)
 def test_third_derivatives_through_writes(way: str) -> None:
     """f = 8 a x0 + 64 a**3 b x1 with a = x0 + 1 and b = x1 + 1."""
     source = f"""

@@ -1,4 +1,5 @@
-"""Sweeps as lanes give what they give one after another; inside and around rows that a program has itself."""
+"""Sweeps as lanes give what they give one after another; inside and around rows that a program has
+itself."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ ALONE, TOGETHER = 1e9, -1.0
 
 @contextmanager
 def lanes(cost: float, together: int = seeds.TOGETHER, few: int = compressed.FEW) -> Iterator[None]:
-    """What lanes are taken to cost, how many elements go together, and up to how many rows no structure is looked for."""
+    """What lanes are taken to cost, how many elements go together, and up to how many rows no
+    structure is looked for."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(seeds, "LANES", cost)
         patch.setattr(seeds, "TOGETHER", together)
@@ -36,7 +38,9 @@ def agree(found: Any, expected: Any) -> None:
             agree(found[key], expected[key])
     elif expected is not None:
         assert np.shape(found) == np.shape(expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0))
+        )
 
 
 ASKED = """
@@ -47,9 +51,14 @@ output j, y
 
 
 @settings(RELAXED, max_examples=30)
-@given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points, st.sampled_from(["auto", "forward", "reverse"]))
+@given(
+    st.sampled_from(["scalar", "vector"]).flatmap(programs),
+    points,
+    st.sampled_from(["auto", "forward", "reverse"]),
+)
 def test_random_programs(program: Program, point: tuple[float, np.ndarray], mode: str) -> None:
-    """By lanes and by single sweeps, recorded and not, from inside and from outside, with the structure and without."""
+    """By lanes and by single sweeps, recorded and not, from inside and from outside, with the
+    structure and without."""
     inputs = dict(zip("xv", point, strict=True))
     options: dict[str, Any] = {
         "of": ["y"],
@@ -60,7 +69,9 @@ def test_random_programs(program: Program, point: tuple[float, np.ndarray], mode
         "mode": mode,
     }
     plain = program.source + ASKED.format(mode, "")
-    recorded = program.source + ASKED.format(mode, "r = none if j[0][1] == none else grad(sum(j[0][1]), v)")
+    recorded = program.source + ASKED.format(
+        mode, "r = none if j[0][1] == none else grad(sum(j[0][1]), v)"
+    )
     with lanes(ALONE):
         expected = evaluate(plain, inputs, **options)
     for few, together in ((compressed.FEW, seeds.TOGETHER), (0, 2)):
@@ -100,7 +111,11 @@ def test_chunks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sweep has more lanes than fit into the bound, and all rows are there."""
     rows: list[int] = []
     on_lanes = seeds.Sweeps.on_lanes
-    monkeypatch.setattr(seeds.Sweeps, "on_lanes", lambda self, ask, seeds, n: rows.append(n) or on_lanes(self, ask, seeds, n))
+    monkeypatch.setattr(
+        seeds.Sweeps,
+        "on_lanes",
+        lambda self, ask, seeds, n: rows.append(n) or on_lanes(self, ask, seeds, n),
+    )
     source = "var x = linspace(0.1, 1.0, 40); y = cumsum(sin(x)) * sum(x); output y"
     with lanes(ALONE):
         expected = evaluate(source, jacobian=True).jacobians["y"]["x"]
@@ -119,13 +134,18 @@ ROWS = "xs = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]\n"
 WITH_ROWS = [
     ("vmap(jacobian(f))(xs)", "[jacobian(f)(xs[0]), jacobian(f)(xs[1])]"),
     ('vmap(jacobian(f, mode = "forward"))(xs)', "[jacobian(f)(xs[0]), jacobian(f)(xs[1])]"),
-    ("vmap(hessian(fn(x) = sum(f(x))))(xs)", "[hessian(fn(x) = sum(f(x)))(xs[0]), hessian(fn(x) = sum(f(x)))(xs[1])]"),
+    ("vmap(hessian(fn(x) = sum(f(x))))(xs)",
+        "[hessian(fn(x) = sum(f(x)))(xs[0]), hessian(fn(x) = sum(f(x)))(xs[1])]"),
     ("jacobian(vmap(f))(xs)[1, :, 1]", "jacobian(f)(xs[1])"),
     ("jacobian(vmap(f))(xs)[1, :, 0]", "zeros([2, 3])"),
-    ("vmap(fn(x) = jacobian(fn(x) = x[1:]**3, sparse = true)(x).values)(xs)", "3 * xs_array[:, 1:]**2"),
-    ("vmap(fn(x) = jacobian(fn(y) = jacobian(f)(y))(x))(xs)", "[jacobian(jacobian(f))(xs[0]), jacobian(jacobian(f))(xs[1])]"),
-    ("vmap(fn(x) = vmap(fn(w) = jacobian(fn(z) = f(z) * w)(x))([1.0, 2.0]))(xs)[1, 1]", "2 * jacobian(f)(xs[1])"),
-    ("vmap(fn(w) = jacobian(f(v * w), v))([1.0, 3.0])", "[jacobian(f(v), v), jacobian(f(v * 3.0), v)]"),
+    ("vmap(fn(x) = jacobian(fn(x) = x[1:]**3, sparse = true)(x).values)(xs)",
+        "3 * xs_array[:, 1:]**2"),
+    ("vmap(fn(x) = jacobian(fn(y) = jacobian(f)(y))(x))(xs)",
+        "[jacobian(jacobian(f))(xs[0]), jacobian(jacobian(f))(xs[1])]"),
+    ("vmap(fn(x) = vmap(fn(w) = jacobian(fn(z) = f(z) * w)(x))([1.0, 2.0]))(xs)[1, 1]",
+        "2 * jacobian(f)(xs[1])"),
+    ("vmap(fn(w) = jacobian(f(v * w), v))([1.0, 3.0])",
+        "[jacobian(f(v), v), jacobian(f(v * 3.0), v)]"),
 ]  # fmt: skip
 
 

@@ -17,12 +17,14 @@ from .random_programs import RELAXED, Program, points, programs
 
 VALUES = [
     ("var x = 2.0; y = [1.0, 2.0] * x**2; output jacobian(y, x, {mode}), hessian(sum(y), x, {mode})", [4, 8, 6]),
-    ("var x = [2.0, 3.0]; y = outer(x, x); output jacobian(y, x, {mode})", [4, 0, 3, 2, 3, 2, 0, 6]),
+    ("var x = [2.0, 3.0]; y = outer(x, x); output jacobian(y, x, {mode})",
+        [4, 0, 3, 2, 3, 2, 0, 6]),
     ("var x = [2.0, 3.0]; output hessian(x[0] * x[1]**2, x, {mode})", [0, 6, 6, 4]),
     ("var x = [2.0, 3.0]; j = jacobian(x**3, x, {mode}); output jacobian(sum(j), x, {mode}), grad(j, x)", [12, 18, 12, 18]),
     ("var x = [2.0, 3.0]; var u = 5.0; d = jacobian([x * u, {{a: u}}], {{p: x, q: [u]}}, {mode}); output d.p[0], d.q[0]",
      [5, 0, 0, 5, 2, 3, 1]),
-    ("var x = [2.0, 3.0]; y = x**2; z = y * y[0]; output jacobian(z, y, {mode})", [8, 0, 9, 4]),  # by an intermediate
+    # by an intermediate
+    ("var x = [2.0, 3.0]; y = x**2; z = y * y[0]; output jacobian(z, y, {mode})", [8, 0, 9, 4]),
     ("var x = 3.0; output jacobian(x, x, {mode}), hessian(x, x, {mode})", [1, 0]),
     ("var z = [1.0 + 2.0j, 3.0]; output jacobian(abs(z)**2, z, {mode})", [2 + 4j, 0, 0, 6]),
     ("var x = zeros(0); output jacobian(x * 2, x, {mode}), jacobian(sum(x), x, {mode})", []),
@@ -44,7 +46,9 @@ def test_values(source: str, expected: list[Any], mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
 def test_unconnected_is_none(mode: str) -> None:
-    evaluation = evaluate(f'var x = 2.0; var u = [1.0]; n = 3; j = jacobian(x * [1.0, 2.0], [u, n], mode = "{mode}"); output j')
+    evaluation = evaluate(
+        f'var x = 2.0; var u = [1.0]; n = 3; j = jacobian(x * [1.0, 2.0], [u, n], mode = "{mode}"); output j'
+    )
     assert evaluation.outputs["j"] == [None, None]
     assert {d.code for d in evaluation.diagnostics} >= {"W201", "W202"}
 
@@ -58,7 +62,9 @@ j = [jacobian(y, x, mode = "{0}"), jacobian(y, v, mode = "{0}")]
 h = [hessian(y, x, mode = "{0}"), hessian(y, v, mode = "{0}")]
 output j, h
 """
-    forward, reverse = (outputs(program.source + asked.format(mode), inputs) for mode in ("forward", "reverse"))
+    forward, reverse = (
+        outputs(program.source + asked.format(mode), inputs) for mode in ("forward", "reverse")
+    )
     for name in ("j", "h"):
         for a, b in zip(forward[name], reverse[name], strict=True):
             if b is None:
@@ -70,16 +76,27 @@ output j, h
 @pytest.mark.parametrize(
     ("source", "sweeps"),
     [
-        ("var x = 2.0; j = jacobian(x * ones(50), x)", 2),  # one for the linear map, one for its column
+        (
+            "var x = 2.0; j = jacobian(x * ones(50), x)",
+            2,
+        ),  # one for the linear map, one for its column
         ('var x = 2.0; j = jacobian(x * ones(50), x, mode = "reverse")', 50),
-        ("var x = ones(50); j = jacobian(x * 2, x)", 1),  # all of its rows at once: none has a column of another
+        (
+            "var x = ones(50); j = jacobian(x * 2, x)",
+            1,
+        ),  # all of its rows at once: none has a column of another
         ('var x = ones(50); j = jacobian(sum(x), x, mode = "forward")', 51),
         ("var x = ones(50); j = jacobian(sum(x), x)", 1),
         ("var z = 2.0j; j = jacobian(abs(z) * ones(50), z)", 50),
-        ("fn f(x) { return x } backward (dy) { return dy }; var x = 2.0; j = jacobian(f(x) * ones(50), x)", 50),
+        (
+            "fn f(x) { return x } backward (dy) { return dy }; var x = 2.0; j = jacobian(f(x) * ones(50), x)",
+            50,
+        ),
     ],
 )
-def test_auto_takes_what_has_less_to_do(source: str, sweeps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_what_has_less_to_do(
+    source: str, sweeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     sweep = reverse.pulled
     monkeypatch.setattr(seeds, "LANES", 1e9)  # one after another, so that they can be counted
@@ -90,7 +107,9 @@ def test_auto_takes_what_has_less_to_do(source: str, sweeps: int, monkeypatch: p
 
 
 @pytest.mark.parametrize("mode", ["auto", "reverse"])
-@pytest.mark.parametrize(("body", "x"), [("x * ones(9)", "2.0"), ("sum(x * w)", "ones(9)"), ("x**2 * w", "ones(9)")])
+@pytest.mark.parametrize(
+    ("body", "x"), [("x * ones(9)", "2.0"), ("sum(x * w)", "ones(9)"), ("x**2 * w", "ones(9)")]
+)
 def test_functions_are_called_once(body: str, x: str, mode: str) -> None:
     source = f'frozen n = 0; var w = 1.0; fn f(x) {{ n :+= 1; return {body} }}; j = jacobian(f, mode = "{mode}")({x}); output n'
     assert value(source) == 1
@@ -100,10 +119,16 @@ def test_functions_are_called_once(body: str, x: str, mode: str) -> None:
 def test_from_outside(mode: str) -> None:
     source = "var x = 2.0; var u = [1.0, 3.0]; y = x**2 * u; z = sum(y); output y, z"
     found = evaluate(source, jacobian=True, hessian_blocks=True, mode=mode)
-    np.testing.assert_equal(found.jacobians["y"], {"x": np.array([4.0, 12.0]), "u": 4.0 * np.eye(2)})
+    np.testing.assert_equal(
+        found.jacobians["y"], {"x": np.array([4.0, 12.0]), "u": 4.0 * np.eye(2)}
+    )
     np.testing.assert_equal(found.gradients["z"], {"x": 16.0, "u": np.array([4.0, 4.0])})
-    np.testing.assert_equal(found.hessians["z"], {"x": 8.0, "u": np.zeros((2, 2)), "x,u": np.array([4.0, 4.0])})
-    assert evaluate("x**2 * u", {"x": 3.0, "u": 2.0}, hessian=True, mode=mode).hessians["result"] == {"x": 4.0, "u": 0.0}
+    np.testing.assert_equal(
+        found.hessians["z"], {"x": 8.0, "u": np.zeros((2, 2)), "x,u": np.array([4.0, 4.0])}
+    )
+    assert evaluate("x**2 * u", {"x": 3.0, "u": 2.0}, hessian=True, mode=mode).hessians[
+        "result"
+    ] == {"x": 4.0, "u": 0.0}
 
 
 def test_values_by_columns_leave_nothing_on_the_trace() -> None:

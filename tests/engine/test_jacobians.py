@@ -1,4 +1,5 @@
-"""Jacobians and Hessians that are asked for from outside: against closed forms, and against what programs get themselves."""
+"""Jacobians and Hessians that are asked for from outside: against closed forms, and against what
+programs get themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def differentiated(source: str, inputs: dict[str, Any] | None = None, **options:
     return evaluate(source, inputs, **{"jacobian": True, "hessian_blocks": True, **options})
 
 
-# ---- closed forms of Moré, Garbow and Hillstrom ----------------------------------------------------------------------
+# ---- closed forms of Moré, Garbow and Hillstrom --------------------------------------------------
 
 
 def test_broyden_tridiagonal() -> None:
@@ -71,8 +72,12 @@ def test_extended_rosenbrock() -> None:
 def test_blocks_are_parts_of_the_whole_hessian() -> None:
     f = "f = sum(exp(w[0] * u) + w[1] * u**3) * s * s"
     z = np.linspace(0.1, 0.9, 7)
-    whole = differentiated(f"var z\nw = z[:4].reshape(2, 2)\nu = z[4:6]\ns = z[6]\n{f}", {"z": z}).hessians["f"]["z"]
-    found = differentiated(f"var w; var u; var s; {f}", {"w": z[:4].reshape(2, 2), "u": z[4:6], "s": z[6]}).hessians["f"]
+    whole = differentiated(
+        f"var z\nw = z[:4].reshape(2, 2)\nu = z[4:6]\ns = z[6]\n{f}", {"z": z}
+    ).hessians["f"]["z"]
+    found = differentiated(
+        f"var w; var u; var s; {f}", {"w": z[:4].reshape(2, 2), "u": z[4:6], "s": z[6]}
+    ).hessians["f"]
     shapes = {"w": (2, 2, 2, 2), "u": (2, 2), "s": (), "w,u": (2, 2, 2), "w,s": (2, 2), "u,s": (2,)}
     assert {name: np.shape(block) for name, block in found.items()} == shapes
     assert list(found) == list(shapes)
@@ -83,12 +88,14 @@ def test_blocks_are_parts_of_the_whole_hessian() -> None:
         np.testing.assert_allclose(np.reshape(block, part.shape), part, rtol=1e-12)
 
 
-# ---- the same as in programs -----------------------------------------------------------------------------------------
+# ---- the same as in programs ---------------------------------------------------------------------
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
 @given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points)
-def test_random_programs_ask_for_the_same(program: Program, point: tuple[float, np.ndarray]) -> None:
+def test_random_programs_ask_for_the_same(
+    program: Program, point: tuple[float, np.ndarray]
+) -> None:
     asked = """
 j = [jacobian(y, x), jacobian(y, v)]
 h = [hessian(y, x), hessian(y, v)]
@@ -96,7 +103,9 @@ g = grad(y, x)
 m = none if g == none else jacobian(g, v)
 output y, j, h, m
 """
-    found = differentiated(program.source + asked, dict(zip("xv", point, strict=True)), of=["y"], wrt=["x", "v"])
+    found = differentiated(
+        program.source + asked, dict(zip("xv", point, strict=True)), of=["y"], wrt=["x", "v"]
+    )
     inside, jacobians, hessians = found.outputs, found.jacobians["y"], found.hessians["y"]
     for k, name in enumerate("xv"):
         agree(jacobians[name], inside["j"][k])
@@ -111,25 +120,40 @@ def agree(plain: Any, recorded: Any) -> None:
     """The two readings of the rules give the same, but for rounding."""
     assert (plain is None) == (recorded is None)
     if plain is not None:
-        np.testing.assert_allclose(plain, recorded, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(recorded).max()))
+        np.testing.assert_allclose(
+            plain, recorded, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(recorded).max())
+        )
 
 
-# ---- shapes, structures, kinds ---------------------------------------------------------------------------------------
+# ---- shapes, structures, kinds -------------------------------------------------------------------
 
 
 def test_shapes() -> None:
-    found = differentiated("var w = normal([2, 3]); var s = 2.0; output y = w.T @ w * s; output e = w[:0]")
-    assert {name: np.shape(j) for name, j in found.jacobians["y"].items()} == {"w": (3, 3, 2, 3), "s": (3, 3)}
-    assert {name: np.shape(h) for name, h in found.hessians["y"].items()} == {"w": (2, 3, 2, 3), "s": (), "w,s": (2, 3)}
+    found = differentiated(
+        "var w = normal([2, 3]); var s = 2.0; output y = w.T @ w * s; output e = w[:0]"
+    )
+    assert {name: np.shape(j) for name, j in found.jacobians["y"].items()} == {
+        "w": (3, 3, 2, 3),
+        "s": (3, 3),
+    }
+    assert {name: np.shape(h) for name, h in found.hessians["y"].items()} == {
+        "w": (2, 3, 2, 3),
+        "s": (),
+        "w,s": (2, 3),
+    }
     assert found.jacobians["e"]["w"].shape == (0, 3, 2, 3)
     assert found.jacobians["e"]["s"] is None
     assert found.summed == ["y", "e"]
 
 
 def test_a_target_that_is_a_list_or_dict_has_a_jacobian_in_each_place() -> None:
-    found = differentiated("var x = [2.0, 3.0]; var z = 1.0; output l = [x[0]*x[1], x**2]; output d = {a: x[0]**3, b: [z]}")
+    found = differentiated(
+        "var x = [2.0, 3.0]; var z = 1.0; output l = [x[0]*x[1], x**2]; output d = {a: x[0]**3, b: [z]}"
+    )
     jacobians = found.jacobians
-    np.testing.assert_equal(jacobians["l"]["x"], [np.array([3.0, 2.0]), np.array([[4.0, 0.0], [0.0, 6.0]])])
+    np.testing.assert_equal(
+        jacobians["l"]["x"], [np.array([3.0, 2.0]), np.array([[4.0, 0.0], [0.0, 6.0]])]
+    )
     np.testing.assert_equal(jacobians["d"]["x"], {"a": np.array([12.0, 0.0]), "b": [np.zeros(2)]})
     assert jacobians["l"]["z"] is None
     assert jacobians["d"]["z"] == {"a": 0.0, "b": [1.0]}
@@ -151,7 +175,8 @@ def test_float32() -> None:
 
 
 def test_a_complex_source() -> None:
-    """Each row is a gradient: ∂f/∂re + i·∂f/∂im. Gradients are complex then, so there is nothing to differentiate again."""
+    """Each row is a gradient: ∂f/∂re + i·∂f/∂im. Gradients are complex then, so there is nothing to
+    differentiate again."""
     source = "var z = [3+4j, 1j]; var x = 1.0; y = abs(z) * x"
     jacobian = evaluate(source, jacobian=True).jacobians["y"]["z"]
     np.testing.assert_allclose(jacobian, np.diag([0.6 + 0.8j, 1j]), atol=1e-15)
@@ -167,7 +192,7 @@ def test_a_complex_target_is_an_error() -> None:
     assert failure("var x = 1.0; y = x * 1j", of="y", grad=False, jacobian=True).code == "E314"
 
 
-# ---- what is asked for -----------------------------------------------------------------------------------------------
+# ---- what is asked for ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -182,7 +207,9 @@ def test_a_complex_target_is_an_error() -> None:
 )
 def test_nothing_else_is_computed(options: dict[str, bool], tables: list[str]) -> None:
     found = evaluate("var x = [1.0, 2.0]; var z = 1.0; y = x*z", **options)
-    assert [name for name in ("gradients", "jacobians", "hessians") if getattr(found, name)] == tables
+    assert [
+        name for name in ("gradients", "jacobians", "hessians") if getattr(found, name)
+    ] == tables
     for name in tables:
         mixed = ["x,z"] if name == "hessians" and "hessian_blocks" in options else []
         assert list(getattr(found, name)["y"]) == ["x", "z", *mixed]
@@ -204,7 +231,10 @@ def test_what_is_unconnected_is_told_once() -> None:
     assert found.jacobians["y"]["u"] is None
     missing = ["u", "n", "x,u", "x,n", "u,n"]
     assert [name for name, h in found.hessians["y"].items() if h is None] == missing
-    assert [(d.code, d.reason) for d in found.diagnostics] == [("W201", "not_on_path"), ("W202", "integer")]
+    assert [(d.code, d.reason) for d in found.diagnostics] == [
+        ("W201", "not_on_path"),
+        ("W202", "integer"),
+    ]
     assert [d.code for d in differentiated(source, grad=False).diagnostics] == ["W201", "W202"]
     zeros = differentiated(source, unconnected="zero")
     assert zeros.jacobians["y"]["u"].tolist() == [0.0, 0.0]
@@ -216,7 +246,9 @@ def test_what_is_unconnected_is_told_once() -> None:
 
 def test_linear_is_zero_and_not_unconnected() -> None:
     found = differentiated("var x = [1.0, 2.0]; var z = 3.0; y = sum(x) + 2*z")
-    np.testing.assert_equal(found.hessians["y"], {"x": np.zeros((2, 2)), "z": 0.0, "x,z": np.zeros(2)})
+    np.testing.assert_equal(
+        found.hessians["y"], {"x": np.zeros((2, 2)), "z": 0.0, "x,z": np.zeros(2)}
+    )
     assert found.diagnostics == []
 
 
@@ -236,14 +268,26 @@ def test_kinks_and_what_where_discards() -> None:
 @pytest.mark.parametrize(
     ("source", "option", "message"),
     [
-        ("var x = zeros(200000); y = 2*x", "jacobian", "a Jacobian of shape (200000, 200000) would take 320 GB"),
-        ("var x = zeros(200000); y = sum(x**2)", "hessian", "a Hessian of shape (200000, 200000) would take 320 GB"),
+        (
+            "var x = zeros(200000); y = 2*x",
+            "jacobian",
+            "a Jacobian of shape (200000, 200000) would take 320 GB",
+        ),
+        (
+            "var x = zeros(200000); y = sum(x**2)",
+            "hessian",
+            "a Hessian of shape (200000, 200000) would take 320 GB",
+        ),
         (
             "var x = zeros(9000); var z = zeros(9000); y = x*z",
             "jacobian",
             "2 Jacobians, the largest of shape (9000, 9000), would",
         ),
-        ("var x = zeros(9000); var z = zeros(9000); y = sum(x*z)", "hessian_blocks", "3 Hessians, the largest of shape (9000, 9"),
+        (
+            "var x = zeros(9000); var z = zeros(9000); y = sum(x*z)",
+            "hessian_blocks",
+            "3 Hessians, the largest of shape (9000, 9",
+        ),
         (
             "var x = zeros(400); l = []; for i in range(1000) { l = append(l, x) }; output l",
             "jacobian",
@@ -262,5 +306,7 @@ def test_what_cannot_fit_is_refused(source: str, option: str, message: str) -> N
 
 
 def test_an_option_that_is_not_one_of_its_words() -> None:
-    with pytest.raises(ValueError, match="mode='backward': it is one of 'auto', 'forward', 'reverse'"):
+    with pytest.raises(
+        ValueError, match="mode='backward': it is one of 'auto', 'forward', 'reverse'"
+    ):
         gradcli.load(source="y = 1.0").with_options(mode="backward")

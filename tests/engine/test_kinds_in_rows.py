@@ -1,4 +1,5 @@
-"""A name that is an int in some rows and a float in others: what each row gives alone, and its error."""
+"""A name that is an int in some rows and a float in others: what each row gives alone, and its
+error."""
 
 from __future__ import annotations
 
@@ -53,5 +54,7 @@ def test_floats_fail_where_ints_are_wanted(code: str) -> None:
     row = f"fn row(u, w) {{ {MADE}{FAILING[code]} }}"
     assert_same(parsed(f"{row}\nvar u\nvar w = 0.75\noutput y = row(u, w)"), {"u": list(NUMBERS)})
     with pytest.raises(GradcliError) as caught:
-        gradcli.load(source=f"{row}\nvmap(row, in_axes = [0, none])(array({list(NUMBERS)}), 0.75)").run({})
+        gradcli.load(
+            source=f"{row}\nvmap(row, in_axes = [0, none])(array({list(NUMBERS)}), 0.75)"
+        ).run({})
     assert caught.value.diagnostics[0].code == code

@@ -1,4 +1,5 @@
-"""Elementwise entries of the op table on lanes, in all dtypes, and how dtypes go together: as of each row alone."""
+"""Elementwise entries of the op table on lanes, in all dtypes, and how dtypes go together: as of
+each row alone."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ COMPLEX = {"real", "imag", "angle"}  # whose derivatives are of complex operands
 
 
 def _points(op: Op, random: np.random.Generator, ranks: tuple[int, ...]) -> list[list[Any]]:
-    """For each operand, its value in each row: points of the domain; orders are whole and the same."""
+    """For each operand, its value in each row: points of the domain; orders are whole and the
+    same."""
     n = len(op.signature.operands)
     domain = op.domain or ((-math.inf, math.inf),) * n
     columns = []
@@ -40,10 +42,17 @@ def _points(op: Op, random: np.random.Generator, ranks: tuple[int, ...]) -> list
     return columns
 
 
-def _verify(op: Op, columns: list[list[Any]], mask: tuple[bool, ...], rtol: float, derivatives: bool) -> None:
+def _verify(
+    op: Op, columns: list[list[Any]], mask: tuple[bool, ...], rtol: float, derivatives: bool
+) -> None:
     group = Group(N)
-    laned = [together([np.asarray(v) for v in c], group) if own else c[0] for c, own in zip(columns, mask, strict=True)]
-    alone = [[c[k] if own else c[0] for c, own in zip(columns, mask, strict=True)] for k in range(N)]
+    laned = [
+        together([np.asarray(v) for v in c], group) if own else c[0]
+        for c, own in zip(columns, mask, strict=True)
+    ]
+    alone = [
+        [c[k] if own else c[0] for c, own in zip(columns, mask, strict=True)] for k in range(N)
+    ]
 
     orders = [c[0] for c, order in zip(columns, _orders(op), strict=False) if order]
     laned, alone = laned[len(orders) :], [row[len(orders) :] for row in alone]
@@ -68,13 +77,18 @@ def _verify(op: Op, columns: list[list[Any]], mask: tuple[bool, ...], rtol: floa
         if own:
             verify_rows(g, parts, 100 * rtol, what, dtypes=False)
         else:
-            np.testing.assert_allclose(getattr(g, "array", g), sum(parts), rtol=100 * rtol, atol=100 * rtol, err_msg=what)
+            np.testing.assert_allclose(
+                getattr(g, "array", g), sum(parts), rtol=100 * rtol, atol=100 * rtol, err_msg=what
+            )
     tangents = [push(function, row)[0] for row in alone]
     verify_rows(push(function, laned)[0], tangents, 100 * rtol, what, dtypes=False)
 
 
 def _orders(op: Op) -> tuple[bool, ...]:
-    return tuple(bool(op.partials) and p is None and op.differentiable for p in op.partials) or (False,) * 9
+    return (
+        tuple(bool(op.partials) and p is None and op.differentiable for p in op.partials)
+        or (False,) * 9
+    )
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
@@ -101,7 +115,13 @@ def test_other_dtypes(op: Op) -> None:
             columns = [[v + 1 if dtype == "int64" else v for v in c] for c in columns]
             columns = [[v if v.ndim else v.item() for v in c] for c in columns]
         for mask in masks(n):
-            _verify(op, columns, mask, 1e-6, op.differentiable and dtype == "float32" and op.name not in COMPLEX)
+            _verify(
+                op,
+                columns,
+                mask,
+                1e-6,
+                op.differentiable and dtype == "float32" and op.name not in COMPLEX,
+            )
 
 
 KINDS = {
@@ -129,12 +149,22 @@ def test_dtypes_go_together_as_in_single_runs(name: str, left: str) -> None:
         columns = [[KINDS[kind](k) for k in range(N)] for kind in (left, right)]
 
         def function(m: Any, a: Any, b: Any) -> Any:
-            return m.where(True, a, b) if name == "where" else m.call(name, (a, b), {"axis": 0} if name == "stack" else None)
+            return (
+                m.where(True, a, b)
+                if name == "where"
+                else m.call(name, (a, b), {"axis": 0} if name == "stack" else None)
+            )
 
         for mask in masks(2):
             group = Group(N)
-            laned = [together([np.asarray(v) for v in c], group) if own else c[0] for c, own in zip(columns, mask, strict=True)]
-            alone = [[c[k] if own else c[0] for c, own in zip(columns, mask, strict=True)] for k in range(N)]
+            laned = [
+                together([np.asarray(v) for v in c], group) if own else c[0]
+                for c, own in zip(columns, mask, strict=True)
+            ]
+            alone = [
+                [c[k] if own else c[0] for c, own in zip(columns, mask, strict=True)]
+                for k in range(N)
+            ]
             what = f"{name} of {left} and {right} with rows in {mask}"
             verify_rows(value(function, laned), [value(function, row) for row in alone], 1e-6, what)
 
@@ -144,7 +174,9 @@ def test_complex_numbers(name: str) -> None:
     laned, alone = operands((Z,), (True,))
     function = FUNCTIONS[name]
     verify_rows(value(function, laned), [value(function, row) for row in alone], 1e-12, name)
-    verify_rows(gradient(function, laned)[0], [gradient(function, row)[0] for row in alone], 1e-10, name)
+    verify_rows(
+        gradient(function, laned)[0], [gradient(function, row)[0] for row in alone], 1e-10, name
+    )
     verify_rows(push(function, laned)[0], [push(function, row)[0] for row in alone], 1e-10, name)
 
 

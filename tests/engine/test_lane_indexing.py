@@ -1,4 +1,5 @@
-"""Elements of rows, read and written by the language: each row has what it has alone, values, gradients and refusals."""
+"""Elements of rows, read and written by the language: each row has what it has alone, values,
+gradients and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ const V = [0.5, 1.5, 2.5]
 const S = [10.0, 20.0, 30.0, 40.0]
 """
 
-# The body of a function of the first of its parameters, which are the rows of what has their name in capitals.
+# The body of a function of the first of its parameters, which are the rows of what has their name
+# in capitals.
 READS = """
 x,i: x[i] | x,i: x[-i] | x,j: x[j] | x,i: S[i] * x | x,j: S[j] * x[0] | m,i: m[i] | m,i: m[i, :] | m,i: m[..., i] | m: m[:, 0]
 m,i: m[i, ...] | m,i: m[i, i] | m,i: m[i, 0] | m,i: m[0, i] | m,i: m[none, i] | m,i: m[i, none] | m,i: m[:, none, i]
@@ -43,21 +45,39 @@ x,i,v: l = [x, 2 * x, 3 * x]; l[i] = v * x; a = l[1]
 
 
 def _cases() -> list[tuple[str, str]]:
-    reads = [case.partition(":")[::2] for line in READS.strip().splitlines() for case in line.split(" | ")]
-    writes = [case.partition(":")[::2] for line in WRITES.strip().splitlines() for case in line.split(" | ")]
-    return [(p, f"return {b}") for p, b in reads] + [(p, f"a = {p[0]};{b}; return a") for p, b in writes]
+    reads = [
+        case.partition(":")[::2]
+        for line in READS.strip().splitlines()
+        for case in line.split(" | ")
+    ]
+    writes = [
+        case.partition(":")[::2]
+        for line in WRITES.strip().splitlines()
+        for case in line.split(" | ")
+    ]
+    return [(p, f"return {b}") for p, b in reads] + [
+        (p, f"a = {p[0]};{b}; return a") for p, b in writes
+    ]
 
 
 def _run(source: str) -> list[Any]:
-    return list(gradcli.load(source=HEAD + source).with_options(grad=False).run({}).outputs.values())
+    return list(
+        gradcli.load(source=HEAD + source).with_options(grad=False).run({}).outputs.values()
+    )
 
 
 def _arguments(parameters: str, row: int | None = None) -> str:
-    return ", ".join(name.upper() + ("" if row is None else f"[{row}]") for name in parameters.split(","))
+    return ", ".join(
+        name.upper() + ("" if row is None else f"[{row}]") for name in parameters.split(",")
+    )
 
 
 def _flat(value: Any) -> list[Any]:
-    return [part for item in value for part in _flat(item)] if isinstance(value, list) else [np.asarray(value)]
+    return (
+        [part for item in value for part in _flat(item)]
+        if isinstance(value, list)
+        else [np.asarray(value)]
+    )
 
 
 @pytest.mark.parametrize(("parameters", "body"), _cases(), ids=lambda text: text)
@@ -108,7 +128,11 @@ def test_a_refusal_is_that_of_a_row(parameters: str, body: str) -> None:
         return f"{error.code} {message} {error.label} {error.help}"
 
     together = refusal(f"vmap(f)({_arguments(parameters)})")
-    assert together in {refusal(f"f({_arguments(parameters, k)})") for k in range(3) if _refuses(parameters, body, k)}
+    assert together in {
+        refusal(f"f({_arguments(parameters, k)})")
+        for k in range(3)
+        if _refuses(parameters, body, k)
+    }
 
 
 def _refuses(parameters: str, body: str, row: int) -> bool:
@@ -120,8 +144,10 @@ def _refuses(parameters: str, body: str, row: int) -> bool:
 
 
 VIEWS = [
-    "a", "a[::-1]", "a[1:]", "a[0:2]", "flip(a)", "a + 0.0", "reshape(a, [2, 2])", "transpose(reshape(a, [2, 2]))", "a[none]",
-    "reshape(a, [2, 2])[1]", "swapaxes(a[none], 0, 1)", "[a[::-1]][0]", "moveaxis(a[none], 0, 1)", "a if sum(a) > 7 else 2 * a",
+    "a", "a[::-1]", "a[1:]", "a[0:2]", "flip(a)", "a + 0.0", "reshape(a, [2, 2])",
+    "transpose(reshape(a, [2, 2]))", "a[none]",
+    "reshape(a, [2, 2])[1]", "swapaxes(a[none], 0, 1)", "[a[::-1]][0]", "moveaxis(a[none], 0, 1)",
+    "a if sum(a) > 7 else 2 * a",
 ]  # fmt: skip
 
 
@@ -132,10 +158,14 @@ def test_what_was_taken_of_an_array_stays_when_that_is_written_to(taken: str) ->
         arguments = "x, x, v" if "jvp" in shown else "x, v"
         call = f"fn h(x, v) {{ return {shown}({arguments}) }}\n"
         (together,) = _run(f"{f}{call}output vmap(h)(X, V)")
-        np.testing.assert_allclose(together, [_run(f"{f}{call}output h(X[{k}], V[{k}])")[0] for k in range(3)], rtol=1e-14)
+        np.testing.assert_allclose(
+            together, [_run(f"{f}{call}output h(X[{k}], V[{k}])")[0] for k in range(3)], rtol=1e-14
+        )
 
 
-def test_an_array_that_nobody_else_holds_is_written_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_array_that_nobody_else_holds_is_written_to_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     applied, inplace = writing.apply, []
 
     def apply(run: Any, site: Any, values: Any, options: Any) -> Any:
@@ -157,7 +187,9 @@ def test_powers_of_ints_are_ints_or_floats_as_alone() -> None:
 def test_print_shows_the_rows_first() -> None:
     program = "fn f(x) { print x, x[0], [x[1], 2]; return x[0] }\noutput vmap(f)([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])"
     printed = gradcli.load(source=program).with_options(grad=False).run({}).printed
-    assert "".join(printed).replace("\n", "") == "[[1. 2.] [3. 4.] [5. 6.]] [1. 3. 5.] [[2. 4. 6.], 2]"
+    assert (
+        "".join(printed).replace("\n", "") == "[[1. 2.] [3. 4.] [5. 6.]] [1. 3. 5.] [[2. 4. 6.], 2]"
+    )
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -178,15 +210,17 @@ def test_print_shows_the_rows_first() -> None:
 def test_no_rows_and_one(rows: int, body: str) -> None:
     f = f"fn f(x) {{ {body} }}\n".replace("'", '"')
     alone = _flat(_run(f + "output f(0.5 * ones([3, 3]))"))
-    for got, one in zip(_flat(_run(f"{f}output vmap(f)(0.5 * ones([{rows}, 3, 3]))")), alone, strict=True):
+    for got, one in zip(
+        _flat(_run(f"{f}output vmap(f)(0.5 * ones([{rows}, 3, 3]))")), alone, strict=True
+    ):
         assert got.shape[0] == rows
         if rows:
             np.testing.assert_allclose(got[0], one, rtol=1e-15)
 
 
 def test_writes_in_a_loop_copy_nothing() -> None:
-    """A loop over the elements of every row takes time in proportion to the elements, not to their square: the array of the
-    rows is one and the same."""
+    """A loop over the elements of every row takes time in proportion to the elements, not to their
+    square: the array of the rows is one and the same."""
     program = """
 fn f(x) {
     a = zeros(300) + 0 * x
@@ -211,6 +245,9 @@ output vmap(f)(X)
 def test_a_written_slice_of_the_same_array_in_jacobians() -> None:
     """The share of what was written is no view of the cotangent, in which it is then set to 0."""
     program = "var v = [0.3119, -0.8423, 1.7137]; a = sin(v); a[0:2] = v[1:]; y = sin(a + a)\n"
-    back, forward = (_run(f'{program}output jacobian(y, v, mode = "{mode}")')[0] for mode in ("reverse", "forward"))
+    back, forward = (
+        _run(f'{program}output jacobian(y, v, mode = "{mode}")')[0]
+        for mode in ("reverse", "forward")
+    )
     np.testing.assert_allclose(back, forward, rtol=1e-12)
     assert back[0, 1]

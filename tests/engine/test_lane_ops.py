@@ -27,13 +27,17 @@ def test_structural(name: str, k: int) -> None:
                 verify_rows(part, [row[i] for row in expected], 1e-12, what)
         else:
             verify_rows(got, expected, 1e-12, what)
-        verify_gradients(gradient(function, laned), [gradient(function, row) for row in alone], mask, what)
+        verify_gradients(
+            gradient(function, laned), [gradient(function, row) for row in alone], mask, what
+        )
         tangents = [push(function, row) for row in alone]
         for i, part in enumerate(push(function, laned)):
             verify_rows(part, [row[i] for row in tangents], 1e-10, what)
 
 
-def verify_gradients(got: list[object], alone: list[list[object]], mask: tuple[bool, ...], what: str) -> None:
+def verify_gradients(
+    got: list[object], alone: list[list[object]], mask: tuple[bool, ...], what: str
+) -> None:
     """Of an operand that the rows share, the gradient is the sum of theirs."""
     for i, (g, own) in enumerate(zip(got, mask, strict=True)):
         parts = [np.asarray(row[i]) for row in alone]
@@ -49,10 +53,27 @@ def test_structural_second_order(name: str, k: int) -> None:
     function, *values = CASES[name][k]
     for mask in masks(len(values)):
         laned, alone = operands(tuple(values), mask)
-        verify_gradients(second(function, laned), [second(function, row) for row in alone], mask, f"rows in {mask}")
+        verify_gradients(
+            second(function, laned),
+            [second(function, row) for row in alone],
+            mask,
+            f"rows in {mask}",
+        )
 
 
 def test_every_structural_op_that_computes_on_arrays_has_a_rule_for_rows() -> None:
-    made_of_options = {"zeros", "ones", "eye", "arange", "linspace", "normal", "uniform", "randint", "permutation"}
-    without = {op.name for op in OPS.values() if op.compute and op.rows is None and op.category != "lanes"}
+    made_of_options = {
+        "zeros",
+        "ones",
+        "eye",
+        "arange",
+        "linspace",
+        "normal",
+        "uniform",
+        "randint",
+        "permutation",
+    }
+    without = {
+        op.name for op in OPS.values() if op.compute and op.rows is None and op.category != "lanes"
+    }
     assert without == made_of_options | {"part"}

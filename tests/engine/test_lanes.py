@@ -45,10 +45,14 @@ def test_rows_together_give_what_they_give_alone() -> None:
     y, (by_x, by_v, by_w) = _differentiated(Lanes(ROWS, FOUR), Lanes(VECTORS, FOUR), SHARED)
     alone = [_differentiated(float(x), VECTORS[:, k].copy(), SHARED) for k, x in enumerate(ROWS)]
     assert (type(y), y.shape, y.group) == (Lanes, (3,), FOUR)
-    np.testing.assert_allclose(y.array, np.stack([value for value, _ in alone], axis=-1), rtol=1e-15)
+    np.testing.assert_allclose(
+        y.array, np.stack([value for value, _ in alone], axis=-1), rtol=1e-15
+    )
     np.testing.assert_allclose(by_x.array, [g[0] for _, g in alone], rtol=1e-13)
     np.testing.assert_allclose(by_v.array, np.stack([g[1] for _, g in alone], axis=-1), rtol=1e-13)
-    np.testing.assert_allclose(by_w, sum(g[2] for _, g in alone), rtol=1e-13)  # shared: the sum over the rows
+    np.testing.assert_allclose(
+        by_w, sum(g[2] for _, g in alone), rtol=1e-13
+    )  # shared: the sum over the rows
 
 
 def test_the_flag_is_not_read_off_the_shape() -> None:

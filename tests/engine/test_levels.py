@@ -28,16 +28,26 @@ def test_sweeps_see_the_levels_below(source: str, expected: float) -> None:
 
 
 def test_a_reason_is_found_behind_a_forward_level() -> None:
-    found = evaluate("fn h(x) { y = x**3; c = 2.0; g = grad(y, c); return x*x }; var x = 2.0; r = jvp(h)(x, 1.0)", grad=False)
+    found = evaluate(
+        "fn h(x) { y = x**3; c = 2.0; g = grad(y, c); return x*x }; var x = 2.0; r = jvp(h)(x, 1.0)",
+        grad=False,
+    )
     assert [d.reason for d in found.diagnostics] == ["constant"]
 
 
 @pytest.mark.parametrize(
     "request_",
-    ["hvp(f)(x, 1.0)", "jvp(grad(f))(x, 1.0)", 'hessian(f, mode = "forward")(x)', "jvp(asks)(x, 1.0)", "grad(asks)(x)"],
+    [
+        "hvp(f)(x, 1.0)",
+        "jvp(grad(f))(x, 1.0)",
+        'hessian(f, mode = "forward")(x)',
+        "jvp(asks)(x, 1.0)",
+        "grad(asks)(x)",
+    ],
 )
 def test_no_transform_leaves_a_trace_behind(request_: str) -> None:
-    """The collector is paused while a program runs, so a loop would keep the arrays of all its steps."""
+    """The collector is paused while a program runs, so a loop would keep the arrays of all its
+    steps."""
 
     def traces() -> int:
         return sum(type(item) is Trace for item in gc.get_objects())

@@ -1,4 +1,5 @@
-"""The library `nn.tg`: what its layers, losses and optimizers compute, beside the same formulas in NumPy."""
+"""The library `nn.tg`: what its layers, losses and optimizers compute, beside the same formulas in
+NumPy."""
 
 from __future__ import annotations
 
@@ -21,19 +22,27 @@ X = RNG.normal(size=(5, 3))
 
 
 def result(expression: str, inputs: dict[str, Any] | None = None, setup: str = "") -> Any:
-    return value(f"import nn\nconst x = [0.0]\nconst t = [0.0]\n{setup}\noutput r = {expression}", {"x": X, **(inputs or {})})
+    return value(
+        f"import nn\nconst x = [0.0]\nconst t = [0.0]\n{setup}\noutput r = {expression}",
+        {"x": X, **(inputs or {})},
+    )
 
 
 def sigmoid(z: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-z))
 
 
-# ---- layers ----------------------------------------------------------------------------------------------------------
+# ---- layers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("activation", "function"),
-    [("", lambda z: np.maximum(z, 0)), (", tanh", np.tanh), (", nn.identity", lambda z: z), (", fn(z) = z**2", np.square)],
+    [
+        ("", lambda z: np.maximum(z, 0)),
+        (", tanh", np.tanh),
+        (", nn.identity", lambda z: z),
+        (", fn(z) = z**2", np.square),
+    ],
 )
 def test_dense(activation: str, function: Any) -> None:
     w, b = RNG.normal(size=(3, 2)), RNG.normal(size=2)
@@ -48,7 +57,10 @@ def test_the_weights_of_dense_keep_the_scale_of_a_signal() -> None:
 
 
 def test_mlp() -> None:
-    weights = {f"net.layers[{k}].{v}": RNG.normal(size=s) for k, v, s in [(0, "w", (3, 4)), (0, "b", 4), (1, "w", (4, 2))]}
+    weights = {
+        f"net.layers[{k}].{v}": RNG.normal(size=s)
+        for k, v, s in [(0, "w", (3, 4)), (0, "b", 4), (1, "w", (4, 2))]
+    }
     found = result("net(x)", weights, "net = nn.MLP([3, 4, 2])")
     w0, b0, w1 = weights.values()
     np.testing.assert_allclose(found, np.tanh(X @ w0 + b0) @ w1, rtol=1e-13)
@@ -57,9 +69,13 @@ def test_mlp() -> None:
 
 def test_layer_norm() -> None:
     gain, bias = RNG.normal(size=3), RNG.normal(size=3)
-    found = result("layer(x)", {"layer.gain": gain, "layer.bias": bias}, "layer = nn.LayerNorm(3, eps = 0.01)")
+    found = result(
+        "layer(x)", {"layer.gain": gain, "layer.bias": bias}, "layer = nn.LayerNorm(3, eps = 0.01)"
+    )
     centred = X - X.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(found, gain * centred / np.sqrt(X.var(axis=1, keepdims=True) + 0.01) + bias, rtol=1e-12)
+    np.testing.assert_allclose(
+        found, gain * centred / np.sqrt(X.var(axis=1, keepdims=True) + 0.01) + bias, rtol=1e-12
+    )
 
 
 def test_lstm() -> None:
@@ -67,7 +83,11 @@ def test_lstm() -> None:
     w, u, b = RNG.normal(size=(3, 4 * n)), RNG.normal(size=(n, 4 * n)), RNG.normal(size=4 * n)
     xs = RNG.normal(size=(6, 2, 3))
     setup = f"cell = nn.LSTMCell(3, {n})\nconst xs = [0.0]\noutputs, state = nn.unroll(cell, xs, cell.start(2))"
-    found = result("[array(outputs), state[0], state[1]]", {"cell.w": w, "cell.u": u, "cell.b": b, "xs": xs}, setup)
+    found = result(
+        "[array(outputs), state[0], state[1]]",
+        {"cell.w": w, "cell.u": u, "cell.b": b, "xs": xs},
+        setup,
+    )
     h = c = np.zeros((2, n))
     hs = []
     for x in xs:
@@ -96,7 +116,7 @@ def test_weights_of_another_shape_are_refused(layer: str, given: dict[str, Any])
     assert failure(f"import nn\nm = {layer}\noutput len(m.variables)", given).code == "E005"
 
 
-# ---- losses ----------------------------------------------------------------------------------------------------------
+# ---- losses --------------------------------------------------------------------------------------
 
 Y, T = RNG.normal(size=8), RNG.normal(size=8)
 BITS = np.array([0.0, 1.0, 1.0, 0.0, 0.25, 1.0, 0.0, 1.0])
@@ -121,7 +141,12 @@ LOG_SOFTMAX = LOGITS - np.log(np.exp(LOGITS).sum(axis=1, keepdims=True))
             BITS,
             -np.mean(BITS * np.log(sigmoid(Y)) + (1 - BITS) * np.log(1 - sigmoid(Y))),
         ),
-        ("nn.softmax_cross_entropy(x, int64(t))", LOGITS, CLASSES, -np.mean(LOG_SOFTMAX[range(8), CLASSES])),
+        (
+            "nn.softmax_cross_entropy(x, int64(t))",
+            LOGITS,
+            CLASSES,
+            -np.mean(LOG_SOFTMAX[range(8), CLASSES]),
+        ),
         ("nn.accuracy(x, int64(t))", LOGITS, CLASSES, np.mean(LOGITS.argmax(axis=1) == CLASSES)),
     ],
 )
@@ -133,7 +158,7 @@ def test_losses_do_not_overflow() -> None:
     assert result("nn.binary_cross_entropy(x, t)", {"x": [1000.0, -1000.0], "t": [1.0, 0.0]}) == 0.0
 
 
-# ---- optimizers ------------------------------------------------------------------------------------------------------
+# ---- optimizers ----------------------------------------------------------------------------------
 
 QUADRATIC = """
 import nn
@@ -178,13 +203,23 @@ def steps_of_adam(n: int, rate: float, beta1: float, beta2: float, eps: float) -
         ("nn.SGD([p, q])", "", steps_of_sgd([0.01] * 7, 0.0)),
         ("nn.SGD([p, q], rate = 0.02, momentum = 0.9)", "", steps_of_sgd([0.02] * 7, 0.9)),
         ("nn.SGD([p, q, unused], rate = 0.02)", "", steps_of_sgd([0.02] * 7, 0.0)),
-        ("nn.SGD([p, q])", "if k == 3 { opt.rate := 0.005 }", steps_of_sgd([0.01] * 3 + [0.005] * 4, 0.0)),
+        (
+            "nn.SGD([p, q])",
+            "if k == 3 { opt.rate := 0.005 }",
+            steps_of_sgd([0.01] * 3 + [0.005] * 4, 0.0),
+        ),
         ("nn.Adam([p, q])", "", steps_of_adam(7, 0.001, 0.9, 0.999, 1e-8)),
-        ("nn.Adam([p, unused, q], 0.1, 0.8, 0.99, 1e-4)", "", steps_of_adam(7, 0.1, 0.8, 0.99, 1e-4)),
+        (
+            "nn.Adam([p, unused, q], 0.1, 0.8, 0.99, 1e-4)",
+            "",
+            steps_of_adam(7, 0.1, 0.8, 0.99, 1e-4),
+        ),
     ],
 )
 def test_optimizers(make: str, each: str, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(outputs(QUADRATIC.format(make=make, each=each, steps=7))["r"], expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        outputs(QUADRATIC.format(make=make, each=each, steps=7))["r"], expected, rtol=1e-12
+    )
 
 
 def test_the_state_of_an_optimizer_goes_out_and_in() -> None:
@@ -193,7 +228,9 @@ def test_the_state_of_an_optimizer_goes_out_and_in() -> None:
     first = outputs(QUADRATIC.format(make=make, each="", steps=3))
     p0, p1, q = first["r"]
     state = {f"opt.{path}": v for path, v in first["state"].items()}
-    second = outputs(QUADRATIC.format(make=make, each="", steps=4), {**state, "p": [p0, p1], "q": q})
+    second = outputs(
+        QUADRATIC.format(make=make, each="", steps=4), {**state, "p": [p0, p1], "q": q}
+    )
     np.testing.assert_allclose(second["r"], steps_of_adam(7, 0.1, 0.9, 0.999, 1e-8), rtol=1e-12)
 
 

@@ -48,7 +48,9 @@ def test_max_memory_is_about_single_allocations() -> None:
     assert failure("y = sum(ones(10**7))", max_memory=2**24).code == "E405"
 
 
-@pytest.mark.parametrize("program", ["while true { }", "while true { x = 1 }", "i = 0; while i < 1000 { i += 1 }"])
+@pytest.mark.parametrize(
+    "program", ["while true { }", "while true { x = 1 }", "i = 0; while i < 1000 { i += 1 }"]
+)
 def test_max_steps(program: str) -> None:
     error = failure(program, max_steps=100)
     assert error.code == "E403"
@@ -87,7 +89,9 @@ def test_recursion_without_end_is_an_error(program: str) -> None:
 
 
 def test_deep_recursion_works() -> None:
-    found = outputs("var x = 1.001\nfn f(n) = 1.0 if n == 0 else x * f(n - 1)\ny = f(1500)\ng = grad(y, x)\noutput y, g")
+    found = outputs(
+        "var x = 1.001\nfn f(n) = 1.0 if n == 0 else x * f(n - 1)\ny = f(1500)\ng = grad(y, x)\noutput y, g"
+    )
     assert found["y"] == pytest.approx(1.001**1500)
     assert found["g"] == pytest.approx(1500 * 1.001**1499)
 
@@ -97,7 +101,9 @@ def test_depth_starts_again_after_an_expected_error() -> None:
     assert value(source) == 1900
 
 
-def test_a_limit_from_outside_is_told_with_the_statement_that_it_struck(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_from_outside_is_told_with_the_statement_that_it_struck(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gradcli.engine.calls import builtins
 
     def strike(*arguments: object) -> None:

@@ -1,4 +1,5 @@
-"""Loops that run long: their turns as functions written for them give what the turns give one by one."""
+"""Loops that run long: their turns as functions written for them give what the turns give one by
+one."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ LOOPS = [
     "s = x; n = 0; while s < 30.0 and n < 40 { s = s*1.3 + w; n += 1 }; s = s*n",
     "s = x; while true { s = s*1.5 + w; if s > 50.0 or not s > -50.0 { break }; if s < 3.0 { continue }; s = s + x*x }",
     "s = 0; for i in range(30) { if i % 3 == 1 { continue }; s = s + x*i - w/(i + 1); if s > 60.0 { break } }",
-    "s = x; t = w; for i in range(12) { s, t = t, s } " .replace("s, t = t, s", "r = s; s = t*1.1; t = r - 0.1*w"),
+    "s = x; t = w; for i in range(12) { s, t = t, s } " .replace("s, t = t, s",
+        "r = s; s = t*1.1; t = r - 0.1*w"),
     "s = 0.0; for i in range(6) { for j in range(i, 6) { s = s + x*i*j/(1 + j); if s > 20.0 { break } } }",
     "s = 0.0; n = 0; while n < 9 { n += 1; m = n; while m > 0 { m = m - 2; s = s*0.8 + cos(m*x) } }; s = s + m",
     "s = 1.0; for i in range(15) { s = 0.5*(s + square(x)/s) + scaled(w)*0.01 }",
@@ -92,14 +94,25 @@ def answers(long: int, some: int, source: str, **options: Any) -> Any:
         except GradcliError as error:
             if any(d.code.startswith("E1") for d in error.diagnostics):
                 raise  # no program at all
-            return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]), None, None
+            return (
+                str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]),
+                None,
+                None,
+            )
     return str(evaluation.diagnostics), evaluation.outputs, evaluation.gradients
 
 
 @pytest.mark.parametrize("some", [2**14, 3], ids=["at once", "some at a time"])
 @pytest.mark.parametrize(
     "options",
-    [{"mode": "reverse"}, {"mode": "forward"}, {"grad": False}, {"wrt": ("w",)}, {"wrt": ("b",)}, {"wrt": ("r", "s", "x")}],
+    [
+        {"mode": "reverse"},
+        {"mode": "forward"},
+        {"grad": False},
+        {"wrt": ("w",)},
+        {"wrt": ("b",)},
+        {"wrt": ("r", "s", "x")},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("loop", LOOPS)
@@ -143,12 +156,16 @@ def test_most_loops_are_done_together(done: list[int]) -> None:
 @pytest.mark.parametrize(
     ("more", "options"),
     [
-        ("", {"hessian": True}), ("", {"jacobian": True}), ("", {"trace": True}), ("", {"max_steps": 10**6}),
-        ("", {"dtype": "float32"}), ("; y = grad(fn(z) = z*s)(x)", {}), ("; tape t { y = x*x }; z = t.gradient(y, x)", {}),
+        ("", {"hessian": True}), ("", {"jacobian": True}), ("", {"trace": True}),
+        ("", {"max_steps": 10**6}),
+        ("", {"dtype": "float32"}), ("; y = grad(fn(z) = z*s)(x)", {}),
+        ("; tape t { y = x*x }; z = t.gradient(y, x)", {}),
         ("; y = vmap(fn(z) = z*s)([1.0, 2.0])", {}),
     ],
 )  # fmt: skip
-def test_each_turn_is_recorded_where_more_is_asked(more: str, options: dict[str, Any], done: list[int]) -> None:
+def test_each_turn_is_recorded_where_more_is_asked(
+    more: str, options: dict[str, Any], done: list[int]
+) -> None:
     source = f"{HEAD}s = x\nfor i in range(30) {{ s = s*w + x*x }}{more}\noutput s"
     found, expected = (answers(long, 2**14, source, **options) for long in (2, NEVER))
     assert_same(found, expected)
@@ -180,7 +197,9 @@ def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.Monkey
 
 
 def test_a_program_runs_again_with_other_kinds(done: list[int]) -> None:
-    source = "var x = 1.0\nfrozen c\ns = c\nfor i in range(5000) { s = s + x*0.5 }\noutput t = sum(s)"
+    source = (
+        "var x = 1.0\nfrozen c\ns = c\nfor i in range(5000) { s = s + x*0.5 }\noutput t = sum(s)"
+    )
     program = gradcli.load(source=source)
     for c, n in ((0.5, 1), (np.array([0.25, 1.0]), 2), (3.0, 1)):
         found = program.run(c=c)
@@ -192,10 +211,15 @@ def test_a_program_runs_again_with_other_kinds(done: list[int]) -> None:
 def test_a_function_may_be_called_by_many_threads() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    program = gradcli.load(source="var x = 1.0\ns = 0.0\nfor i in range(3000) { s = s*0.5 + x*i }\noutput s")
+    program = gradcli.load(
+        source="var x = 1.0\ns = 0.0\nfor i in range(3000) { s = s*0.5 + x*i }\noutput s"
+    )
     expected = program.run(x=2.0).gradients
     with ThreadPoolExecutor(4) as pool:
-        assert all(found.gradients == expected for found in pool.map(lambda _: program.run(x=2.0), range(12)))
+        assert all(
+            found.gradients == expected
+            for found in pool.map(lambda _: program.run(x=2.0), range(12))
+        )
 
 
 def test_gradients_by_names_that_the_loop_assigns() -> None:
@@ -206,11 +230,15 @@ def test_gradients_by_names_that_the_loop_assigns() -> None:
         ("h = s*x; s = h*0.5", "h"),
     ):
         source = f"var x = 0.7\ns = x; r = 0.0; y = x; h = 0.0\nfor i in range(30) {{ {loop} }}\noutput z = s*2.0 + r + y"
-        assert_same(answers(2, 2**14, source, wrt=("x", by)), answers(NEVER, 2**14, source, wrt=("x", by)))
+        assert_same(
+            answers(2, 2**14, source, wrt=("x", by)), answers(NEVER, 2**14, source, wrt=("x", by))
+        )
 
 
 @settings(RELAXED, max_examples=60)
-@given(blocks(), st.booleans(), st.sampled_from(["reverse", "forward"]), st.sampled_from([2**14, 2]))
+@given(
+    blocks(), st.booleans(), st.sampled_from(["reverse", "forward"]), st.sampled_from([2**14, 2])
+)
 def test_random_loops(body: str, nested: bool, mode: str, some: int) -> None:
     body = body.replace("tanh(", "h(") if nested else body
     source = f"""var x = 0.7; var w = 0.4

@@ -48,7 +48,10 @@ PROGRAMS = [
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_forward_gives_what_reverse_gives(source: str, dtype: str) -> None:
     inputs = {"x": 3.0, "y": 0.5} if source == "x**2 * y" else {}
-    answers = {mode: evaluate(source, inputs, mode=mode, dtype=dtype) for mode in ("forward", "reverse", "auto")}
+    answers = {
+        mode: evaluate(source, inputs, mode=mode, dtype=dtype)
+        for mode in ("forward", "reverse", "auto")
+    }
     expected = answers["reverse"]
     for mode in ("forward", "auto"):
         found = answers[mode]
@@ -60,8 +63,12 @@ def test_forward_gives_what_reverse_gives(source: str, dtype: str) -> None:
                 if g is None:
                     assert found.gradients[of][by] is None
                 else:
-                    assert getattr(found.gradients[of][by], "dtype", float) == getattr(g, "dtype", float)
-                    np.testing.assert_allclose(found.gradients[of][by], g, rtol=1e-6 if dtype == "float32" else 1e-13)
+                    assert getattr(found.gradients[of][by], "dtype", float) == getattr(
+                        g, "dtype", float
+                    )
+                    np.testing.assert_allclose(
+                        found.gradients[of][by], g, rtol=1e-6 if dtype == "float32" else 1e-13
+                    )
         assert [d.reason for d in found.diagnostics] == [d.reason for d in expected.diagnostics]
 
 
@@ -69,7 +76,10 @@ def test_forward_gives_what_reverse_gives(source: str, dtype: str) -> None:
 @given(programs(), points)
 def test_random_programs(program: Program, point: tuple[float, np.ndarray]) -> None:
     x, v = point
-    forward, reverse = (evaluate(program.source + "output y", {"x": x, "v": v}, mode=mode) for mode in ("forward", "reverse"))
+    forward, reverse = (
+        evaluate(program.source + "output y", {"x": x, "v": v}, mode=mode)
+        for mode in ("forward", "reverse")
+    )
     for by, g in reverse.gradients.get("y", {}).items():
         if g is None:
             assert forward.gradients["y"][by] is None
@@ -97,7 +107,9 @@ def test_auto_takes_forward_for_one_or_two_scalars(source: str, mode: str) -> No
 
 
 def test_prints_and_expectations_are_those_of_one_run() -> None:
-    evaluation = evaluate('var x = [1.0, 2.0]; print "once"; expect x[0] == 1.0; y = sum(x**2)', mode="forward")
+    evaluation = evaluate(
+        'var x = [1.0, 2.0]; print "once"; expect x[0] == 1.0; y = sum(x**2)', mode="forward"
+    )
     assert (evaluation.printed, len(evaluation.expectations)) == (["once"], 1)
 
 
@@ -114,5 +126,7 @@ def test_forward_mode_keeps_nothing() -> None:
         many = peak(1_000_000)
         print(many - few)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
     assert float(done.stdout) < 20

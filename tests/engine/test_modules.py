@@ -1,4 +1,5 @@
-"""Modules: what an instance is, what its variables are called, and what may be given for them from outside."""
+"""Modules: what an instance is, what its variables are called, and what may be given for them from
+outside."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ LINE = "module Line(a, b = 1.0) { var w = a; fn call(x) = w*x + b }\n"
         ("m = Line([1.0, 2.0]); m.w[0] := 5.0; r = m.w + 0", [5.0, 2.0]),
         ("m = Line(3.0); x = m.w; x := 7.0; r = m(1.0)", 8.0),
         ("m = Line(2.0); r = grad(m(3.0), m.w)", 3.0),
-        ("m = Line(2.0); tape t { y = m(3.0)**2 }; r = t.gradient(y, m.trainable_variables)", [42.0]),
+        ("m = Line(2.0); tape t { y = m(3.0)**2 }; r = t.gradient(y, m.trainable_variables)",
+            [42.0]),
         ("m = Line(2.0); tape t (watch_variables = false) { watch m.w; y = m(3.0) }; r = t.gradient(y, m.w)", 3.0),
         ("m = Line(2.0); tape t { y = m(3.0) }; r = t.watched_variables()[0].name", "m.w"),
         ("m = Line(2.0); r = hessian(m(3.0)**2, m.w)", 18.0),
@@ -50,14 +52,16 @@ LINE = "module Line(a, b = 1.0) { var w = a; fn call(x) = w*x + b }\n"
         ("m = Line(2.0); f = m.call; r = f(1.0)", 3.0),
         ("fn f(g) = g(2.0); r = f(Line(3.0))", 7.0),
         ("m = Line; r = m(2.0)(1.0)", 3.0),
-        ("fn outer(a) = Line(a); m = outer(2.0); r = m(1.0)", 3.0),  # not the builtin, whose results are no functions
+        # not the builtin, whose results are no functions
+        ("fn outer(a) = Line(a); m = outer(2.0); r = m(1.0)", 3.0),
         ("const m = Line(2.0); r = m(1.0)", 3.0),
         ("const ms = [Line(2.0), Line(3.0)]; r = ms[1](1.0)", 4.0),
         # a closure of the body sees the variable; a parameter may become one
         ("module M(w) { var w = 2*w; fn call() = 10*w }; m = M(1.0); m.w :+= 1.0; r = m()", 30.0),
         # names of the enclosing scopes are captured, in functions too
         ("k = 5.0; module M() { fn call() = k }; m = M(); k = 6.0; r = m()", 6.0),
-        ("fn f(k) { module M() { var w = k; fn call(x) = k*w*x }; return M() }; r = f(3.0)(2.0)", 18.0),
+        ("fn f(k) { module M() { var w = k; fn call(x) = k*w*x }; return M() }; r = f(3.0)(2.0)",
+            18.0),
         ("module M() { module Inner(a) { var v = a }; one = Inner(1.0); two = Inner(2.0) }; r = M().two.v + 0", 2.0),
         # a name with two meanings: the module's own wins
         ("module M() { name = 3; variables = 4 }; m = M(); r = [m.name, m.variables]", [3, 4]),
@@ -74,7 +78,7 @@ def test_values(program: str, expected: Any) -> None:
     np.testing.assert_array_equal(value(f"{LINE}{program}\noutput r"), expected)
 
 
-# ---- paths -----------------------------------------------------------------------------------------------------------
+# ---- paths ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -91,17 +95,29 @@ def test_values(program: str, expected: Any) -> None:
         ('d = {}; d.one = Line(1.0); k = "two"; d[k] = Line(2.0)', ["d.one.w", "d.two.w"]),
         ("m = Line(1.0) if 2 > 1 else Line(2.0)", ["m.w"]),
         ("const m = Line(1.0)", ["m.w"]),
-        ("module Net() { l1 = Line(1.0); l2 = [Line(2.0)] }; net = Net()", ["net.l1.w", "net.l2[0].w"]),
+        (
+            "module Net() { l1 = Line(1.0); l2 = [Line(2.0)] }; net = Net()",
+            ["net.l1.w", "net.l2[0].w"],
+        ),
         ("module Wrap(inner) { var v = 1.0 }; m = Wrap(Line(1.0))", ["m.inner.w", "m.v"]),
-        ("module Wrap(inner) { var v = 1.0 }; m = Wrap(inner = [Line(1.0)])", ["m.inner[0].w", "m.v"]),
+        (
+            "module Wrap(inner) { var v = 1.0 }; m = Wrap(inner = [Line(1.0)])",
+            ["m.inner[0].w", "m.v"],
+        ),
         ("module Wrap(inner) { var v = 1.0 }; l = Line(1.0); m = Wrap(l)", ["l.w", "m.v"]),
         # what a function returns goes where the call's result goes
         ("fn make(a) = Line(a); m = make(1.0)", ["m.w"]),
         ("fn make(a) { inner = Line(a); return inner }; m = make(1.0)", ["m.w"]),
-        ("fn make(a) { p = Line(a); q = Line(a); return [q, p] }; ms = make(1.0)", ["ms[0].w", "ms[1].w"]),
+        (
+            "fn make(a) { p = Line(a); q = Line(a); return [q, p] }; ms = make(1.0)",
+            ["ms[0].w", "ms[1].w"],
+        ),
         ("fn make(a) { p = Line(a); return {key: p} }; d = make(1.0)", ["d.key.w"]),
         ("fn make(a) { if a > 0 { return Line(a) }; return none }; m = make(1.0)", ["m.w"]),
-        ("fn make(a) { return Line(a) }; fn outer() = [make(1.0), make(2.0)]; ms = outer()", ["ms[0].w", "ms[1].w"]),
+        (
+            "fn make(a) { return Line(a) }; fn outer() = [make(1.0), make(2.0)]; ms = outer()",
+            ["ms[0].w", "ms[1].w"],
+        ),
         ("make = fn(a) = Line(a); m = make(1.0)", ["m.w"]),
         ("module M() { fn make() = Line(1.0); l = make() }; m = M()", ["m.l.w"]),
     ],
@@ -136,14 +152,18 @@ def test_names_are_reported_in_the_order_of_the_program() -> None:
 
 
 def test_two_instances_that_had_the_same_name_are_told_apart() -> None:
-    gradients = evaluate(f"{LINE}m = Line(2.0); old = m; m = Line(3.0); y = old(10.0) + m(100.0)").gradients["y"]
+    gradients = evaluate(
+        f"{LINE}m = Line(2.0); old = m; m = Line(3.0); y = old(10.0) + m(100.0)"
+    ).gradients["y"]
     assert gradients == {"m.w": 100.0, "old.w": 10.0}
 
 
 def test_an_imported_module_and_an_imported_instance(tmp_path: Path) -> None:
     (tmp_path / "lib.tg").write_text(f"{LINE}layer = Line(2.0)\nfn make() = Line(4.0)\n")
     main = tmp_path / "main.tg"
-    main.write_text('import "lib.tg" as lib\nown = lib.Line(3.0)\nmade = lib.make()\ny = lib.layer(1.0) * own(1.0) * made(1.0)\n')
+    main.write_text(
+        'import "lib.tg" as lib\nown = lib.Line(3.0)\nmade = lib.make()\ny = lib.layer(1.0) * own(1.0) * made(1.0)\n'
+    )
     evaluation = gradcli.load(main).run()
     assert evaluation.outputs["y"] == 3.0 * 4.0 * 5.0
     assert evaluation.gradients["y"] == {"lib.layer.w": 20.0, "own.w": 15.0, "made.w": 12.0}
@@ -151,13 +171,16 @@ def test_an_imported_module_and_an_imported_instance(tmp_path: Path) -> None:
     assert given.outputs["y"] == 1.0 * 2.0 * 3.0
 
 
-# ---- the variables of an instance ------------------------------------------------------------------------------------
+# ---- the variables of an instance ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("program", "names"),
     [
-        ("module M() { var b = 1.0; frozen s = 0.0; const c = 2.0; var a = 3.0; k = 4.0 }", ["m.b", "m.a"]),
+        (
+            "module M() { var b = 1.0; frozen s = 0.0; const c = 2.0; var a = 3.0; k = 4.0 }",
+            ["m.b", "m.a"],
+        ),
         ("module M() { var a = 1.0; l = Line(1.0); var b = 1.0 }", ["m.a", "m.l.w", "m.b"]),
         ("module M() { l = [Line(1.0), {k: Line(2.0)}] }", ["m.l[0].w", "m.l[1].k.w"]),
         ("module M() { l = Line(1.0); again = l; both = [l, l] }", ["m.l.w"]),
@@ -167,7 +190,9 @@ def test_an_imported_module_and_an_imported_instance(tmp_path: Path) -> None:
     ],
 )
 def test_trainable_variables(program: str, names: list[str]) -> None:
-    found = value(f"{LINE}{program}; m = M(); r = []\nfor v in m.trainable_variables {{ r = append(r, v.name) }}\noutput r")
+    found = value(
+        f"{LINE}{program}; m = M(); r = []\nfor v in m.trainable_variables {{ r = append(r, v.name) }}\noutput r"
+    )
     assert found == names
 
 
@@ -183,7 +208,9 @@ def test_shared_containers_are_walked_once() -> None:
 
 def test_an_instance_as_an_output_is_its_state() -> None:
     program = "var x = 1.0; module Net(other) { l = [Line(1.0)]; frozen s = 2; f = fn(x) = x }; net = Net([x])\noutput net"
-    assert outputs(LINE + program)["net"] == {"l[0].w": 1.0, "s": 2}, "a variable of somebody else is no part of it"
+    assert outputs(LINE + program)["net"] == {"l[0].w": 1.0, "s": 2}, (
+        "a variable of somebody else is no part of it"
+    )
 
 
 def test_a_training_loop() -> None:
@@ -205,11 +232,13 @@ output b = m.b
     np.testing.assert_allclose([found["w"], found["b"]], [1.97, 1.02], rtol=1e-9)
 
 
-# ---- from outside ----------------------------------------------------------------------------------------------------
+# ---- from outside --------------------------------------------------------------------------------
 
 
 def test_a_variable_without_a_value_comes_from_outside() -> None:
-    program = "module M() { var w; var b: float[2]; k = 2*w; fn call() = sum(k * b) }\nm = M()\ny = m()"
+    program = (
+        "module M() { var w; var b: float[2]; k = 2*w; fn call() = sum(k * b) }\nm = M()\ny = m()"
+    )
     assert value(program, {"m.w": 3, "m.b": [1, 2]}) == 18.0
     missing = failure(program, {"m.b": [1, 2]})
     assert (missing.code, missing.message) == ("E004", "`m.w` has no value")
@@ -227,7 +256,9 @@ def test_values_from_outside_are_there_while_the_body_runs() -> None:
 def test_the_state_of_a_program_goes_in_as_it_came_out() -> None:
     program = "module Net() { l = [Line(1.0), Line(2.0)] }\nnet = Net()\n"
     state = outputs(f"{LINE}{program}net.l[1].w := 5.0\noutput net")["net"]
-    again = outputs(f"{LINE}{program}output net", {f"net.{path}": v for path, v in state.items()})["net"]
+    again = outputs(f"{LINE}{program}output net", {f"net.{path}": v for path, v in state.items()})[
+        "net"
+    ]
     assert again == state == {"l[0].w": 1.0, "l[1].w": 5.0}
 
 
@@ -235,7 +266,11 @@ def test_the_state_of_a_program_goes_in_as_it_came_out() -> None:
     ("given", "message", "help"),
     [
         ("m.v", "the program has no variable `m.v`", "did you mean `m.w`?"),
-        ("m.weights", "the program has no variable `m.weights`", "its variables are `m.w`; --ignore-extra skips others"),
+        (
+            "m.weights",
+            "the program has no variable `m.weights`",
+            "its variables are `m.w`; --ignore-extra skips others",
+        ),
         ("m[0].w", "the program has no variable `m[0].w`", "did you mean `m.w`?"),
         ("mm.w", "the program declares no `mm.w`", "did you mean `m.w`?"),
         ("m", "the program declares no `m`", "it declares nothing; --ignore-extra skips others"),
@@ -251,10 +286,13 @@ def test_sizes_are_the_parameters_and_agree_within_an_instance() -> None:
     program = f"{DENSE}a = Dense(2, 1)\nb = Dense(3, 2)\noutput sum(a.w) + sum(b.w)"
     value(program)
     assert failure(program, {"b.w": [[1.0, 2.0]]}).code == "E005"
-    assert failure("module M() { var a: float[n] = ones(2); var b: float[n] = ones(3) }\nm = M()").code == "E313"
+    assert (
+        failure("module M() { var a: float[n] = ones(2); var b: float[n] = ones(3) }\nm = M()").code
+        == "E313"
+    )
 
 
-# ---- gradients asked for by name -------------------------------------------------------------------------------------
+# ---- gradients asked for by name -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -290,14 +328,21 @@ def test_why_there_is_no_gradient(program: str, reason: str) -> None:
 
 
 def test_a_variable_that_its_module_replaces_is_told() -> None:
-    evaluation = evaluate("module M() { var w = 1.0; w = 2 * w; fn call(x) = w * x }\nm = M()\ny = m(3.0)")
+    evaluation = evaluate(
+        "module M() { var w = 1.0; w = 2 * w; fn call(x) = w * x }\nm = M()\ny = m(3.0)"
+    )
     assert evaluation.gradients["y"] == {"m.w": None}
     (warning,) = evaluation.diagnostics
     assert (warning.code, warning.reason) == ("W203", "replaced")
 
 
 @pytest.mark.parametrize(
-    "module", ["M() { fn call(z) = z * g }", "M(a = g) { fn call(z) = z * a }", "M() { k = g; fn call(z) = z * k }"]
+    "module",
+    [
+        "M() { fn call(z) = z * g }",
+        "M(a = g) { fn call(z) = z * a }",
+        "M() { k = g; fn call(z) = z * k }",
+    ],
 )
 def test_a_derivative_that_goes_through_a_module_can_be_differentiated(module: str) -> None:
     program = f"var x = 3.0\ng = grad(x**3, x)\nmodule {module}\nm = M()\ny = m(2.0)\n"
@@ -305,7 +350,7 @@ def test_a_derivative_that_goes_through_a_module_can_be_differentiated(module: s
     assert value(program + "output grad(y, x)") == 36.0
 
 
-# ---- what can't be done ----------------------------------------------------------------------------------------------
+# ---- what can't be done --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -315,31 +360,98 @@ def test_a_derivative_that_goes_through_a_module_can_be_differentiated(module: s
         ("m.Kind", "E309", "an instance of `M` has no member `Kind`", "did you mean `kind`?"),
         ("m.trainable", "E309", "an instance of `M` has no member `trainable`", ""),
         ("m.sum()", "E309", "an instance of `M` has no member `sum`", ""),
-        ("m.late", "E309", "`late` has no value in this instance of `M`", "no statement that assigns it was executed"),
-        ("m.kind = 3", "E312", "the members of an instance of `M` can't be assigned", "declare it with `var` in `M`"),
-        ("m.w = 3.0", "E312", "the members of an instance of `M` can't be assigned", "`w` is a variable, and updated with `:=`"),
-        ("m.w[0] = 3.0", "E312", "the members of an instance of `M` can't be assigned", "updated with `:=`"),
-        ("m.w += 3.0", "E312", "the members of an instance of `M` can't be assigned", "updated with `:=`"),
-        ("m[0] = 3.0", "E312", "the members of an instance of `M` can't be assigned", "declare it with `var` in `M`"),
-        ("m.kind := 3", "E312", "`:=` updates a variable, and this is int64 1", "declare it with `var`"),
-        ("m(1.0)", "E308", "an instance of `M` can't be called: `M` defines no `call`", "write `fn call(…)` in the module"),
+        (
+            "m.late",
+            "E309",
+            "`late` has no value in this instance of `M`",
+            "no statement that assigns it was executed",
+        ),
+        (
+            "m.kind = 3",
+            "E312",
+            "the members of an instance of `M` can't be assigned",
+            "declare it with `var` in `M`",
+        ),
+        (
+            "m.w = 3.0",
+            "E312",
+            "the members of an instance of `M` can't be assigned",
+            "`w` is a variable, and updated with `:=`",
+        ),
+        (
+            "m.w[0] = 3.0",
+            "E312",
+            "the members of an instance of `M` can't be assigned",
+            "updated with `:=`",
+        ),
+        (
+            "m.w += 3.0",
+            "E312",
+            "the members of an instance of `M` can't be assigned",
+            "updated with `:=`",
+        ),
+        (
+            "m[0] = 3.0",
+            "E312",
+            "the members of an instance of `M` can't be assigned",
+            "declare it with `var` in `M`",
+        ),
+        (
+            "m.kind := 3",
+            "E312",
+            "`:=` updates a variable, and this is int64 1",
+            "declare it with `var`",
+        ),
+        (
+            "m(1.0)",
+            "E308",
+            "an instance of `M` can't be called: `M` defines no `call`",
+            "write `fn call(…)` in the module",
+        ),
         ("m.f(1.0, 2.0)", "E308", "`f` takes 1 argument, and 2 are given", ""),
         ("M.w", "E309", "the module `M` has no member `w`", ""),
         ("m + 1", "E301", "`+` doesn't take an instance of `M`", ""),
         ("sin(m)", "E301", "`sin` doesn't take an instance of `M`", ""),
-        ("grad(m.f(1.0), m)", "E314", "the source is an instance of `M`", "differentiate by its `trainable_variables`"),
-        ("grad(m, m.w)", "E314", "the target is an instance of `M`", "a target is a number or an array"),
-        ("watch m", "E312", "an instance of `M` can't be watched", "watch its `trainable_variables`"),
+        (
+            "grad(m.f(1.0), m)",
+            "E314",
+            "the source is an instance of `M`",
+            "differentiate by its `trainable_variables`",
+        ),
+        (
+            "grad(m, m.w)",
+            "E314",
+            "the target is an instance of `M`",
+            "a target is a number or an array",
+        ),
+        (
+            "watch m",
+            "E312",
+            "an instance of `M` can't be watched",
+            "watch its `trainable_variables`",
+        ),
         ("if m { }", "E310", "a condition needs one bool, and this is an instance of `M`", ""),
-        ("var n = M()", "E312", "the state of a variable can't hold an instance of `M`", "write `n = …`"),
-        ("frozen n = [1.0, M()]", "E312", "the state of a variable can't hold an instance of `M`", "write `n = …`"),
+        (
+            "var n = M()",
+            "E312",
+            "the state of a variable can't hold an instance of `M`",
+            "write `n = …`",
+        ),
+        (
+            "frozen n = [1.0, M()]",
+            "E312",
+            "the state of a variable can't hold an instance of `M`",
+            "write `n = …`",
+        ),
         ("m.w := m", "E312", "the state of a variable can't be an instance of `M`", ""),
         ("f = M; f(1)", "E308", "`M` takes 0 arguments, and 1 are given", ""),
         ("module R() { r = R() }; R()", "E406", "`R` calls itself too deep", ""),
     ],
 )
 def test_errors(program: str, code: str, message: str, help: str) -> None:
-    module = "module M() { var w = ones(2); kind = 1; if kind > 1 { late = 2 }; fn f(x) = x * w[0] }\n"
+    module = (
+        "module M() { var w = ones(2); kind = 1; if kind > 1 { late = 2 }; fn f(x) = x * w[0] }\n"
+    )
     error = failure(f"{module}m = M()\n{program}")
     assert (error.code, error.message) == (code, message)
     assert help in error.help
@@ -347,7 +459,9 @@ def test_errors(program: str, code: str, message: str, help: str) -> None:
 
 def test_values_are_shown_and_described() -> None:
     evaluation = evaluate(f"{LINE}m = Line(2.0)\nprint m, Line, [m], m.trainable_variables")
-    assert evaluation.printed == ["<an instance of `Line`> <the module `Line`> [<an instance of `Line`>] [2.0]"]
+    assert evaluation.printed == [
+        "<an instance of `Line`> <the module `Line`> [<an instance of `Line`>] [2.0]"
+    ]
 
 
 def test_an_error_in_a_body_is_told_with_the_call() -> None:
@@ -356,7 +470,7 @@ def test_an_error_in_a_body_is_told_with_the_call() -> None:
     assert [call.function for call in error.calls] == ["M"]
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
 def test_instances_that_nobody_holds_are_gone() -> None:
@@ -374,7 +488,11 @@ for k in range(200) {
     gc.collect()
     others = [o for o in gc.get_objects() if type(o) in (Variable, Instance)]  # of other tests
     run, frame = executed(DENSE + loop)
-    new = [o for o in gc.get_objects() if type(o) in (Variable, Instance) and not any(o is other for other in others)]
+    new = [
+        o
+        for o in gc.get_objects()
+        if type(o) in (Variable, Instance) and not any(o is other for other in others)
+    ]
     variables = [o for o in new if type(o) is Variable]
     instances = [o for o in new if type(o) is Instance]
     assert len(variables) == 6
@@ -385,7 +503,8 @@ for k in range(200) {
 
 
 def test_a_leaf_counts_for_as_long_as_something_computed_from_it() -> None:
-    """The instance is gone when the tape is asked, and what was computed from its variables is still a source."""
+    """The instance is gone when the tape is asked, and what was computed from its variables is
+    still a source."""
     program = "fn f() { m = Line(2.0); return m(3.0) }\ntape t { h = f(); y = h**2 }\noutput t.gradient(y, h)"
     assert value(LINE + program) == 14.0
 

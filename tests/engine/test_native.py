@@ -71,23 +71,32 @@ def _both(compute: Callable[[], list[Any]]) -> None:
 
 def _rows(seed: int, shape: tuple[int, ...]) -> Any:
     generator = np.random.default_rng(seed)
-    return np.where(generator.random(shape) < 0.3, generator.choice(HARD, shape), generator.normal(size=shape))
+    return np.where(
+        generator.random(shape) < 0.3, generator.choice(HARD, shape), generator.normal(size=shape)
+    )
 
 
 def _is_of_float32(formula: Formula) -> bool:
-    """Whether its numbers are float32's: those of programs are rounded before, and operations on numbers alone are done."""
+    """Whether its numbers are float32's: those of programs are rounded before, and operations on
+    numbers alone are done."""
     with np.errstate(over="ignore"):
         numbers = [node.value for node in formula if node.kind == "number"]
         are_rounded = np.array_equal(np.float32(numbers), numbers, equal_nan=True)
-    return are_rounded and not any(n.arguments and all(a.kind == "number" for a in n.arguments) for n in formula)
+    return are_rounded and not any(
+        n.arguments and all(a.kind == "number" for a in n.arguments) for n in formula
+    )
 
 
 @settings(max_examples=100, deadline=None)
-@given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans(), dtype=DTYPES)
+@given(
+    formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans(), dtype=DTYPES
+)
 def test_random_formulas(formula: Formula, n: int, m: int, apart: bool, dtype: str) -> None:
     assume(dtype == "float64" or _is_of_float32(formula))
     with np.errstate(all="ignore"):
-        a, b, c = (_rows(k, shape).astype(dtype) for k, shape in enumerate([(m + 2, n), (n,), (m, 1)]))
+        a, b, c = (
+            _rows(k, shape).astype(dtype) for k, shape in enumerate([(m + 2, n), (n,), (m, 1)])
+        )
         number = a.dtype.type(1.5)
     x = a[1:-1] if apart else a[1:-1].copy()
     key = key_of(formula)
@@ -132,7 +141,9 @@ PARTS: dict[str, list[Any]] = {
 @given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 5))
 def test_sums(parts: list[Any], formula: Formula, n: int, m: int) -> None:
     x, shape = _rows(3, (m + 2, n)), (m, n)
-    operands = [x[index] for index in parts] + [_rows(4, (m, n)), _rows(5, (n,)), 2.5][: max(0, 3 - len(parts))]
+    operands = [x[index] for index in parts] + [_rows(4, (m, n)), _rows(5, (n,)), 2.5][
+        : max(0, 3 - len(parts))
+    ]
     key = key_of(formula)
     _both(lambda: _summed(key, operands, parts, shape))
 
@@ -140,14 +151,22 @@ def test_sums(parts: list[Any], formula: Formula, n: int, m: int) -> None:
 def test_only_what_has_one_right_result_is_native() -> None:
     x = Formula("operand", 0)
     assert native_source.can_read([x * x + 1.0])
-    for formula in (Formula("exp", None, (x,)), x * 1j, Formula("where", None, (x, x, x)), (x < 1.0) + x, x**2.5):
+    for formula in (
+        Formula("exp", None, (x,)),
+        x * 1j,
+        Formula("where", None, (x, x, x)),
+        (x < 1.0) + x,
+        x**2.5,
+    ):
         assert not native_source.can_read([formula])
 
 
 def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
     make = native_source.elementwise_kernel
-    monkeypatch.setattr(native_source, "elementwise_kernel", lambda *given: calls.append(given) or make(*given))
+    monkeypatch.setattr(
+        native_source, "elementwise_kernel", lambda *given: calls.append(given) or make(*given)
+    )
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
     for expected in (0, 1, 1):

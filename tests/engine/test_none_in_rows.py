@@ -1,4 +1,5 @@
-"""Values and gradients that there are in some rows only: what each row gives alone, and the error of one that uses none."""
+"""Values and gradients that there are in some rows only: what each row gives alone, and the error
+of one that uses none."""
 
 from __future__ import annotations
 
@@ -67,7 +68,11 @@ OVERWRITTEN = {
                               "if u > 30 { s = 2.0 }; return s",
     "in a conditional expression": "s = u * u; t = (s * w if u > 15 else s) * s; if u > 0 { if u < 30 { t = w } }; return t",
 }  # fmt: skip
-DERIVED = {"by_row": "grad(row)(u, w)", "by_shared": "grad(row, wrt = 1)(u, w)", "of_values": "grad(u * row(u, w), u) * w"}
+DERIVED = {
+    "by_row": "grad(row)(u, w)",
+    "by_shared": "grad(row, wrt = 1)(u, w)",
+    "of_values": "grad(u * row(u, w), u) * w",
+}
 
 
 @pytest.mark.parametrize("name", OVERWRITTEN)
@@ -83,17 +88,32 @@ def test_derivatives_of_what_some_rows_overwrite(name: str) -> None:
         ("vmap(fn(u) = none)([1.0, 2.0])", [None, None]),
         ("vmap(fn(u) = u if u > 1 else none)([1.0, 2.0, 3.0])", [None, 2.0, 3.0]),
         ("vmap(fn(u) = [u, u] if u > 1 else [none, u])([1.0, 2.0])", [[None, 2.0], [1.0, 2.0]]),
-        ("vmap(fn(u) = {a: u * ones(2) if u > 1 else none})([1.0, 2.0])", {"a": [None, [2.0, 2.0]]}),
+        (
+            "vmap(fn(u) = {a: u * ones(2) if u > 1 else none})([1.0, 2.0])",
+            {"a": [None, [2.0, 2.0]]},
+        ),
         ("vmap(fn(u) = [u, [u, u]] if u > 1 else none)([1.0, 2.0])", [None, [2.0, [2.0, 2.0]]]),
-        ("vmap(fn(u) = [u, [u, none]] if u > 1 else [u, none])([1.0, 2.0])", [[1.0, 2.0], [None, [2.0, None]]]),
-        ("vmap(fn(u) = [u, u] if u > 2 else [none, u] if u > 1 else none)([1.0, 2.0, 3.0])", [None, [None, 2.0], [3.0, 3.0]]),
-        ("vmap(fn(u) = {a: u, b: [u]} if u > 1 else none)([1.0, 2.0])", [None, {"a": 2.0, "b": [2.0]}]),
+        (
+            "vmap(fn(u) = [u, [u, none]] if u > 1 else [u, none])([1.0, 2.0])",
+            [[1.0, 2.0], [None, [2.0, None]]],
+        ),
+        (
+            "vmap(fn(u) = [u, u] if u > 2 else [none, u] if u > 1 else none)([1.0, 2.0, 3.0])",
+            [None, [None, 2.0], [3.0, 3.0]],
+        ),
+        (
+            "vmap(fn(u) = {a: u, b: [u]} if u > 1 else none)([1.0, 2.0])",
+            [None, {"a": 2.0, "b": [2.0]}],
+        ),
         (
             "vmap(fn(u) = vmap(fn(v) = [u, v] if v > 1 else none)([1.0, u]))([20.0, 40.0])",
             [[None, None], [[20.0, 40.0], [20.0, 40.0]]],
         ),
         ("grad(fn(w) = vmap(fn(u) = [w, u * w] if u > 1 else none)([1.0, 2.0])[1][1])(3.0)", 2.0),
-        ("vmap(fn(u) = vmap(fn(v) = none if u * v > 30 else u)([1.0, u]))([20.0, 40.0])", [[20.0, None], [None, None]]),
+        (
+            "vmap(fn(u) = vmap(fn(v) = none if u * v > 30 else u)([1.0, u]))([20.0, 40.0])",
+            [[20.0, None], [None, None]],
+        ),
         ("grad(fn(w) = vmap(fn(u) = u * w if u > 1 else none)([1.0, 2.0])[1])(3.0)", 2.0),
     ],
 )
@@ -105,7 +125,10 @@ def test_none_is_listed(expression: str, expected: Any) -> None:
 def test_what_rows_told_before_they_part_is_told_once() -> None:
     source = 'fn row(u) { print "once"; expect u > 0; return sum(ones(int64(u))) }; output y = vmap(row)([1.0, 2.0])'
     evaluation = evaluate(source)
-    assert (len(evaluation.printed), len(evaluation.expectations)) == (2, 2)  # for each sort of rows
+    assert (len(evaluation.printed), len(evaluation.expectations)) == (
+        2,
+        2,
+    )  # for each sort of rows
 
 
 def _plain(found: Any) -> Any:

@@ -37,7 +37,12 @@ output y, m"""
     for spare in (apply.spare, lambda *given: None):
         monkeypatch.setattr(apply, "spare", spare)
         evaluation = evaluate(source, {"a": A.astype(dtype), "w": W.astype(dtype)}, dtype=dtype)
-        answers.append([*evaluation.outputs.values(), *[g for row in evaluation.gradients.values() for g in row.values()]])
+        answers.append(
+            [
+                *evaluation.outputs.values(),
+                *[g for row in evaluation.gradients.values() for g in row.values()],
+            ]
+        )
     for found, expected in zip(*answers, strict=True):
         assert (found is None) == (expected is None)
         if expected is not None:
@@ -60,6 +65,8 @@ def test_a_sum_after_a_product_has_its_memory(y: str, monkeypatch: pytest.Monkey
 
 
 def test_a_name_keeps_its_array() -> None:
-    assert overwriting.MAKES_NEW.isdisjoint({"pos", "pow", "reshape", "getitem"})  # which may give what they were given
+    assert overwriting.MAKES_NEW.isdisjoint(
+        {"pos", "pow", "reshape", "getitem"}
+    )  # which may give what they were given
     source = "a = ones(3); b = ones(3); y = a + b; z = y + b; u = (a + b)**1 + b\noutput y, z, u"
     assert [list(v) for v in evaluate(source).outputs.values()] == [[2.0] * 3, [3.0] * 3, [3.0] * 3]

@@ -1,4 +1,5 @@
-"""What only some rows overwrite afterwards: in these its derivative is 0 or none, as it is alone, however it was computed."""
+"""What only some rows overwrite afterwards: in these its derivative is 0 or none, as it is alone,
+however it was computed."""
 
 from __future__ import annotations
 

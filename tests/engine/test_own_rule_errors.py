@@ -1,4 +1,5 @@
-"""What goes wrong with a program's own rules: none registered, what no rule can return, and what is no gradient."""
+"""What goes wrong with a program's own rules: none registered, what no rule can return, and what is
+no gradient."""
 
 from __future__ import annotations
 
@@ -8,19 +9,25 @@ from .programs import evaluate, failure, outputs
 
 OPAQUE = "opaque fn cube(x) { return x**3 }"
 
-# ---- functions without a rule ----------------------------------------------------------------------------------------
+# ---- functions without a rule --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
-        (f"{OPAQUE}; var x = 2.0; var v = 3.0; y = cube(x); r = grad(v * y, v)", 8.0),  # beside the path
+        (
+            f"{OPAQUE}; var x = 2.0; var v = 3.0; y = cube(x); r = grad(v * y, v)",
+            8.0,
+        ),  # beside the path
         (f"{OPAQUE}; var x = 2.0; y = cube(x); r = grad(y * x, y)", 2.0),  # it ends before
         (f"{OPAQUE}; var x = 2.0; r = grad(cube(detach(x)) * x, x)", 8.0),
         (f"{OPAQUE}; var x = 2.0; r = grad(cube(2.0) * x, x)", 8.0),
         (f"{OPAQUE}; var x = 2.0; const c = 2.0; r = grad(cube(c) * x, x)", 8.0),
         ("var w = 2.0; var x = 3.0; opaque fn f(a) { return w * a }; r = grad(f(1.0) * x, x)", 2.0),
-        ("opaque fn slope(a) { return grad(a**3, a) }; var x = 2.0; r = slope(x)", 12.0),  # its body is like any other
+        (
+            "opaque fn slope(a) { return grad(a**3, a) }; var x = 2.0; r = slope(x)",
+            12.0,
+        ),  # its body is like any other
     ],
 )
 def test_an_opaque_function_beside_the_path_is_no_error(program: str, expected: float) -> None:
@@ -32,7 +39,10 @@ def test_differentiating_through_an_opaque_function() -> None:
     found = failure(source)
     assert (found.code, found.span and found.span.line) == ("E317", 6)
     assert "`cube`" in found.message
-    assert "<source>:2:11, in `g` called at <source>:3:11, in `h` called at <source>:5:5" in found.label
+    assert (
+        "<source>:2:11, in `g` called at <source>:3:11, in `h` called at <source>:5:5"
+        in found.label
+    )
     assert "`backward cube(dy, x) { … }`" in found.help
 
 
@@ -44,7 +54,8 @@ def test_an_automatic_gradient_tells_the_place_and_the_calls() -> None:
 
 @pytest.mark.parametrize(
     "request_",
-    ["grad(y, x)", "vjp(y, x, 1.0)", "jvp(y, x, 1.0)", "hvp(y, x, 1.0)", "jacobian(y, x)", "hessian(y, x)",
+    ["grad(y, x)", "vjp(y, x, 1.0)", "jvp(y, x, 1.0)", "hvp(y, x, 1.0)", "jacobian(y, x)",
+        "hessian(y, x)",
      "t.gradient(y, x)", "t.jacobian(y, x)"],
 )  # fmt: skip
 def test_every_request_says_where_it_was_made(request_: str) -> None:
@@ -73,31 +84,59 @@ def test_forward_mode_through_an_opaque_function(registered: str) -> None:
     assert (found.code, found.span and found.span.line) == ("E317", 1)
     assert "`cube`, which is opaque" in found.message
     assert [(call.function, call.span.line) for call in found.calls] == [("cube", 3), ("g", 4)]
-    assert outputs(f"{OPAQUE}; d = jvp(fn(z) = cube(detach(z)) * z)(2.0, 1.0); output d")["d"] == 8.0
+    assert (
+        outputs(f"{OPAQUE}; d = jvp(fn(z) = cube(detach(z)) * z)(2.0, 1.0); output d")["d"] == 8.0
+    )
 
 
-# ---- what no rule can return -----------------------------------------------------------------------------------------
+# ---- what no rule can return ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("program", "names", "line"),
     [
-        ("fn f(x) {\n    t = 3 * x\n    return w * t\n} backward (dy) { return dy * w }\ny = f(x)", ["`w`"], 3),
-        ("fn f(x) {\n    return w * x + b\n} backward (dy) { return dy }\ny = f(1.0)", ["`b`", "`w`"], 2),
+        (
+            "fn f(x) {\n    t = 3 * x\n    return w * t\n} backward (dy) { return dy * w }\ny = f(x)",
+            ["`w`"],
+            3,
+        ),
+        (
+            "fn f(x) {\n    return w * x + b\n} backward (dy) { return dy }\ny = f(1.0)",
+            ["`b`", "`w`"],
+            2,
+        ),
         ("fn f(x) { return w } backward (dy) { return dy }\ny = f(x)", ["`w`"], 1),
         ("k = 2 * w\nfn f(x) { return k * x } backward (dy) { return dy }\ny = f(x)", ["`k`"], 2),
-        ("fn helper(a) = a * w\nfn f(x) { return helper(x) } backward (dy) { return dy }\ny = f(x)", ["`w`"], 1),
+        (
+            "fn helper(a) = a * w\nfn f(x) { return helper(x) } backward (dy) { return dy }\ny = f(x)",
+            ["`w`"],
+            1,
+        ),
         (
             "fn outer(a) { s = 2 * a; fn f(z) { return z * s } backward (dy) { return dy }; return f(a) }\ny = outer(x)",
             ["`s`"],
             1,
         ),
-        ("opaque fn f(x) { return w * x }\nbackward f(dy, x) { return dy * w }\ny = f(x)", ["`w`"], 1),
-        ("opaque fn f(x) { return w * x }\ny = f(x)\nbackward f(dy, x) { return dy * w }", ["`w`"], 1),
-        ("fn apply(g, x) { return g(x) } backward (dy) { return [none, dy] }\nfn g(x) = w * x\ny = apply(g, x)", ["`w`"], 2),
+        (
+            "opaque fn f(x) { return w * x }\nbackward f(dy, x) { return dy * w }\ny = f(x)",
+            ["`w`"],
+            1,
+        ),
+        (
+            "opaque fn f(x) { return w * x }\ny = f(x)\nbackward f(dy, x) { return dy * w }",
+            ["`w`"],
+            1,
+        ),
+        (
+            "fn apply(g, x) { return g(x) } backward (dy) { return [none, dy] }\nfn g(x) = w * x\ny = apply(g, x)",
+            ["`w`"],
+            2,
+        ),
     ],
 )
-def test_a_captured_variable_is_an_error_that_names_it(program: str, names: list[str], line: int) -> None:
+def test_a_captured_variable_is_an_error_that_names_it(
+    program: str, names: list[str], line: int
+) -> None:
     found = failure(f"var x = 3.0; var w = 2.0; var b = 1.0; {program}")
     assert (found.code, found.span and found.span.line) == ("E323", line)
     assert any(name in found.message for name in names)
@@ -125,7 +164,7 @@ def test_an_opaque_function_that_captures_says_both() -> None:
     assert "make `w` a parameter of `f`" in found.help
 
 
-# ---- what a rule returns ---------------------------------------------------------------------------------------------
+# ---- what a rule returns -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -133,13 +172,17 @@ def test_an_opaque_function_that_captures_says_both() -> None:
     [
         ("fn f(x) { return x * ones(3) } backward (dy) { return dy }", ["shape (3,)", "`x`", "()"]),
         ("fn f(x) { return sum(x * ones(3)) } backward (dy) { return [dy, dy] }", ["(2,)", "`x`"]),
-        ("fn f(x, k = 2.0) { return k * x } backward (dy) { return dy * k }", ["`f` has 2 parameters", "[d_x, d_k]"]),
-        ("fn f(x, k = 2.0) { return k * x } backward (dy) { return [dy * k] }", ["1 gradient", "2 parameters"]),
+        ("fn f(x, k = 2.0) { return k * x } backward (dy) { return dy * k }",
+            ["`f` has 2 parameters", "[d_x, d_k]"]),
+        ("fn f(x, k = 2.0) { return k * x } backward (dy) { return [dy * k] }",
+            ["1 gradient", "2 parameters"]),
         ("fn f(x, k = 2.0) { return k * x } backward (dy) { return none }", ["returned none"]),
         ("fn f(x) { return x } backward (dy) { return \"dy\" }", ['the string "dy"', "`x`"]),
         ("fn f(x) { return x } backward (dy) { return {x: dy} }", ["a dict", "`x`"]),
-        ("fn g(l) { return l[0] * l[1] } backward (dy) { return dy }; fn f(x) = g([x, x])", ["`l`", "a list of 2"]),
-        ("fn g(d) { return d.a } backward (dy) { return {b: dy} }; fn f(x) = g({a: x})", ["`d`", "a dict of a"]),
+        ("fn g(l) { return l[0] * l[1] } backward (dy) { return dy }; fn f(x) = g([x, x])",
+            ["`l`", "a list of 2"]),
+        ("fn g(d) { return d.a } backward (dy) { return {b: dy} }; fn f(x) = g({a: x})",
+            ["`d`", "a dict of a"]),
         ("fn g(d) { return d.a[1] } backward (dy) { return {a: [none, [dy, dy]]} }; "
          "fn f(x) = g({a: [1.0, x]})", ["`d.a[1]`", "(2,)"]),
     ],
@@ -156,6 +199,8 @@ def test_what_is_no_gradient_is_an_error(function: str, says: list[str], request
 
 
 def test_an_error_inside_a_rule_is_told_with_its_call() -> None:
-    found = failure("fn f(x) {\n    return x\n} backward (dy) {\n    return dy @ x\n}\nvar x = 2.0\ny = f(x)\nd = grad(y, x)")
+    found = failure(
+        "fn f(x) {\n    return x\n} backward (dy) {\n    return dy @ x\n}\nvar x = 2.0\ny = f(x)\nd = grad(y, x)"
+    )
     assert (found.code, found.span and found.span.line) == ("E304", 4)
     assert [(call.function, call.span.line) for call in found.calls] == [("backward f", 7)]

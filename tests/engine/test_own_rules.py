@@ -1,4 +1,5 @@
-"""Derivative rules of a program's own functions: what they see, what they may return, where they are asked, to any order."""
+"""Derivative rules of a program's own functions: what they see, what they may return, where they
+are asked, to any order."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ TWICE = "fn twice(x) { return 2 * x } backward (dy) { return 10 * dy }"
         ("fn whole(x) { return round(x) } backward (dy) { return dy }; var x = [0.4, 1.6]; r = grad(whole(x)**2, x)", [0.0, 4.0]),
         # several parameters, defaults and none among them
         ("fn f(a, b = 3.0) { return a * b } backward (dy) { return [dy * b, dy * a] }; var x = 2.0; var k = 5.0; "
-         "r = [grad(f(x), x), grad(f(x, k), [x, k]), grad(f(b = x, a = k), x)]", [3.0, [5.0, 2.0], 5.0]),
+         "r = [grad(f(x), x), grad(f(x, k), [x, k]), grad(f(b = x, a = k), x)]",
+         [3.0, [5.0, 2.0], 5.0]),
         ("fn f(a, b) { return a * b } backward (dy) { return [none, 7 * dy] }; var x = 2.0; var k = 5.0; "
          "r = grad(f(x, k), [x, k])",
          [None, 7.0]),
@@ -90,7 +92,7 @@ def _close(found: Any, expected: Any) -> bool:
     return found is expected if expected is None else bool(np.allclose(found, expected, rtol=1e-12))
 
 
-# ---- lists and dicts -------------------------------------------------------------------------------------------------
+# ---- lists and dicts -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,11 @@ def _close(found: Any, expected: Any) -> bool:
         ("fn f(v) { return sum(v) } backward (dy) { return [dy, 2 * dy] }; r = grad(f(array([x, z])), [x, z])", [1.0, 2.0]),
         ("fn f(v) { return sum(v) } backward (dy) { return [dy * [1.0, 2.0]] }; r = grad(f(array([x, z])), [x, z])", [1.0, 2.0]),
         ("fn f(v) { return v } backward (dy) { return [7 * dy] }; r = grad(f(x), x)", 7.0),
-        # several results: the cotangent has their structure, zeros for what isn't asked, none for what is no float
+        # several results: the cotangent has their structure, zeros for what isn't asked, none for
+        # what is no float
         ("fn f(a, b) { return [a * b, a + b] } backward (dy) { return [dy[0] * b + dy[1], dy[0] * a + dy[1]] }; "
-         "p, q = f(x, z); r = [grad(p, [x, z]), grad(q, [x, z]), grad(p * q, x)]", [[5.0, 2.0], [1.0, 1.0], 45.0]),
+         "p, q = f(x, z); r = [grad(p, [x, z]), grad(q, [x, z]), grad(p * q, x)]",
+         [[5.0, 2.0], [1.0, 1.0], 45.0]),
         ("fn f(a) { return {n: 3, m: [a, 2 * a]} } backward (dy) { expect dy.n == none; return dy.m[0] + 10 * dy.m[1] }; "
          "d = f(x); r = [d.n, grad(d.m, x), grad(d.m[1], x)]", [3, 11.0, 10.0]),
         ("fn f(v) { return [sum(v), v] } backward (dy) { return dy[0] + 2 * dy[1] }; v = array([x, z]); s, w = f(v); "
@@ -118,7 +122,7 @@ def test_lists_and_dicts(program: str, expected: Any) -> None:
     assert _close(outputs(f"var x = 2.0; var z = 5.0; {program}; output r")["r"], expected)
 
 
-# ---- to any order, and both sweeps -----------------------------------------------------------------------------------
+# ---- to any order, and both sweeps ---------------------------------------------------------------
 
 # A body, its rule, and the same function without one.
 SAME = [
@@ -146,7 +150,9 @@ def test_higher_orders(body: str, rule: str, opaque: bool) -> None:
 def test_arrays_and_the_sweep_that_is_not_recorded(body: str, rule: str) -> None:
     rest = "; y = sum(f(v)**2); output y"
     expected = evaluate(f"var v = [0.3, -1.2, 2.0]; fn f(x) {{ {body} }}{rest}").gradients["y"]["v"]
-    found = evaluate(f"var v = [0.3, -1.2, 2.0]; fn f(x) {{ {body} }} backward (dy) {{ {rule} }}{rest}").gradients["y"]["v"]
+    found = evaluate(
+        f"var v = [0.3, -1.2, 2.0]; fn f(x) {{ {body} }} backward (dy) {{ {rule} }}{rest}"
+    ).gradients["y"]["v"]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -183,11 +189,14 @@ def test_what_nothing_depends_on_is_zero() -> None:
 
 
 def test_gradients_by_rules_are_no_targets() -> None:
-    """An output that holds a derivative gets no gradient unasked, whoever computed the derivative."""
-    assert list(evaluate(f"{CUBE}; var x = 2.0; y = cube(x); g = grad(y, x); output y, g").gradients) == ["y"]
+    """An output that holds a derivative gets no gradient unasked, whoever computed the
+    derivative."""
+    assert list(
+        evaluate(f"{CUBE}; var x = 2.0; y = cube(x); g = grad(y, x); output y, g").gradients
+    ) == ["y"]
 
 
-# ---- recording -------------------------------------------------------------------------------------------------------
+# ---- recording -----------------------------------------------------------------------------------
 
 
 def test_a_call_is_one_record_and_a_plain_sweep_leaves_none() -> None:
@@ -195,37 +204,76 @@ def test_a_call_is_one_record_and_a_plain_sweep_leaves_none() -> None:
     lines = [line.split("(")[0].split()[-1] for line in evaluation.trace.splitlines()]
     assert lines == ["pow", "cube", "add"]
     assert evaluation.gradients["y"]["x"] == 12.0
-    several = "fn f(x) { return [x, [1.0, 2 * x]] } backward (dy) { return dy[0] }; var x = 2.0; y = f(x)"
+    several = (
+        "fn f(x) { return [x, [1.0, 2 * x]] } backward (dy) { return dy[0] }; var x = 2.0; y = f(x)"
+    )
     assert re.search(r"f\(v\d+\) = 3 results", evaluate(several, trace=True).trace)
 
 
 def test_a_plain_sweep_leaves_the_trace_as_it_was() -> None:
     rule = "pause { a = dy * 3 }; tape t { watch z; b = z**2 }; return a * t.gradient(b, z)"
-    run, frame = executed(f"z = 1.5; fn f(x) {{ return x }} backward (dy) {{ {rule} }}; var x = 2.0; y = f(x)")
+    run, frame = executed(
+        f"z = 1.5; fn f(x) {{ return x }} backward (dy) {{ {rule} }}; var x = 2.0; y = f(x)"
+    )
     trace = run.trace
-    before = trace.segment, trace.number, trace.limit, [list(window.ranges) for window in trace.windows]
+    before = (
+        trace.segment,
+        trace.number,
+        trace.limit,
+        [list(window.ranges) for window in trace.windows],
+    )
     found = gradients(run, [(frame[-1], 1.0)], [frame[-2]], recorded=False)
     assert found == [9.0]
-    assert before == (trace.segment, trace.number, trace.limit, [list(window.ranges) for window in trace.windows])
+    assert before == (
+        trace.segment,
+        trace.number,
+        trace.limit,
+        [list(window.ranges) for window in trace.windows],
+    )
 
 
 @pytest.mark.parametrize("function", [CUBE, REGISTERED])
 def test_a_training_loop_holds_nothing(function: str) -> None:
-    run, _ = executed(f"{function}; var x = 1.0; for i in range(3000) {{ x :-= 0.001 * grad(cube(x * 2), x) }}")
+    run, _ = executed(
+        f"{function}; var x = 1.0; for i in range(3000) {{ x :-= 0.001 * grad(cube(x * 2), x) }}"
+    )
     assert run.trace.number > 20_000
-    assert sum(isinstance(thing, Segment) and thing.trace is run.trace for thing in gc.get_objects()) < 8
+    assert (
+        sum(isinstance(thing, Segment) and thing.trace is run.trace for thing in gc.get_objects())
+        < 8
+    )
 
 
 @pytest.mark.parametrize(
     ("program", "reason", "line"),
     [
-        ("fn f(x) { return x } backward (dy) { return none }\nvar x = 1.0\ny = f(x)", "rule_gives_none", 1),
-        ("fn f(a, b) { return a * b } backward (dy) { return [none, dy] }\nvar x = 1.0\ny = f(x, 2.0)", "rule_gives_none", 1),
-        (f"{OPAQUE}\nvar x = 1.0\ny = cube(detach(x)) + 0 * x * 1.0\nz = cube(detach(x))", "detached", 4),
+        (
+            "fn f(x) { return x } backward (dy) { return none }\nvar x = 1.0\ny = f(x)",
+            "rule_gives_none",
+            1,
+        ),
+        (
+            "fn f(a, b) { return a * b } backward (dy) { return [none, dy] }\nvar x = 1.0\ny = f(x, 2.0)",
+            "rule_gives_none",
+            1,
+        ),
+        (
+            f"{OPAQUE}\nvar x = 1.0\ny = cube(detach(x)) + 0 * x * 1.0\nz = cube(detach(x))",
+            "detached",
+            4,
+        ),
         (f"{CUBE}\nvar x = 1.0\npause {{ y = cube(x) }}\nz = y * 2", "paused", 3),
-        ("fn f(x) { return int64(x) } backward (dy) { return dy }\nvar x = 1.0\ny = 2.0 * f(x)", "integer", 3),
+        (
+            "fn f(x) { return int64(x) } backward (dy) { return dy }\nvar x = 1.0\ny = 2.0 * f(x)",
+            "integer",
+            3,
+        ),
         (f"{CUBE}\nvar x = 1.0\nvar v = 2.0\na = cube(x)\nz = v * 2", "not_on_path", 1),
-        (f"{CUBE}\nvar x = 2.0\ntape t {{ z = x * 1.0 }}\ny = cube(z)\ng = t.gradient(y, x)", "not_recorded", 4),
+        (
+            f"{CUBE}\nvar x = 2.0\ntape t {{ z = x * 1.0 }}\ny = cube(z)\ng = t.gradient(y, x)",
+            "not_recorded",
+            4,
+        ),
     ],
 )
 def test_reasons(program: str, reason: str, line: int) -> None:
@@ -234,13 +282,15 @@ def test_reasons(program: str, reason: str, line: int) -> None:
 
 
 def test_where_a_chain_breaks_inside_a_body_the_rule_goes_on() -> None:
-    source = "fn f(x) { return detach(x) * 2 } backward (dy) { return 5 * dy }; var x = 1.0; y = f(x)"
+    source = (
+        "fn f(x) { return detach(x) * 2 } backward (dy) { return 5 * dy }; var x = 1.0; y = f(x)"
+    )
     evaluation = evaluate(source)
     assert evaluation.gradients["y"]["x"] == 5.0
     assert evaluation.diagnostics == []
 
 
-# ---- at levels of transforms ------------------------------------------------------------------------------------------
+# ---- at levels of transforms ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -249,8 +299,10 @@ def test_where_a_chain_breaks_inside_a_body_the_rule_goes_on() -> None:
         (f"{TWICE}; r = [grad(twice)(3.0), grad(fn(z) = twice(z) * z)(3.0)]", [10.0, 36.0]),
         (f"{CUBE}; r = [grad(grad(cube))(2.0), grad(grad(grad(cube)))(2.0)]", [12.0, 6.0]),
         (f"{CUBE}; var x = 2.0; g = grad(cube)(x); r = [g, grad(g, x)]", [12.0, 12.0]),
-        (f"{CUBE}; var x = 2.0; k = grad(fn(w) = cube(w) * x)(3.0); r = [k, grad(k, x)]", [54.0, 27.0]),
-        (f"{CUBE}; r = jacobian(cube, mode = \"reverse\")(array([1.0, 2.0]))", [[3.0, 0.0], [0.0, 12.0]]),
+        (f"{CUBE}; var x = 2.0; k = grad(fn(w) = cube(w) * x)(3.0); r = [k, grad(k, x)]",
+            [54.0, 27.0]),
+        (f"{CUBE}; r = jacobian(cube, mode = \"reverse\")(array([1.0, 2.0]))",
+            [[3.0, 0.0], [0.0, 12.0]]),
         ("fn loss(w) { fn act(z, w) { return z * w } backward (dy) { return [dy * w, dy * z] }; return act(2.0, w)**2 }; "
          "r = [grad(loss)(3.0), grad(grad(loss))(3.0)]", [24.0, 8.0]),
         # a rule of transforms
@@ -262,7 +314,8 @@ def test_where_a_chain_breaks_inside_a_body_the_rule_goes_on() -> None:
         (f"{TWICE}; r = [jvp(twice)(3.0, 1.0), jvp(fn(z) = twice(z) * z)(3.0, 1.0)]", [2.0, 12.0]),
         (f"{CUBE}; r = [grad(fn(z) = jvp(cube)(z, 1.0))(2.0), jvp(fn(z) = jvp(cube)(z, 1.0))(2.0, 1.0)]", [12.0, 12.0]),
         # forward over reverse: what the rule computes is carried along
-        (f"{CUBE}; r = [jvp(grad(cube))(2.0, 1.0), hvp(cube)(2.0, 1.0), hessian(cube)(2.0)]", [12.0, 12.0, 12.0]),
+        (f"{CUBE}; r = [jvp(grad(cube))(2.0, 1.0), hvp(cube)(2.0, 1.0), hessian(cube)(2.0)]",
+            [12.0, 12.0, 12.0]),
         (f"{TWICE}; r = jvp(grad(fn(z) = twice(z)**2))(3.0, 1.0)", 40.0),
         # but `hvp` is the Hessian times a vector, and asks the rules, as the one of values does
         (f"{TWICE}; f = fn(z) = twice(z)**2; var z = 3.0; r = [hvp(f)(z, 1.0), hessian(f)(z), hvp(f(z), z, 1.0)]", [200.0] * 3),
@@ -272,22 +325,23 @@ def test_where_a_chain_breaks_inside_a_body_the_rule_goes_on() -> None:
         (f"{CUBE}; r = jvp(fn(p) = grad(fn(q) = cube(q * p))(2.0))(3.0, 1.0)", 324.0),
         # one value at two levels: its tangent is the body's, and its gradient outside the rule's
         ("fn f(a, b) { return a * b } backward (dy) { return [10 * dy * b, 10 * dy * a] }; var w = 5.0; "
-         "v, t = value_and_jvp(fn(z) = f(z, w))(3.0, 1.0); r = [v, t, grad(v, w), grad(t, w)]", [15.0, 5.0, 30.0, 1.0]),
+         "v, t = value_and_jvp(fn(z) = f(z, w))(3.0, 1.0); r = [v, t, grad(v, w), grad(t, w)]",
+         [15.0, 5.0, 30.0, 1.0]),
     ],
 )  # fmt: skip
 def test_transforms(program: str, expected: Any) -> None:
     assert _close(outputs(f"{program}; output r")["r"], expected)
 
 
-# ---- calls -----------------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
 def test_a_rule_is_called_as_deep_as_any_function() -> None:
-    power = (
-        "fn power(x, n) { return x if n == 0 else x * power(x, n - 1) } backward (dy) { return [dy * n * power(x, n - 1), none] }"
-    )
+    power = "fn power(x, n) { return x if n == 0 else x * power(x, n - 1) } backward (dy) { return [dy * n * power(x, n - 1), none] }"
     assert evaluate(f"{power}; var x = 1.0; y = power(x, 1900)").gradients["y"]["x"] == 1900.0
-    found = failure("fn f(x) { return x } backward (dy) { return dy + grad(f(x), x) }; var x = 1.0; y = f(x)")
+    found = failure(
+        "fn f(x) { return x } backward (dy) { return dy + grad(f(x), x) }; var x = 1.0; y = f(x)"
+    )
     assert found.code == "E406"
 
 

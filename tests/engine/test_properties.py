@@ -1,4 +1,5 @@
-"""What holds of derivatives whatever the program: products are transposes, second derivatives are symmetric.
+"""What holds of derivatives whatever the program: products are transposes, second derivatives are
+symmetric.
 
 Random programs, in each of the forms in which one asks for derivatives.
 """
@@ -22,7 +23,9 @@ SCALAR, VECTOR = 1.7, np.array([2.0, 0.5, -1.5])  # cotangents
 DIRECTIONS = f"dx = {DX}\ndv = {DV.tolist()}\n"
 
 
-def answers(program: Program, form: str, point: Point, requests: list[str], u: Any = SCALAR) -> dict[str, Any]:
+def answers(
+    program: Program, form: str, point: Point, requests: list[str], u: Any = SCALAR
+) -> dict[str, Any]:
     """What the program answers to these requests; zeros where there is no gradient at all."""
     text, asks = FORMS[form]
     x, v = point
@@ -46,19 +49,27 @@ def close(a: Any, b: Any, size: float, tolerance: float = 1e-9) -> None:
 def test_gradients_are_the_complex_steps(program: Program, point: Point, form: str) -> None:
     found = answers(program, form, point, ["y", "grad"])
     expected = program.gradients(*point)
-    np.testing.assert_allclose(found["y"], np.real(program.twin(point[0] + 0j, point[1])), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        found["y"], np.real(program.twin(point[0] + 0j, point[1])), rtol=1e-9, atol=1e-11
+    )
     for g, twin in zip(found["grad"], expected, strict=True):
         np.testing.assert_allclose(zeros(g, *np.shape(twin)), twin, rtol=1e-7, atol=1e-9)
 
 
 @settings(RELAXED, max_examples=80)
 @given(st.sampled_from(["scalar", "vector"]), st.data(), points, forms)
-def test_jvp_and_vjp_are_transposes(kind: str, data: st.DataObject, point: Point, form: str) -> None:
+def test_jvp_and_vjp_are_transposes(
+    kind: str, data: st.DataObject, point: Point, form: str
+) -> None:
     """<u, J v> = <Jᵀ u, v>; and both are what the Jacobian gives, as far as that goes."""
     program = data.draw(programs(kind))
     u = VECTOR if kind == "vector" else SCALAR
     found = answers(program, form, point, ["jvp", "vjp", "jacobian"], u)
-    jvp, by_x, by_v = zeros(found["jvp"], *np.shape(u)), zeros(found["vjp"][0]), zeros(found["vjp"][1], SIZE)
+    jvp, by_x, by_v = (
+        zeros(found["jvp"], *np.shape(u)),
+        zeros(found["vjp"][0]),
+        zeros(found["vjp"][1], SIZE),
+    )
     jacobian = zeros(found["jacobian"], *np.shape(u), SIZE)
     terms = np.array([*np.atleast_1d(u * jvp), by_x * DX, *(by_v * DV)])
     size = np.abs(terms).max()
@@ -69,8 +80,11 @@ def test_jvp_and_vjp_are_transposes(kind: str, data: st.DataObject, point: Point
 @settings(RELAXED, max_examples=80)
 @given(programs(), points, forms)
 def test_second_derivatives(program: Program, point: Point, form: str) -> None:
-    """The Hessian is symmetric, its product with a vector needs no Hessian, and differences of gradients come close."""
-    assume("detach" not in program.source)  # what is detached stands still in `grad`, not in differences of gradients
+    """The Hessian is symmetric, its product with a vector needs no Hessian, and differences of
+    gradients come close."""
+    assume(
+        "detach" not in program.source
+    )  # what is detached stands still in `grad`, not in differences of gradients
     found = answers(program, form, point, ["hessian", "hvp", "hvp_too", "mixed", "mixed_too"])
     h, mixed = zeros(found["hessian"], SIZE, SIZE), zeros(found["mixed"], SIZE)
     size = max(np.abs(h).max(), np.abs(mixed).max())
@@ -79,6 +93,8 @@ def test_second_derivatives(program: Program, point: Point, form: str) -> None:
         close(zeros(product, SIZE), h @ DV, size)
     close(zeros(found["mixed_too"], SIZE), mixed, size)
     by_v, by_both, apart = program.hessians(*point)
-    assume(apart < 1e-2 * max(1.0, size))  # else a condition lies between, and differences say nothing
+    assume(
+        apart < 1e-2 * max(1.0, size)
+    )  # else a condition lies between, and differences say nothing
     close(h, by_v, size, 1e-2 * apart + 1e-7)
     close(mixed, by_both, size, 1e-2 * apart + 1e-7)

@@ -1,4 +1,5 @@
-"""Calls read as formulas: a hot `grad(f)(x)` that is one operation gives what the transform gives."""
+"""Calls read as formulas: a hot `grad(f)(x)` that is one operation gives what the transform
+gives."""
 
 from __future__ import annotations
 
@@ -100,7 +101,10 @@ READ = [
     (T, "r(x)*r(-x)"),
     (T, "grad(r)(x) + jvp(r)(w, x)"),
     (W, "grad(r)(x) + value_and_grad(r)(-x)[0]"),
-    ("fn r(x, n) { y = x; for i in range(n) { y = y*x + sin(x) }; return y }\n", "grad(r)(x, 3) + r(x, 40) + jvp(r)(x, 1.0, 2)"),
+    (
+        "fn r(x, n) { y = x; for i in range(n) { y = y*x + sin(x) }; return y }\n",
+        "grad(r)(x, 3) + r(x, 40) + jvp(r)(x, 1.0, 2)",
+    ),
     ("fn r(x) { for i in range(k) { x = x*x }; return x }\n", "grad(r)(x) + r(w)"),
     (E, "grad(r)(x, k) + jvp(r)(x, w, k) + r(w, k)"),
     (E, "value_and_grad(r)(x, k)[1] + sum(grad(r, wrt = [0])(x, k))"),
@@ -113,7 +117,8 @@ READ = [
     ("fn c(x) { if x > 0.0 { return x*x }; return x }\n", "grad(c)(x)"),
     ("fn c(x) = abs(x) if x > 0.0 else w\n", "grad(c)(x)"),
 ]
-# called: arrays, ints, lists, functions with more than operations in them, names that may be something else
+# called: arrays, ints, lists, functions with more than operations in them, names that may be
+# something else
 CALLED = [
     (F, "sum(grad(f)([x, w]))"),
     (F, "grad(f)(x, 1.0)"),
@@ -134,7 +139,10 @@ CALLED = [
     ("fn r(x) { for i in range(3) { x = x*(5 // (2 - i)) }; return x }\n", "grad(r)(x)"),
     ("fn r(x) { k = 4; for i in range(6) { k *= 3037000500 }; return x*k }\n", "grad(r)(x)"),
     ("fn r(x) { while x { return x*x }; return x }\n", "grad(r)(x)"),
-    ("fn r(x) { s = fn(z) = z; for i in range(2) { s = fn(z) = z*i*x }; return s(x) }\n", "grad(r)(x)"),
+    (
+        "fn r(x) { s = fn(z) = z; for i in range(2) { s = fn(z) = z*i*x }; return s(x) }\n",
+        "grad(r)(x)",
+    ),
     (E, "grad(r)(x, i) + r(x, i + 1)"),
     (E, "grad(r)(x, w)"),
     (E, "grad(r, wrt = 1)(x, k)"),
@@ -170,7 +178,8 @@ def answers(tier: int, source: str, inputs: dict[str, float]) -> tuple[str, Any,
 
 
 def looped(definitions: str, call: str, boxed: bool) -> str:
-    """The call three times, of values that a derivative is taken by or not; and differentiated by the whole program."""
+    """The call three times, of values that a derivative is taken by or not; and differentiated by
+    the whole program."""
     kind = "var" if boxed else "frozen"
     return f"{kind} x = 0.8\n{kind} w = 1.7\nk = 2\n{definitions}s = 0.0\nfor i in range(3) {{ s = s + ({call}) }}\noutput s"
 
@@ -182,20 +191,30 @@ def test_hot_calls_give_the_same(definitions: str, call: str, boxed: bool) -> No
     for x in PLACES:
         found, expected = (answers(tier, source, {"x": x}) for tier in WAYS)
         assert_same(found[:2], expected[:2])
-        if x != 1e200:  # where products overflow, the order of the factors decides between inf and nan
+        if (
+            x != 1e200
+        ):  # where products overflow, the order of the factors decides between inf and nan
             assert_same(found, expected)
 
 
 @pytest.mark.parametrize(("definitions", "call"), READ)
-def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
+def test_what_is_read_is_not_called(
+    monkeypatch: pytest.MonkeyPatch, definitions: str, call: str
+) -> None:
     called = []
     call_transform = calling.call_transform
-    monkeypatch.setattr(calling, "call_transform", lambda *given: called.append(1) or call_transform(*given))
+    monkeypatch.setattr(
+        calling, "call_transform", lambda *given: called.append(1) or call_transform(*given)
+    )
     counts = []
     for n in (9, 19):
         called.clear()
         with only(heat=Heat(evaluations=2)):
-            evaluate(looped(definitions, call, True).replace("range(3)", f"range({n})"), {"x": 0.8}, grad=False)
+            evaluate(
+                looped(definitions, call, True).replace("range(3)", f"range({n})"),
+                {"x": 0.8},
+                grad=False,
+            )
         counts.append(len(called))
     assert counts[0] == counts[1]
 
@@ -227,7 +246,10 @@ output d(w), jvp(d)(w, 1.0), d(0.3), grad(d)(0.3)"""
 ASKED = ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"]
 
 
-@pytest.mark.parametrize("way", [*ASKED, "b(x) + b(-x)", "grad(b)(x) + grad(b)(-x)", "grad(fn(z) = 2.5*z)(x)", "grad(q)(-x)"])
+@pytest.mark.parametrize(
+    "way",
+    [*ASKED, "b(x) + b(-x)", "grad(b)(x) + grad(b)(-x)", "grad(fn(z) = 2.5*z)(x)", "grad(q)(-x)"],
+)
 def test_inside_transforms_and_pauses(way: str) -> None:
     source = f"""{F}{B}{P}fn d(x) {{ s = 0.0; for i in range(3) {{ s = s + {way} }}; return s }}
 fn p(x) {{ pause {{ y = d(x) }}; return y*x }}
@@ -289,8 +311,12 @@ def test_one_record_for_a_derivative() -> None:
         ("f(x) * x", True),
     ],
 )
-def test_outputs_that_are_derivatives_get_no_gradient_unasked(expression: str, asked: bool, tier: int) -> None:
-    functions = "var x = 0.8; var w = 3.0; fn f(x) = x**3 * w; fn k(x) { a = x*x; return a + grad(f)(a) }\n"
+def test_outputs_that_are_derivatives_get_no_gradient_unasked(
+    expression: str, asked: bool, tier: int
+) -> None:
+    functions = (
+        "var x = 0.8; var w = 3.0; fn f(x) = x**3 * w; fn k(x) { a = x*x; return a + grad(f)(a) }\n"
+    )
     for source, expected in ((f"z = {expression}", asked), (f"s = {expression}; z = s * x", True)):
         with only(tier, AT_ONCE):
             found = evaluate(functions + f"for i in range(5) {{ {source} }}\noutput z")

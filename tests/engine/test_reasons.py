@@ -9,8 +9,9 @@ from gradcli.engine.explain import reasons
 
 from .programs import warnings
 
-# A program, the code, the line of the diagnostic (0: none), and what the message or the fix says. Outputs are asked for
-# automatically; where the gradient is asked for in the program, `grad` stands in it.
+# A program, the code, the line of the diagnostic (0: none), and what the message or the fix says.
+# Outputs are asked for automatically; where the gradient is asked for in the program, `grad` stands
+# in it.
 CASES = [
     ("var x = 1.0\nvar y = 2.0\noutput y**2", "never_read", 1, "never read"),
     ("var x = 1.0\nvar y = 2.0\nz = y**2\ng = grad(z, x)\noutput 3", "never_read", 1, "never read"),
@@ -26,22 +27,57 @@ CASES = [
     ("frozen s = 1.0\nvar x = 1.0\ng = grad(x * s, s)\noutput 3", "frozen", 1, "var s"),
     ("var x = 2.0\ny = detach(x**2)\nz = y * 3", "detached", 2, "detach"),
     ("var x = 2.0\ny = x**2\nz = stop_gradient(y)**2", "detached", 3, "stop_gradient"),
-    ("var x = 2.0\ng = grad(x**3, x)\nh = grad(detach(g) * 2.0, x)\noutput 3", "detached", 3, "detach"),
-    ("var x = 2.0\ng = grad(x**3, x)\nh = grad(int64(g) * 2.0, x)\noutput 3", "integer", 3, "int64"),
+    (
+        "var x = 2.0\ng = grad(x**3, x)\nh = grad(detach(g) * 2.0, x)\noutput 3",
+        "detached",
+        3,
+        "detach",
+    ),
+    (
+        "var x = 2.0\ng = grad(x**3, x)\nh = grad(int64(g) * 2.0, x)\noutput 3",
+        "integer",
+        3,
+        "int64",
+    ),
     ("var x = 2.0\nx = x + 1\ny = x**2", "replaced", 2, "x :="),
     ("var x = 2.0\nx += 1\ny = x**2", "replaced", 2, "x :="),
     ("var a = 3.0\nvar b = 0.0\nb := a * 2\ny = b**2", "state", 3, "state"),
     ("var a = 3.0\nfrozen b = 0.0\nb :+= a\ny = b**2", "state", 3, "state"),
-    ("var x = 1.0\nvar v = 2.0\nif x > 0.0 { y = v } else { y = -v }\nz = y * 2", "condition_only", 3, "path"),
+    (
+        "var x = 1.0\nvar v = 2.0\nif x > 0.0 { y = v } else { y = -v }\nz = y * 2",
+        "condition_only",
+        3,
+        "path",
+    ),
     ("var x = 1.0\nvar v = 2.0\nz = v if x > 0.0 else -v", "condition_only", 3, "path"),
-    ("var x = 1.0\nvar v = 2.0\nn = 0\nwhile n < x { n += 1 }\nz = v * n", "condition_only", 4, "path"),
+    (
+        "var x = 1.0\nvar v = 2.0\nn = 0\nwhile n < x { n += 1 }\nz = v * n",
+        "condition_only",
+        4,
+        "path",
+    ),
     ("var x = 1.0\nz = 1.0 * (x > 0.0)", "condition_only", 2, "bool"),
-    ("var x = 1.0\nvar v = 2.0\nif v > 3.0 { y = x } else { y = v }\nz = y * 2", "branch_not_taken", 3, "path"),
-    ("var x = 1.0\nvar v = 2.0\ny = v\nfor i in range(0) { y = y * x }\nz = y * 2", "branch_not_taken", 4, "path"),
+    (
+        "var x = 1.0\nvar v = 2.0\nif v > 3.0 { y = x } else { y = v }\nz = y * 2",
+        "branch_not_taken",
+        3,
+        "path",
+    ),
+    (
+        "var x = 1.0\nvar v = 2.0\ny = v\nfor i in range(0) { y = y * x }\nz = y * 2",
+        "branch_not_taken",
+        4,
+        "path",
+    ),
     ("var x = 1.0\nvar v = 2.0\na = [v, v * 2]\nz = a[int64(x)] * 2", "index_only", 4, "elements"),
     ("var x = 1.0\nvar v = [1.0, 2.0]\nz = sum(v[int64(x):])", "index_only", 3, "elements"),
     ("var n = 3.0\nvar v = 2.0\nz = sum(ones(int64(n))) * v", "index_only", 3, "how many"),
-    ("var n = 3.0\nvar v = 2.0\nz = v\nfor i in range(int64(n)) { z = z * v }\ny = z", "index_only", 4, "how many"),
+    (
+        "var n = 3.0\nvar v = 2.0\nz = v\nfor i in range(int64(n)) { z = z * v }\ny = z",
+        "index_only",
+        4,
+        "how many",
+    ),
     ("var x = 1.0\nvar v = 2.0\na = x * 2\nz = v * 2", "not_on_path", 3, "depend"),
     ("var x = 1.0\nvar v = 2.0\nz = v * 2\nexpect x > 0.0", "not_on_path", 4, "depend"),
 ]
@@ -55,14 +91,20 @@ def test_reason(program: str, code: str, line: int, says: str) -> None:
     assert warning.span is not None
     assert warning.span.line == line
     assert says in f"{warning.message} {warning.help}"
-    assert warning.code == {"integer": warning.code, "string": "W202", "replaced": "W203"}.get(code, "W201")
+    assert warning.code == {"integer": warning.code, "string": "W202", "replaced": "W203"}.get(
+        code, "W201"
+    )
     assert code in REASONS
 
 
 # The same break, behind renaming, functions, loops and containers.
 @pytest.mark.parametrize(
     ("cut", "code"),
-    [("detach({})", "detached"), ("float64(int64({}))", "integer"), ("1.0 * ({} > 0.5)", "condition_only")],
+    [
+        ("detach({})", "detached"),
+        ("float64(int64({}))", "integer"),
+        ("1.0 * ({} > 0.5)", "condition_only"),
+    ],
 )
 @pytest.mark.parametrize(
     "way",
@@ -91,8 +133,12 @@ def test_a_gradient_that_exists_brings_no_warning() -> None:
 
 
 def test_one_warning_a_pair() -> None:
-    found = warnings("var x = 1.0\nvar v = 2.0\nfor i in range(5) { g = grad(v**2, x) }\noutput v**2")
-    assert [(w.reason, w.span and w.span.line) for w in found] == [("never_read", 1)] * 2  # the program's, and the automatic one
+    found = warnings(
+        "var x = 1.0\nvar v = 2.0\nfor i in range(5) { g = grad(v**2, x) }\noutput v**2"
+    )
+    assert [(w.reason, w.span and w.span.line) for w in found] == [
+        ("never_read", 1)
+    ] * 2  # the program's, and the automatic one
 
 
 def test_an_assignment_in_a_function_replaces_nothing() -> None:
@@ -103,7 +149,9 @@ def test_unconnected_can_be_an_error() -> None:
     import gradcli
 
     with pytest.raises(gradcli.GradcliError) as raised:
-        gradcli.load(source="var x = 1.0\nvar y = 2.0\noutput y**2").with_options(unconnected="error").run()
+        gradcli.load(source="var x = 1.0\nvar y = 2.0\noutput y**2").with_options(
+            unconnected="error"
+        ).run()
     assert [d.code for d in raised.value.diagnostics] == ["E318"]
 
 

@@ -1,4 +1,5 @@
-"""Which outputs are derivatives that a program asks for: they get no gradient unasked, and all others do."""
+"""Which outputs are derivatives that a program asks for: they get no gradient unasked, and all
+others do."""
 
 from __future__ import annotations
 

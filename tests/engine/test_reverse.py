@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from .programs import evaluate, failure, outputs, value
 from .random_programs import RELAXED, Program, points, programs
 
-# ---- random programs -------------------------------------------------------------------------------------------------
+# ---- random programs -----------------------------------------------------------------------------
 
 
 @settings(RELAXED, max_examples=120)
@@ -18,17 +18,27 @@ from .random_programs import RELAXED, Program, points, programs
 def test_gradients_of_random_programs(program: Program, point: tuple[float, np.ndarray]) -> None:
     x, v = point
     evaluation = evaluate(
-        f'{program.source}\ng = grad(y, [x, v], unconnected = "zero")\noutput y, g', {"x": x, "v": v}, unconnected="zero"
+        f'{program.source}\ng = grad(y, [x, v], unconnected = "zero")\noutput y, g',
+        {"x": x, "v": v},
+        unconnected="zero",
     )
-    np.testing.assert_allclose(evaluation.outputs["y"], np.real(program.twin(x + 0j, v)), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        evaluation.outputs["y"], np.real(program.twin(x + 0j, v)), rtol=1e-9, atol=1e-11
+    )
     expected = program.gradients(x, v)
-    automatic = evaluation.gradients.get("y", {"x": expected[0], "v": expected[1]})  # none if y turned out a constant
-    for recorded, plain, twin in zip(evaluation.outputs["g"], automatic.values(), expected, strict=True):
-        np.testing.assert_allclose(recorded, twin, rtol=1e-7, atol=1e-9)  # the sweep that can be differentiated again
+    automatic = evaluation.gradients.get(
+        "y", {"x": expected[0], "v": expected[1]}
+    )  # none if y turned out a constant
+    for recorded, plain, twin in zip(
+        evaluation.outputs["g"], automatic.values(), expected, strict=True
+    ):
+        np.testing.assert_allclose(
+            recorded, twin, rtol=1e-7, atol=1e-9
+        )  # the sweep that can be differentiated again
         np.testing.assert_allclose(plain, twin, rtol=1e-7, atol=1e-9)  # the one that can't
 
 
-# ---- what `grad` takes and gives -------------------------------------------------------------------------------------
+# ---- what `grad` takes and gives -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -44,7 +54,10 @@ def test_gradients_of_random_programs(program: Program, point: tuple[float, np.n
         # sources
         ("var x = 3.0; y = x * x; z = y * y; g = grad(z, y)", 18.0),
         ("var x = 3.0; y = x * x; z = y * y + x; g = grad(z, [x, y])", [109.0, 18.0]),
-        ("var a = 2.0; var b = 5.0; d = grad(a*b, {p: a, q: [b, {r: a}]}); g = [d.p, d.q[0], d.q[1].r]", [5.0, 2.0, 5.0]),
+        (
+            "var a = 2.0; var b = 5.0; d = grad(a*b, {p: a, q: [b, {r: a}]}); g = [d.p, d.q[0], d.q[1].r]",
+            [5.0, 2.0, 5.0],
+        ),
         ("var x = 2.0; g = grad(x * x, [x, x])", [4.0, 4.0]),
         ("var x = 2.0; z = x; g = grad(z**2, x)", 4.0),
         ("var x = 2.0; y = x**2; z = y; w = 3.0 * y; g = grad(w, z)", 3.0),
@@ -76,7 +89,9 @@ def test_gradients_of_random_programs(program: Program, point: tuple[float, np.n
     ],
 )
 def test_grad(program: str, expected: object) -> None:
-    np.testing.assert_allclose(np.asarray(outputs(program + "\noutput g")["g"]), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.asarray(outputs(program + "\noutput g")["g"]), expected, rtol=1e-12
+    )
 
 
 def test_unconnected_sources_are_none_or_zeros_of_their_shape() -> None:
@@ -166,7 +181,9 @@ def test_what_nothing_depends_on_contributes_exactly_zero(program: str, expected
 
 
 def test_a_long_chain_needs_no_stack() -> None:
-    assert value("var x = 1.0; y = x; for i in range(50000) { y = y + 1e-5 * x }; output grad(y, x)") == pytest.approx(1.5)
+    assert value(
+        "var x = 1.0; y = x; for i in range(50000) { y = y + 1e-5 * x }; output grad(y, x)"
+    ) == pytest.approx(1.5)
 
 
 def test_gradients_inside_a_loop_see_the_loop_so_far() -> None:
@@ -177,24 +194,29 @@ def test_gradients_inside_a_loop_see_the_loop_so_far() -> None:
 def test_complex_values_on_the_way_to_a_real_target() -> None:
     """The gradient by a complex source is ∂f/∂re + i·∂f/∂im, in both sweeps."""
     for text, expected in [
-        ("abs(z)", (1 + 2j) / abs(1 + 2j)), ("real(z*z)", 2 - 4j), ("imag(z*z)", 4 + 2j), ("angle(z)", (-2 + 1j) / 5),
-        ("abs(exp(z))**2", 2 * np.exp(2)), ("real(conj(z) * z)", 2 + 4j), ("abs(z)", (1 + 2j) / abs(1 + 2j)),
+        ("abs(z)", (1 + 2j) / abs(1 + 2j)), ("real(z*z)", 2 - 4j), ("imag(z*z)", 4 + 2j),
+        ("angle(z)", (-2 + 1j) / 5),
+        ("abs(exp(z))**2", 2 * np.exp(2)), ("real(conj(z) * z)", 2 + 4j),
+        ("abs(z)", (1 + 2j) / abs(1 + 2j)),
     ]:  # fmt: skip
         evaluation = evaluate(f"var z = 1 + 2j; y = {text}; g = grad(y, z); output y, g")
         assert evaluation.outputs["g"] == pytest.approx(expected), text
-        assert evaluate(f"var z = 1 + 2j; y = {text}").gradients["y"]["z"] == pytest.approx(expected), text
+        assert evaluate(f"var z = 1 + 2j; y = {text}").gradients["y"]["z"] == pytest.approx(
+            expected
+        ), text
         many = evaluate(f"var z = [1 + 2j, 1 + 2j]; y = sum({text}); output y")
         assert many.gradients["y"]["z"] == pytest.approx(np.array([expected, expected])), text
 
 
 def test_a_rule_for_real_numbers_is_never_used_on_complex_ones() -> None:
-    """The first derivative of `abs` is right for complex numbers; the rule of `sign` that the second needs is not."""
+    """The first derivative of `abs` is right for complex numbers; the rule of `sign` that the
+    second needs is not."""
     assert outputs("var x = 2.0; y = grad(abs(x + 1j * 3.0), x)")["y"] == pytest.approx(2 / 13**0.5)
     assert failure("var x = 2.0; y = hessian(abs(x + 1j * 3.0), x)").code == "E317"
     assert value("var x = -2.0; y = hessian(abs(x) * x, x)") == -2.0
 
 
-# ---- transforms and what is recorded around them ---------------------------------------------------------------------
+# ---- transforms and what is recorded around them -------------------------------------------------
 
 
 def test_what_follows_a_transform_is_recorded_as_if_it_were_not_there() -> None:

@@ -13,9 +13,18 @@ from .ways import verify_every_way
 
 INFINITE = "fn h(a) { return a * a } backward (dy) { return dy * log(a) }\n"
 PROGRAMS = {
-    "a rule that is infinite in a row": (INFINITE + "fn row(u, w) { return h(u) * w }", [0.0, 1.0, 2.0]),
-    "an infinite share of what has no weight": (INFINITE + "fn row(u, w) { return h(u) * (u - 1.0) }", [0.0, 1.0, 2.0]),
-    "an infinite share that nothing depends on": (INFINITE + "fn row(u, w) { return where(u > 0.5, h(u), w) }", [0.0, 1.0, 2.0]),
+    "a rule that is infinite in a row": (
+        INFINITE + "fn row(u, w) { return h(u) * w }",
+        [0.0, 1.0, 2.0],
+    ),
+    "an infinite share of what has no weight": (
+        INFINITE + "fn row(u, w) { return h(u) * (u - 1.0) }",
+        [0.0, 1.0, 2.0],
+    ),
+    "an infinite share that nothing depends on": (
+        INFINITE + "fn row(u, w) { return where(u > 0.5, h(u), w) }",
+        [0.0, 1.0, 2.0],
+    ),
     "an infinite share of another shape": (
         "fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * log(a) + dy[1] }\n"
         "fn row(u, w) { v = h(u); return where(u > 0.5, v[0] * w, u) }",
@@ -35,16 +44,28 @@ def test_programs(name: str) -> None:
     verify_every_way(functions, rows)
 
 
-# Functions, and an expression of a row by them, where `X` is the row's number. Rules that aren't the derivative of their body
-# show who was asked.
+# Functions, and an expression of a row by them, where `X` is the row's number. Rules that aren't
+# the derivative of their body show who was asked.
 RULES = {
     "a factor": ("fn h(a) { return a * a } backward (dy) { return 3 * dy * a }", "h(X)"),
     "what rows share": ("fn h(a) { return a * a } backward (dy) { return 3 * dy * a }", "h(w) * X"),
-    "a row's and what rows share": ("fn h(a, b) { return a * b } backward (dy) { return [3 * dy * b, 2 * dy * a] }", "h(X, w)"),
-    "twice a row's": ("fn h(a, b) { return a * b } backward (dy) { return [3 * dy * b, 2 * dy * a] }", "h(X, u)"),
+    "a row's and what rows share": (
+        "fn h(a, b) { return a * b } backward (dy) { return [3 * dy * b, 2 * dy * a] }",
+        "h(X, w)",
+    ),
+    "twice a row's": (
+        "fn h(a, b) { return a * b } backward (dy) { return [3 * dy * b, 2 * dy * a] }",
+        "h(X, u)",
+    ),
     "none": ("fn h(a, b) { return a * b } backward (dy) { return [none, 2 * dy * a] }", "h(X, w)"),
-    "none in some rows": ("fn h(a) { return a * a } backward (dy) { if a > 25 { return none }; return dy * a }", "h(X)"),
-    "a constant": ("fn h(a) { return 1.0 if a > 0 else 0.0 } backward (dy) { return dy }", "h(X) * u"),
+    "none in some rows": (
+        "fn h(a) { return a * a } backward (dy) { if a > 25 { return none }; return dy * a }",
+        "h(X)",
+    ),
+    "a constant": (
+        "fn h(a) { return 1.0 if a > 0 else 0.0 } backward (dy) { return dy }",
+        "h(X) * u",
+    ),
     "its argument": ("fn h(a) { return a } backward (dy) { return 3 * dy }", "h(X)"),
     "branches": (
         "fn h(a) { if a > 20 { return a * a }; return a } backward (dy) { if a > 25 { return 3 * dy * a }; return dy }",
@@ -58,23 +79,59 @@ RULES = {
         "fn h(a, b) { fn i(c) { return c * 2 } backward (dy) { return dy * b }; b = detach(b); return i(a) }",
         "h(w, X)",
     ),
-    "a list": ("fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * a + dy[1] }", "h(X)[0] * h(X)[1]"),
-    "a part of a list": ("fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * a + 3 * dy[1] }", "h(X)[1]"),
-    "a list of arguments": ("fn h(l) { return l[0] * l[1] } backward (dy) { return [3 * dy * l[1], dy * l[0]] }", "h([X, w])"),
-    "a dict": ("fn h(p) { return p.a * p.b } backward (dy) { return {a: dy * p.b, b: 2 * dy * p.a} }", "h({a: X, b: w})"),
-    "an array": ("fn h(v) { return v**2 } backward (dy) { return 3 * dy * v }", "sum(h(array([X, w, 1.0])))"),
-    "an array that rows share": ("fn h(v) { return v**2 } backward (dy) { return 3 * dy * v }", "sum(h(array([w, 1.0])) * X)"),
-    "a mask": ("fn h(v) { return sum(v**2) } backward (dy) { return dy * v * sum(v[v > 12]) }", "h(array([X, w, 13.0]))"),
-    "a shape": ("fn h(a) { return a**2 } backward (dy) { return dy * a * sum(ones(1 + int64(a > 15))) }", "h(X)"),
-    "a loop": ("fn h(a) { return a**2 } backward (dy) { n = 1.0; while n < a { n = n * 2 }; return dy * n }", "h(X)"),
-    "a transform": ("fn h(a) { return a**3 } backward (dy) { return dy * grad(fn(t) = t**3)(a) }", "h(X)"),
-    "rows": ("fn h(a) { return a**3 } backward (dy) { return dy * sum(vmap(fn(t) = t * a)([1.0, 2.0])) }", "h(X)"),
+    "a list": (
+        "fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * a + dy[1] }",
+        "h(X)[0] * h(X)[1]",
+    ),
+    "a part of a list": (
+        "fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * a + 3 * dy[1] }",
+        "h(X)[1]",
+    ),
+    "a list of arguments": (
+        "fn h(l) { return l[0] * l[1] } backward (dy) { return [3 * dy * l[1], dy * l[0]] }",
+        "h([X, w])",
+    ),
+    "a dict": (
+        "fn h(p) { return p.a * p.b } backward (dy) { return {a: dy * p.b, b: 2 * dy * p.a} }",
+        "h({a: X, b: w})",
+    ),
+    "an array": (
+        "fn h(v) { return v**2 } backward (dy) { return 3 * dy * v }",
+        "sum(h(array([X, w, 1.0])))",
+    ),
+    "an array that rows share": (
+        "fn h(v) { return v**2 } backward (dy) { return 3 * dy * v }",
+        "sum(h(array([w, 1.0])) * X)",
+    ),
+    "a mask": (
+        "fn h(v) { return sum(v**2) } backward (dy) { return dy * v * sum(v[v > 12]) }",
+        "h(array([X, w, 13.0]))",
+    ),
+    "a shape": (
+        "fn h(a) { return a**2 } backward (dy) { return dy * a * sum(ones(1 + int64(a > 15))) }",
+        "h(X)",
+    ),
+    "a loop": (
+        "fn h(a) { return a**2 } backward (dy) { n = 1.0; while n < a { n = n * 2 }; return dy * n }",
+        "h(X)",
+    ),
+    "a transform": (
+        "fn h(a) { return a**3 } backward (dy) { return dy * grad(fn(t) = t**3)(a) }",
+        "h(X)",
+    ),
+    "rows": (
+        "fn h(a) { return a**3 } backward (dy) { return dy * sum(vmap(fn(t) = t * a)([1.0, 2.0])) }",
+        "h(X)",
+    ),
     "a rule": (
         "fn inner(a) { return a**2 } backward (dy) { return 5 * dy * a }\n"
         "fn h(a) { return inner(a) } backward (dy) { return dy * grad(inner)(a) }",
         "h(X)",
     ),
-    "an opaque function": ("opaque fn h(a) { return a * a }\nbackward h(dy, a) { return 3 * dy * a }", "h(X)"),
+    "an opaque function": (
+        "opaque fn h(a) { return a * a }\nbackward h(dy, a) { return 3 * dy * a }",
+        "h(X)",
+    ),
 }
 WAYS = {
     "all rows": "return EXPR",
@@ -105,7 +162,11 @@ def test_rules(way: str) -> None:
         for of, transform in TRANSFORMS.items():
             if not (of == "along" and "opaque" in name):  # forward mode goes through bodies
                 asked[f"{of}_{name.replace(' ', '_')}"] = transform.replace("ROW", f"row{k}")
-    verify_every_way(functions, asked={name.replace("'", ""): text for name, text in asked.items()}, kinds=["var"])
+    verify_every_way(
+        functions,
+        asked={name.replace("'", ""): text for name, text in asked.items()},
+        kinds=["var"],
+    )
 
 
 @pytest.mark.parametrize("change", ["s + 1.0", "s + a", "2.0"])
@@ -126,7 +187,10 @@ def test_the_error_of_a_row_whose_tangent_is_moved_along() -> None:
 
 
 INNER = {
-    "in a rule": ("fn h(a) { return a * a } backward (dy) { return dy * sum(vmap(fn(q) = q * a)([1.0, 1.0])) }", "grad(h)(u)"),
+    "in a rule": (
+        "fn h(a) { return a * a } backward (dy) { return dy * sum(vmap(fn(q) = q * a)([1.0, 1.0])) }",
+        "grad(h)(u)",
+    ),
     "in a row": ("fn h(a) = a * sum(vmap(fn(q) = q * a)([1.0, 1.0]))", "h(u)"),
 }
 REST = {
@@ -142,4 +206,6 @@ def test_rows_inside_rows_before_some_of_these_ask(inner: tuple[str, str], rest:
     functions += f"\nfn row(u) {{ x = {x}; {rest}; return x }}\n"
     rows = [10.0, 25.0, 35.0]
     together = value(f"{functions}output y = vmap(grad(row))({rows})")
-    assert together.tolist() == pytest.approx([value(f"{functions}output y = grad(row)({u})") for u in rows], rel=1e-12)
+    assert together.tolist() == pytest.approx(
+        [value(f"{functions}output y = grad(row)({u})") for u in rows], rel=1e-12
+    )

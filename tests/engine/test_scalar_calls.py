@@ -1,4 +1,5 @@
-"""Operations on numbers as one written function: what `apply` does, to the last bit, whatever boxes the numbers are in."""
+"""Operations on numbers as one written function: what `apply` does, to the last bit, whatever boxes
+the numbers are in."""
 
 from __future__ import annotations
 
@@ -24,7 +25,14 @@ from .programs import failure, outputs
 SETTINGS = Settings("float64", "cpu", 0, None, None, False)
 SPAN = Span(Source("<test>", ""), 0, 0)
 BELOW, ABOVE = 1, 2  # the level of tangents, and that of the trace outside of them
-EDGES = {"div": (1.0, 0.0), "sqrt": (0.0,), "log": (0.0,), "pow": (0.0, 0.0), "mul": (1e200, 1e200), "tan": (0.0,)}
+EDGES = {
+    "div": (1.0, 0.0),
+    "sqrt": (0.0,),
+    "log": (0.0,),
+    "pow": (0.0, 0.0),
+    "mul": (1e200, 1e200),
+    "tan": (0.0,),
+}
 
 
 def boxed(run: Run, kind: str, x: float, k: int) -> Any:
@@ -37,10 +45,18 @@ def done(op: Op, point: tuple[float, ...], kinds: tuple[str, ...], general: bool
     """What an operation gives, and what it leaves on the trace."""
     run = new_run(SETTINGS, {})
     run.level = run.trace.level = ABOVE
-    site, values = Site(op, SPAN), tuple([boxed(run, kind, x, k) for k, (kind, x) in enumerate(zip(kinds, point, strict=True))])
+    site, values = (
+        Site(op, SPAN),
+        tuple(
+            [boxed(run, kind, x, k) for k, (kind, x) in enumerate(zip(kinds, point, strict=True))]
+        ),
+    )
     y = apply(run, site, values) if general else call_on_scalars(run, site, *values)
     records = run.trace.segment.records if run.trace.segment is not None else []
-    kept = [(flat[0].op.name, flat[0].operands, *flat[1:3], _numbers(flat[3], flat[4]), flat[5]) for flat in _each(records)]
+    kept = [
+        (flat[0].op.name, flat[0].operands, *flat[1:3], _numbers(flat[3], flat[4]), flat[5])
+        for flat in _each(records)
+    ]
     return repr((y[:2] if type(y) is tuple else y, kept))
 
 
@@ -54,21 +70,41 @@ def _numbers(a: Any, b: Any) -> list[Any]:
 
 @pytest.mark.parametrize("op", [op for op in REAL if op.passes_floats], ids=lambda op: op.name)
 def test_numbers_in_boxes(op: Op) -> None:
-    choices = [("f", "t", "d", "b") if k in moving(op) else ("f",) for k in range(len(op.signature.operands))]
+    choices = [
+        ("f", "t", "d", "b") if k in moving(op) else ("f",)
+        for k in range(len(op.signature.operands))
+    ]
     for point in [*points(op)[:3], *([EDGES[op.name]] if op.name in EDGES else [])]:
         for kinds in product(*choices):
-            assert done(op, point, kinds, general=False) == done(op, point, kinds, general=True), (point, kinds)
+            assert done(op, point, kinds, general=False) == done(op, point, kinds, general=True), (
+                point,
+                kinds,
+            )
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "div", "pow", "leaky_relu", "elu", "maximum", "atan2"])
+@pytest.mark.parametrize(
+    "name", ["add", "mul", "div", "pow", "leaky_relu", "elu", "maximum", "atan2"]
+)
 def test_ints_among_them(name: str) -> None:
-    for kinds in [("i", "f"), ("f", "i"), ("i", "t"), ("d", "i"), ("i", "b"), ("i", "d"), ("t", "i")]:
+    for kinds in [
+        ("i", "f"),
+        ("f", "i"),
+        ("i", "t"),
+        ("d", "i"),
+        ("i", "b"),
+        ("i", "d"),
+        ("t", "i"),
+    ]:
         point = tuple([k + 1 if kind == "i" else 0.5 + k for k, kind in enumerate(kinds)])
-        assert done(OPS[name], point, kinds, general=False) == done(OPS[name], point, kinds, general=True), kinds
+        assert done(OPS[name], point, kinds, general=False) == done(
+            OPS[name], point, kinds, general=True
+        ), kinds
 
 
 @pytest.mark.parametrize(("levels", "traced"), [((1, 3), False), ((3, 3), True)])
-def test_tangents_of_several_levels_and_above_the_trace(levels: tuple[int, int], traced: bool) -> None:
+def test_tangents_of_several_levels_and_above_the_trace(
+    levels: tuple[int, int], traced: bool
+) -> None:
     def given(run: Run) -> tuple[Any, ...]:
         values: list[Any] = [Dual(1.5, 0.5, levels[0]), Dual(2.5, -1.0, levels[1])]
         return run.trace.leaf(2.0, -1) if traced else values[0], values[1]

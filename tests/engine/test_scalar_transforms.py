@@ -1,4 +1,5 @@
-"""Transforms by floats: the short way gives what the general one gives, to the last bit, and leaves the trace as it was."""
+"""Transforms by floats: the short way gives what the general one gives, to the last bit, and leaves
+the trace as it was."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ PROGRAMS = [
     ("", "grad(fn(x) = w*len([x])*x)(0.5)"),  # on something outside
     ("", "grad(fn(x) { pause { y = x*x*len([x]) }; return y*x })(0.5)"),
     ("", "grad(fn(x) { tape t { watch x; y = x*x*len([x]) }; return y*x })(0.5)"),
-    ("", "grad(fn(x) { for i in range(len([x])*1500) { x = x*0.999 + 0.001 }; return x })(0.5)"),  # more than a segment
+    (
+        "",
+        "grad(fn(x) { for i in range(len([x])*1500) { x = x*0.999 + 0.001 }; return x })(0.5)",
+    ),  # more than a segment
     ("", "grad(fn(x) = sqrt(x*len([x]))*0.0)(0.0)"),  # a product that must be the strict one
     ("", "grad(fn(x) = abs(x + c*1j)*len([x]))(0.3)"),
     ("", "grad(fn(x) = detach(x)*len([x]))(0.3)"),

@@ -1,4 +1,5 @@
-"""Cotangents and tangents that a program gives to a derivative, where rows have parted: those of a row are its own."""
+"""Cotangents and tangents that a program gives to a derivative, where rows have parted: those of a
+row are its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The sign of a zero that rows write on different paths: each row has its own, whatever its neighbours have."""
+"""The sign of a zero that rows write on different paths: each row has its own, whatever its
+neighbours have."""
 
 from __future__ import annotations
 

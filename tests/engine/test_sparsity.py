@@ -1,4 +1,5 @@
-"""Sparse Jacobians and Hessians: their entries are what the structure says, whatever the values are, by few sweeps."""
+"""Sparse Jacobians and Hessians: their entries are what the structure says, whatever the values
+are, by few sweeps."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ BAND = [(k, j) for k in range(4) for j in (k - 1, k, k + 1) if 0 <= j < 4]
 TRIANGLE = [(k, j) for k in range(4) for j in range(k + 1)]
 FULL = [(k, j) for k in range(4) for j in range(4)]
 
-# The value, of four numbers x, all 0: many partials happen to be zero, and are entries all the same.
+# The value, of four numbers x, all 0: many partials happen to be zero, and are entries all the
+# same.
 STRUCTURES = [
     ("x**2", DIAGONAL),
     ("x * 0.0", DIAGONAL),
@@ -48,7 +50,10 @@ STRUCTURES = [
     ("sum(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
     ("mean(x.reshape(2, 2), axis = 1)", [(0, 0), (0, 1), (1, 2), (1, 3)]),
     ("max(x.reshape(2, 2), axis = 1, keepdims = true)", [(0, 0), (0, 1), (1, 2), (1, 3)]),
-    ("softmax(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3), (2, 0), (2, 2), (3, 1), (3, 3)]),
+    (
+        "softmax(x.reshape(2, 2), axis = 0)",
+        [(0, 0), (0, 2), (1, 1), (1, 3), (2, 0), (2, 2), (3, 1), (3, 3)],
+    ),
     ("norm(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
     ("cumsum(x)", TRIANGLE),
     ("cumprod(x)", TRIANGLE),
@@ -57,29 +62,61 @@ STRUCTURES = [
     ("[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]] @ x", FULL[:8]),
     ("x.reshape(2, 2) @ [1.0, 0.0]", [(0, 0), (0, 1), (1, 2), (1, 3)]),
     ("[0.0, 1.0] @ x.reshape(2, 2)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
-    ("(x.reshape(2, 2) @ zeros([2, 3])).ravel()", [(3 * i + k, 2 * i + j) for i in range(2) for k in range(3) for j in range(2)]),
-    ("(zeros([3, 2]) @ x.reshape(2, 2)).ravel()", [(2 * i + k, 2 * j + k) for i in range(3) for k in range(2) for j in range(2)]),
-    ("(ones([2, 2, 2]) @ x.reshape(2, 2, 1)).ravel()", [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)]),
+    (
+        "(x.reshape(2, 2) @ zeros([2, 3])).ravel()",
+        [(3 * i + k, 2 * i + j) for i in range(2) for k in range(3) for j in range(2)],
+    ),
+    (
+        "(zeros([3, 2]) @ x.reshape(2, 2)).ravel()",
+        [(2 * i + k, 2 * j + k) for i in range(3) for k in range(2) for j in range(2)],
+    ),
+    (
+        "(ones([2, 2, 2]) @ x.reshape(2, 2, 1)).ravel()",
+        [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)],
+    ),
     (
         "(x.reshape(2, 2) @ x.reshape(2, 2)).ravel()",
-        [(2 * i + k, j) for i in range(2) for k in range(2) for j in sorted({2 * i, 2 * i + 1, k, 2 + k})],
+        [
+            (2 * i + k, j)
+            for i in range(2)
+            for k in range(2)
+            for j in sorted({2 * i, 2 * i + 1, k, 2 + k})
+        ],
     ),
     ("x[:2] @ x[2:]", FULL[:4]),
     ("dot(x.reshape(2, 2), [1.0, 0.0])", [(0, 0), (0, 1), (1, 2), (1, 3)]),
     ("inner([[1.0, 0.0]], x.reshape(2, 2))[0]", [(0, 0), (0, 1), (1, 2), (1, 3)]),
-    ('einsum("ij,ik->jk", x.reshape(2, 2), zeros([2, 1])).ravel()', [(0, 0), (0, 2), (1, 1), (1, 3)]),
+    (
+        'einsum("ij,ik->jk", x.reshape(2, 2), zeros([2, 1])).ravel()',
+        [(0, 0), (0, 2), (1, 1), (1, 3)],
+    ),
     ('einsum("ij,ij->i", x.reshape(2, 2), x.reshape(2, 2))', [(0, 0), (0, 1), (1, 2), (1, 3)]),
     ("kron(x, [1.0, 0.0])", [(2 * k + j, k) for k in range(4) for j in (0, 1)]),
     ("convolve(x, [1.0, 0.0])", [(k, j) for k in range(5) for j in (k - 1, k) if 0 <= j < 4]),
     ('convolve(x, [1.0, 0.0, 2.0], mode = "same")', BAND),
-    ('convolve([1.0, 0.0, 2.0], x, mode = "valid")', [(k, j) for k in range(2) for j in range(k, k + 3)]),
+    (
+        'convolve([1.0, 0.0, 2.0], x, mode = "valid")',
+        [(k, j) for k in range(2) for j in range(k, k + 3)],
+    ),
     ('correlate(x, [1.0, 0.0], mode = "valid")', [(k, j) for k in range(3) for j in (k, k + 1)]),
     ("convolve(x[:2], x[2:])", [(0, 0), (0, 2), *((1, j) for j in range(4)), (2, 1), (2, 3)]),
-    ("conv(x.reshape(1, 1, 2, 2), zeros([2, 1, 1, 2])).ravel()", [(k, 2 * (k % 2) + j) for k in range(4) for j in (0, 1)]),
+    (
+        "conv(x.reshape(1, 1, 2, 2), zeros([2, 1, 1, 2])).ravel()",
+        [(k, 2 * (k % 2) + j) for k in range(4) for j in (0, 1)],
+    ),
     ("conv(x.reshape(1, 1, 1, 4), zeros([1, 1, 1, 3]), padding = [0, 1]).ravel()", BAND),
-    ("conv(x.reshape(2, 2, 1, 1), zeros([3, 2, 1, 1])).ravel()", [(k, 2 * (k // 3) + j) for k in range(6) for j in (0, 1)]),
-    ("conv(x.reshape(4, 1, 1, 1), ones([1, 1, 1, 1]), padding = [0, 1]).ravel()", [(3 * k + 1, k) for k in range(4)]),
-    ("conv(zeros([1, 1, 1, 3]), x.reshape(2, 1, 1, 2)).ravel()", [(k, 2 * (k // 2) + j) for k in range(4) for j in (0, 1)]),
+    (
+        "conv(x.reshape(2, 2, 1, 1), zeros([3, 2, 1, 1])).ravel()",
+        [(k, 2 * (k // 3) + j) for k in range(6) for j in (0, 1)],
+    ),
+    (
+        "conv(x.reshape(4, 1, 1, 1), ones([1, 1, 1, 1]), padding = [0, 1]).ravel()",
+        [(3 * k + 1, k) for k in range(4)],
+    ),
+    (
+        "conv(zeros([1, 1, 1, 3]), x.reshape(2, 1, 1, 2)).ravel()",
+        [(k, 2 * (k // 2) + j) for k in range(4) for j in (0, 1)],
+    ),
     ("cross(x[:3], [1.0, 0.0, 2.0])", [(k, j) for k in range(3) for j in range(3)]),
     ("outer(x, [1.0, 0.0])", [(2 * k + j, k) for k in range(4) for j in (0, 1)]),
     ("take(x, [3, 3, 0])", [(0, 3), (1, 3), (2, 0)]),
@@ -105,7 +142,7 @@ def test_structures(text: str, expected: list[tuple[int, int]]) -> None:
         np.testing.assert_array_equal(dense(found["s"]), found["j"].reshape(-1, 4))
 
 
-# ---- numbers, loops, elements ------------------------------------------------------------------------------------------
+# ---- numbers, loops, elements --------------------------------------------------------------------
 
 LOOP = """
 var x = zeros(6)
@@ -127,11 +164,15 @@ def test_loops_over_elements(mode: str) -> None:
     found = outputs(f"{LOOP}\n{asked}\noutput j, h")
     band = {(i, k) for i in range(6) for k in (i - 1, i) if k >= 0}
     assert places(found["j"]) == sorted(band | {(3, 0)})
-    assert places(found["h"]) == [(i, k) for i in range(6) for k in (i - 1, i, i + 1) if 0 <= k < 6 and (i, k) != (5, 6)]
+    assert places(found["h"]) == [
+        (i, k) for i in range(6) for k in (i - 1, i, i + 1) if 0 <= k < 6 and (i, k) != (5, 6)
+    ]
 
 
 def test_what_is_written_over_is_no_entry() -> None:
-    found = outputs("var x = [1.0, 2.0]; y = x * x[0]; y[1] = 5.0; j = jacobian(y, x, sparse = true); output j")
+    found = outputs(
+        "var x = [1.0, 2.0]; y = x * x[0]; y[1] = 5.0; j = jacobian(y, x, sparse = true); output j"
+    )
     assert places(found["j"]) == [(0, 0)]
     assert found["j"]["values"].tolist() == [2.0]
 
@@ -139,7 +180,8 @@ def test_what_is_written_over_is_no_entry() -> None:
 def test_entries_of_the_parts_of_targets_and_sources() -> None:
     source = "var x = [1.0, 2.0]; var u = 3.0; j = jacobian([x * u, {a: u}], {p: x, q: [u]}, sparse = true); output j"
     found = outputs(source)["j"]
-    assert [places(block) for block in (found["p"][0], found["q"][0][0], found["q"][0][1]["a"])] == [
+    assert [places(block) for block in (found["p"][0], found["q"][0][0],
+        found["q"][0][1]["a"])] == [
         [(0, 0), (1, 1)], [(0, 0), (1, 0)], [(0, 0)],
     ]  # fmt: skip
     assert found["p"][1]["a"] is None
@@ -167,8 +209,16 @@ def test_transforms_and_options_from_outside_give_the_same() -> None:
     source = "fn f(x) = x[1:] * x[:-1]**2; x = [1.0, 2.0, 3.0]; j = jacobian(f, sparse = true)(x)\n"
     source += "h = hessian(fn(x) = sum(f(x)), sparse = true)(x); output j, h"
     inside = outputs(source)
-    outside = evaluate("var x = [1.0, 2.0, 3.0]; y = x[1:] * x[:-1]**2; output y", jacobian=True, hessian=True, sparse=True)
-    for a, b in ((inside["j"], outside.jacobians["y"]["x"]), (inside["h"], outside.hessians["y"]["x"])):
+    outside = evaluate(
+        "var x = [1.0, 2.0, 3.0]; y = x[1:] * x[:-1]**2; output y",
+        jacobian=True,
+        hessian=True,
+        sparse=True,
+    )
+    for a, b in (
+        (inside["j"], outside.jacobians["y"]["x"]),
+        (inside["h"], outside.hessians["y"]["x"]),
+    ):
         assert places(a) == places(b)
         assert a["shape"] == b["shape"]
         np.testing.assert_allclose(a["values"], b["values"], rtol=1e-14)
@@ -187,17 +237,20 @@ def test_entries_that_cannot_fit_are_refused() -> None:
     source = "var x = ones(3000); y = sort(x); output y"
     found = failure(source, jacobian=True, sparse=True, max_memory=10**8)
     assert (found.code, "9000000 entries" in found.message) == ("E405", True)
-    found = evaluate("var x = ones(30000); y = x**2; output y", jacobian=True, sparse=True, max_memory=10**8)
+    found = evaluate(
+        "var x = ones(30000); y = x**2; output y", jacobian=True, sparse=True, max_memory=10**8
+    )
     assert found.jacobians["y"]["x"]["shape"] == [30000, 30000]
 
 
-# ---- random programs -----------------------------------------------------------------------------------------------------
+# ---- random programs -----------------------------------------------------------------------------
 
 
 @settings(RELAXED, max_examples=60)
 @given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points)
 def test_random_programs(program: Program, point: tuple[float, np.ndarray]) -> None:
-    """Entries are where the Jacobian isn't zero, and have its values, whichever way the sweeps go."""
+    """Entries are where the Jacobian isn't zero, and have its values, whichever way the sweeps
+    go."""
     inputs = dict(zip("xv", point, strict=True))
     asked = """
 j = jacobian(y, v, mode = "reverse"); h = hessian(y, v, mode = "reverse")
@@ -210,10 +263,12 @@ output j, h, s
             assert (whole is None) == (entries is None)
             if whole is not None:
                 matrix = np.reshape(whole, entries["shape"])
-                np.testing.assert_allclose(dense(entries), matrix, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(matrix).max()))
+                np.testing.assert_allclose(
+                    dense(entries), matrix, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(matrix).max())
+                )
 
 
-# ---- few sweeps ----------------------------------------------------------------------------------------------------------
+# ---- few sweeps ----------------------------------------------------------------------------------
 
 SIZE = st.integers(1, 4)
 
@@ -222,11 +277,22 @@ SIZE = st.integers(1, 4)
 def products_of(draw: st.DrawFn) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """A product of `a` and `b`, and their shapes."""
     n, k, m, batch = (draw(SIZE) for _ in range(4))
-    kind = draw(st.sampled_from(["matmul", "inner", "outer", "kron", "einsum", "convolve", "correlate", "conv"]))
+    kind = draw(
+        st.sampled_from(
+            ["matmul", "inner", "outer", "kron", "einsum", "convolve", "correlate", "conv"]
+        )
+    )
     if kind == "conv":
         h, w = (draw(st.integers(1, 3)) for _ in range(2))
-        stride, padding = draw(st.sampled_from([1, 2, [1, 2]])), draw(st.sampled_from([0, 1, [1, 0]]))
-        return f"conv(a, b, stride = {stride}, padding = {padding})", (2, k, h + n, w + m), (batch, k, h, w)
+        stride, padding = (
+            draw(st.sampled_from([1, 2, [1, 2]])),
+            draw(st.sampled_from([0, 1, [1, 0]])),
+        )
+        return (
+            f"conv(a, b, stride = {stride}, padding = {padding})",
+            (2, k, h + n, w + m),
+            (batch, k, h, w),
+        )
     if kind in ("convolve", "correlate"):
         mode = draw(st.sampled_from(["full", "same", "valid"]))
         return f'{kind}(a, b, mode = "{mode}")', (n + batch,), (m,)
@@ -239,7 +305,15 @@ def products_of(draw: st.DrawFn) -> tuple[str, tuple[int, ...], tuple[int, ...]]
         ]))  # fmt: skip
         return f'einsum("{text}", a, b)', a, b
     a, b = draw(
-        st.sampled_from([((n, k), (k, m)), ((k,), (k, m)), ((batch, n, k), (k, m)), ((n, k), (batch, k, m)), ((n, k), (k,))])
+        st.sampled_from(
+            [
+                ((n, k), (k, m)),
+                ((k,), (k, m)),
+                ((batch, n, k), (k, m)),
+                ((n, k), (batch, k, m)),
+                ((n, k), (k,)),
+            ]
+        )
     )
     if kind == "inner":
         a, b = (n, k), (m, k)
@@ -248,7 +322,9 @@ def products_of(draw: st.DrawFn) -> tuple[str, tuple[int, ...], tuple[int, ...]]
 
 @settings(RELAXED, max_examples=80)
 @given(products_of(), st.sampled_from(["a", "b", "c"]))
-def test_products_read_what_they_multiply(product: tuple[str, tuple[int, ...], tuple[int, ...]], by: str) -> None:
+def test_products_read_what_they_multiply(
+    product: tuple[str, tuple[int, ...], tuple[int, ...]], by: str
+) -> None:
     """No entry is missing, and where all numbers are positive none is 0."""
     text, a, b = product
     declared = f"var a = full({list(a)}, 2.0); var b = full({list(b)}, 3.0)"
@@ -263,9 +339,18 @@ def test_products_read_what_they_multiply(product: tuple[str, tuple[int, ...], t
 
 SIZES = [
     ("var x = ones({n}); y = x[1:] * x[:-1]; output jacobian(y, x)", 2),
-    ("var x = ones({n}); y = x * x[0]; output jacobian(y, x)", 2),  # forward: a row has two entries, a column all
-    ("var x = ones({n}); y = concatenate([x * x[0], [sum(x)]]); output jacobian(y, x, sparse = true)", None),
-    ("var x = ones({n}); output hessian(sum(x * x[0]), x)", 2),  # an arrow: a star colouring needs two
+    (
+        "var x = ones({n}); y = x * x[0]; output jacobian(y, x)",
+        2,
+    ),  # forward: a row has two entries, a column all
+    (
+        "var x = ones({n}); y = concatenate([x * x[0], [sum(x)]]); output jacobian(y, x, sparse = true)",
+        None,
+    ),
+    (
+        "var x = ones({n}); output hessian(sum(x * x[0]), x)",
+        2,
+    ),  # an arrow: a star colouring needs two
     ("var x = ones({n}); output hessian(sum((x[1:] - x[:-1]**2)**2), x)", 3),
 ]
 
@@ -276,7 +361,9 @@ def test_few_sweeps(source: str, sweeps: int | None, monkeypatch: pytest.MonkeyP
     asked = []
     swept = Sweeps.all
     monkeypatch.setattr(
-        Sweeps, "all", lambda self, back, colour, n, *kept: asked.append(n) or swept(self, back, colour, n, *kept)
+        Sweeps,
+        "all",
+        lambda self, back, colour, n, *kept: asked.append(n) or swept(self, back, colour, n, *kept),
     )
     for n in (20, 40):
         outputs(source.format(n=n).replace("output ", "r = ") + "; output r")
@@ -294,7 +381,9 @@ def test_what_is_kept_depends_on_nothing_but_the_structure() -> None:
         ([1.0, 2.0, 5.0], [2, 2]),
         ([1.0, 2.0], [1, 0]),
     ):
-        program = PROGRAMS.setdefault(source, gradcli.load(source=source).with_options(jacobian=True, sparse=True))
+        program = PROGRAMS.setdefault(
+            source, gradcli.load(source=source).with_options(jacobian=True, sparse=True)
+        )
         found = program.run(x=x, k=np.array(k)).jacobians["y"]["x"]
         assert places(found) == sorted({(i, j) for i in range(2) for j in (i, k[i])})
         expected = np.zeros((2, len(x)))
@@ -307,10 +396,12 @@ def test_what_is_kept_depends_on_nothing_but_the_structure() -> None:
 PROGRAMS: dict[str, Any] = {}
 
 
-# ---- colours -------------------------------------------------------------------------------------------------------------
+# ---- colours -------------------------------------------------------------------------------------
 
 matrices = st.integers(1, 12).flatmap(
-    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30).map(lambda pairs: (n, pairs))
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30).map(
+        lambda pairs: (n, pairs)
+    )
 )
 
 
@@ -320,7 +411,9 @@ def pattern_of(n: int, pairs: Any) -> Pattern:
 
 
 @given(matrices)
-def test_rows_of_a_colour_have_no_column_in_common(matrix: tuple[int, list[tuple[int, int]]]) -> None:
+def test_rows_of_a_colour_have_no_column_in_common(
+    matrix: tuple[int, list[tuple[int, int]]],
+) -> None:
     n, pairs = matrix
     pattern = pattern_of(n, pairs)
     found = distinct(pattern, n)
@@ -328,7 +421,9 @@ def test_rows_of_a_colour_have_no_column_in_common(matrix: tuple[int, list[tuple
         taken = [found[row] for row in range(n) if column in pattern.row(row)]
         assert len(set(taken)) == len(taken)
     assert colours(found) <= n
-    assert {(j, i) for i, j in pairs} == {(i, j) for i in range(n) for j in transposed(pattern, n).row(i)}
+    assert {(j, i) for i, j in pairs} == {
+        (i, j) for i in range(n) for j in transposed(pattern, n).row(i)
+    }
 
 
 @given(matrices)
@@ -338,7 +433,10 @@ def test_star_colourings_tell_entries_apart(matrix: tuple[int, list[tuple[int, i
     found, several = star(pattern_of(n, sorted(whole)))
     for i, j in whole - {(i, i) for i in range(n)}:
         assert found[i] != found[j]
-        alone = [sum((k, b) in whole and found[k] == found[a] for k in range(n)) == 1 for a, b in ((i, j), (j, i))]
+        alone = [
+            sum((k, b) in whole and found[k] == found[a] for k in range(n)) == 1
+            for a, b in ((i, j), (j, i))
+        ]
         assert any(alone)
         assert alone[0] == (not several[j] >> found[i] & 1)
 

@@ -1,4 +1,5 @@
-"""Closed forms as code: what Python, NumPy, C, Rust and Fortran compute with it is what `eval` computes."""
+"""Closed forms as code: what Python, NumPy, C, Rust and Fortran compute with it is what `eval`
+computes."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from gradcli.tasks.symbolic import ClosedForms, closed_forms, written
 
 from .domain_points import points
 
-# Names that are keywords or functions in one language or another, letters beyond ASCII, and two that differ by case only.
+# Names that are keywords or functions in one language or another, letters beyond ASCII, and two
+# that differ by case only.
 PLAIN = """
 var x = 0.7; var X = [1.5, 2.5]; var α = 0.3; var lambda = 2.0; var double = 0.1; var exp_ = 1.25; var fn_1 = -0.4
 var w = [[1.0, 2.0], [3.0, 4.0]]; var end = 1.5; var gamma_ = 0.2; var math = 0.4
@@ -41,7 +43,8 @@ MORE = (
     "var x = 0.7; var a = 1.5; y = gamma(a) + lgamma(a) + digamma(a) + i0(x) "
     "+ betainc(2.0, 3.0, x) + gammainc(2.0, x) + erfinv(x) + ndtri(x / 2)"
 )
-# What a language's printer may take for ints, for a quotient of ints, for a literal without a type, or for another name.
+# What a language's printer may take for ints, for a quotient of ints, for a literal without a type,
+# or for another name.
 HARD = """
 var x = 0.7; var y = 0.3; var hypot = 0.4; var t0 = 1.5; var n = [2.0, 0.25]; var z = 0.6; var e1 = 0.2
 var a_name_that_is_much_longer_than_the_sixty_three_letters_that_fortran_allows_its_names_to_have = 2.0
@@ -60,12 +63,19 @@ output a, b, c, round, j0, gamma, log, s, real, sum_
 
 
 def table() -> str:
-    """A program with every function of the table that goes element by element. (Of `angle` the derivative alone has words.)"""
+    """A program with every function of the table that goes element by element. (Of `angle` the
+    derivative alone has words.)"""
     lines = []
-    ops = [op for op in OPS.values() if op.passes_floats and not op.internal and not op.infix and op.name != "angle"]
+    ops = [
+        op
+        for op in OPS.values()
+        if op.passes_floats and not op.internal and not op.infix and op.name != "angle"
+    ]
     for op in ops:
         operands = [f"{op.name}_{k}" for k, _ in enumerate(op.signature.operands)]
-        lines += [f"var {name} = {value!r}" for name, value in zip(operands, points(op)[0], strict=True)]
+        lines += [
+            f"var {name} = {value!r}" for name, value in zip(operands, points(op)[0], strict=True)
+        ]
         lines.append(f"of_{op.name} = {op.name}({', '.join(operands)})")
     return "\n".join([*lines, "output " + ", ".join(f"of_{op.name}" for op in ops)])
 
@@ -93,31 +103,46 @@ def cases(text: str, to: str) -> tuple[str, list[Case]]:
     answer = written(forms, to)
     omitted = [d.message.rpartition("which ")[2] for d in answer.diagnostics if d.code == "E340"]
     assert text == TABLE or not answer.diagnostics
-    expected = [found for title, *found in quantities(evaluation, forms) if f"{title} needs" not in omitted]
+    expected = [
+        found for title, *found in quantities(evaluation, forms) if f"{title} needs" not in omitted
+    ]
     names = re.findall(PATTERNS[to], answer.code, re.M)
     assert len(names) == len(expected)
-    return answer.code, [Case(name, arguments, value) for name, (arguments, value) in zip(names, expected, strict=True)]
+    return answer.code, [
+        Case(name, arguments, value)
+        for name, (arguments, value) in zip(names, expected, strict=True)
+    ]
 
 
 PATTERNS = {
-    "python": r"^def (\w+)\(", "numpy": r"^def (\w+)\(", "c": r"^(?:double|void) (\w+)\(", "rust": r"^pub fn (\w+)\(",
+    "python": r"^def (\w+)\(", "numpy": r"^def (\w+)\(", "c": r"^(?:double|void) (\w+)\(",
+    "rust": r"^pub fn (\w+)\(",
     "fortran": r"^  pure function (?:&\s+)?(\w+)\(", "julia": r"^function (\w+)\(",
 }  # fmt: skip
 
 
 def quantities(evaluation: Any, forms: ClosedForms) -> Iterator[tuple[str, list[Any], Any]]:
-    """What the functions of the code are, the arguments that they take and what they give, in order."""
+    """What the functions of the code are, the arguments that they take and what they give, in
+    order."""
     for of, value in forms.values.items():
-        rows = {by: form for by, form in forms.derivatives[of].items() if by[0] not in forms.idle[of]}
-        free = set().union(*(form.free_symbols for part in (value, *rows.values()) for form in flat(part)))
-        used = [symbols for symbols in forms.sources.values() if any(s in free for s in flat(symbols))]
+        rows = {
+            by: form for by, form in forms.derivatives[of].items() if by[0] not in forms.idle[of]
+        }
+        free = set().union(
+            *(form.free_symbols for part in (value, *rows.values()) for form in flat(part))
+        )
+        used = [
+            symbols for symbols in forms.sources.values() if any(s in free for s in flat(symbols))
+        ]
         arguments = [number(symbols, forms) for symbols in used]
         outputs = evaluation.outputs[of]
         for part in outputs if isinstance(outputs, list) else [outputs]:
             yield f"the value of {of}", arguments, part
         for by in rows:
             gradient = evaluation.gradients[of][by[0]]
-            value = np.zeros(np.shape(forms.sources[by[0]])) if gradient is None else gradient  # only the other path reads it
+            value = (
+                np.zeros(np.shape(forms.sources[by[0]])) if gradient is None else gradient
+            )  # only the other path reads it
             yield f"the derivative of {of} by {by[0]}", arguments, value
 
 
@@ -129,8 +154,12 @@ def number(symbols: Any, forms: ClosedForms) -> Any:
 
 def verify(found: list[Case], call: Callable[[Case], Any]) -> None:
     for case in found:
-        tolerance = 1e-9 if "of_" in case.name else 1e-13  # forms such as log(1 + x), for log1p, lose digits
-        np.testing.assert_allclose(call(case), case.expected, rtol=tolerance, atol=1e-15, err_msg=case.name)
+        tolerance = (
+            1e-9 if "of_" in case.name else 1e-13
+        )  # forms such as log(1 + x), for log1p, lose digits
+        np.testing.assert_allclose(
+            call(case), case.expected, rtol=tolerance, atol=1e-15, err_msg=case.name
+        )
 
 
 def as_lists(arguments: list[Any]) -> list[Any]:
@@ -154,9 +183,16 @@ def as_lists(arguments: list[Any]) -> list[Any]:
 def test_python(to: str, text: str) -> None:
     code, found = cases(text, to)
     module: dict[str, Any] = {}
-    exec(compile(code, "<generated>", "exec"), module)  # written by this program, from this program's tests
+    exec(
+        compile(code, "<generated>", "exec"), module
+    )  # written by this program, from this program's tests
     with np.errstate(all="ignore"):  # NumPy computes both sides of a choice
-        verify(found, lambda case: module[case.name](*(as_lists(case.arguments) if to == "python" else case.arguments)))
+        verify(
+            found,
+            lambda case: module[case.name](
+                *(as_lists(case.arguments) if to == "python" else case.arguments)
+            ),
+        )
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
@@ -183,7 +219,8 @@ def test_c(text: str, tmp_path: Path) -> None:
     def call(case: Case) -> Any:
         function, shape = getattr(library, case.name), np.shape(case.expected)
         arguments: list[Any] = [
-            ctypes.c_double(a) if isinstance(a, float) else a.ctypes.data_as(ctypes.c_void_p) for a in case.arguments
+            ctypes.c_double(a) if isinstance(a, float) else a.ctypes.data_as(ctypes.c_void_p)
+            for a in case.arguments
         ]
         if not shape:
             function.restype = ctypes.c_double
@@ -204,11 +241,16 @@ def test_rust(text: str, tmp_path: Path) -> None:
         return f"&{json.dumps(value.tolist())}" if hasattr(value, "shape") else repr(value)
 
     calls = "".join(
-        f'    println!("{{:?}}", {case.name}({", ".join(map(literal, case.arguments))}));\n' for case in found
+        f'    println!("{{:?}}", {case.name}({", ".join(map(literal, case.arguments))}));\n'
+        for case in found
     )  # numbers and brackets, as JSON has them
-    (tmp_path / "forms.rs").write_text(f"#![allow(warnings)]\n{code}\nfn main() {{\n{calls}}}\n", encoding="utf-8")
+    (tmp_path / "forms.rs").write_text(
+        f"#![allow(warnings)]\n{code}\nfn main() {{\n{calls}}}\n", encoding="utf-8"
+    )
     compile_with("rustc", "-o", "forms", "forms.rs", folder=tmp_path)
-    lines = subprocess.run([tmp_path / "forms"], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        [tmp_path / "forms"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     answers = dict(zip((case.name for case in found), map(json.loads, lines), strict=True))
     verify(found, lambda case: answers[case.name])
 
@@ -224,15 +266,21 @@ def test_fortran(text: str, tmp_path: Path) -> None:
         flat_values = f"[{', '.join(f'{v!r}_dp' for v in value.ravel(order='F').tolist())}]"
         return flat_values if value.ndim < 2 else f"reshape({flat_values}, {list(value.shape)})"
 
-    calls = "".join(f"  print *, {case.name}({', '.join(map(literal, case.arguments))})\n" for case in found)
+    calls = "".join(
+        f"  print *, {case.name}({', '.join(map(literal, case.arguments))})\n" for case in found
+    )
     main = f"program main\n  use closed_forms\n  use, intrinsic :: iso_fortran_env, only: dp => real64\n{calls}end program\n"
     (tmp_path / "forms.f90").write_text(f"{code}\n{main}", encoding="ascii")
     compile_with("gfortran", "-ffree-line-length-none", "-o", "forms", "forms.f90", folder=tmp_path)
-    lines = subprocess.run([tmp_path / "forms"], capture_output=True, text=True, check=True).stdout.split()
+    lines = subprocess.run(
+        [tmp_path / "forms"], capture_output=True, text=True, check=True
+    ).stdout.split()
     numbers = iter(map(float, lines))
 
     def printed(case: Case) -> Any:
-        return np.array([next(numbers) for _ in range(np.size(case.expected))]).reshape(np.shape(case.expected), order="F")
+        return np.array([next(numbers) for _ in range(np.size(case.expected))]).reshape(
+            np.shape(case.expected), order="F"
+        )
 
     verify(found, printed)
 
@@ -260,7 +308,10 @@ def test_julia() -> None:
     assert cases(SPECIAL, "julia")[0].startswith("using SpecialFunctions\n")
 
 
-@pytest.mark.parametrize(("to", "word"), [("c", "polygamma"), ("rust", "erf"), ("python", "besseli"), ("fortran", "polygamma")])
+@pytest.mark.parametrize(
+    ("to", "word"),
+    [("c", "polygamma"), ("rust", "erf"), ("python", "besseli"), ("fortran", "polygamma")],
+)
 def test_what_a_language_has_no_word_for_is_left_out(to: str, word: str) -> None:
     text = "var x = 0.7; y = erf(x); z = gamma(x) * x; v = i0(x); u = x**2; output y, z, v, u"
     answer = written(closed_forms(parse_program(Source("<expr>", text)), {}, Options()), to)
@@ -288,17 +339,24 @@ def test_parts_of_complex_variables_are_read_from_them(to: str) -> None:
 
 
 def test_what_occurs_twice_is_computed_once() -> None:
-    code = functions("c", "var x = 0.7; var t0 = 2.0; f = exp(x * t0) / (1 + exp(x * t0)); output f")
+    code = functions(
+        "c", "var x = 0.7; var t0 = 2.0; f = exp(x * t0) / (1 + exp(x * t0)); output f"
+    )
     assert "const double t0_ = exp(t0*x);\n    return t0_/(t0_ + 1.0);" in code
 
 
 def test_branches_are_not_computed_before_they_are_chosen() -> None:
     module: dict[str, Any] = {}
-    exec(functions("python", "var x = 2.0; f = where(x > 0, log(x) + log(x)**2, 0.0); output f"), module)
+    exec(
+        functions("python", "var x = 2.0; f = where(x > 0, log(x) + log(x)**2, 0.0); output f"),
+        module,
+    )
     assert module["f"](-1.0) == 0
 
 
 def test_julia_has_orders_that_are_ints() -> None:
-    code = functions("julia", "var x = 0.7; var y = 0.3; f = digamma(x) + betainc(2.0, 3.0, x) + atan2(x, y)")
+    code = functions(
+        "julia", "var x = 0.7; var y = 0.3; f = digamma(x) + betainc(2.0, 3.0, x) + atan2(x, y)"
+    )
     for call in ("polygamma(0, x)", "polygamma(1, x)", "beta_inc(2.0, 3.0, x)[1]", "atan(x, y)"):
         assert call in code

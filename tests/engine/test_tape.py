@@ -20,13 +20,14 @@ def live_segments() -> int:
 
 @pytest.fixture
 def segments() -> Callable[[], int]:
-    """How many segments live that didn't when the test began. Cycles count: nothing here may wait for the collector."""
+    """How many segments live that didn't when the test began. Cycles count: nothing here may wait
+    for the collector."""
     gc.collect()
     before = live_segments()
     return lambda: live_segments() - before
 
 
-# ---- what is recorded ------------------------------------------------------------------------------------------------
+# ---- what is recorded ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -71,12 +72,14 @@ def test_a_transform_leaves_the_trace_to_what_follows(before: str) -> None:
     assert outputs(program.replace(", g =", "; output g ="))["g"] == 13.0
 
 
-# ---- what is released ------------------------------------------------------------------------------------------------
+# ---- what is released ----------------------------------------------------------------------------
 
 
 def test_the_history_goes_with_the_last_value(segments: Callable[[], int]) -> None:
     n = 20 * SEGMENT_RECORDS
-    run, frame = executed(f"var x = 2.0; y = x; for i in range({n}) {{ y = y * 1.0001 }}; keep = x * 1.0")
+    run, frame = executed(
+        f"var x = 2.0; y = x; for i in range({n}) {{ y = y * 1.0001 }}; keep = x * 1.0"
+    )
     assert segments() >= 20
     frame[:] = []
     run.outputs.clear()
@@ -100,13 +103,16 @@ def test_the_history_goes_with_the_last_value(segments: Callable[[], int]) -> No
     ],
 )
 def test_a_training_loop_keeps_no_old_segments(body: str, segments: Callable[[], int]) -> None:
-    run, _ = executed(f"var x = 1.0; var v = [1.0, 2.0]; fn f(a) {{ b = a * 2; return b**2 }}\nfor i in range(2000) {{ {body} }}")
+    run, _ = executed(
+        f"var x = 1.0; var v = [1.0, 2.0]; fn f(a) {{ b = a * 2; return b**2 }}\nfor i in range(2000) {{ {body} }}"
+    )
     assert run.trace.number > SEGMENT_RECORDS
     assert segments() <= 4
 
 
 def blocks_kept(source: str) -> int:
-    """How many blocks of memory a program has taken when it ends, nothing of it being released and no collector running."""
+    """How many blocks of memory a program has taken when it ends, nothing of it being released and
+    no collector running."""
     gc.collect()
     gc.disable()
     try:
@@ -124,27 +130,45 @@ def blocks_kept(source: str) -> int:
     [
         ("y = x**2 + sin(x); x :-= 0.01 * grad(y, x)", 20_000),
         ("tape t { y = x**2 + sin(x) }; x :-= 0.01 * t.gradient(y, x)", 20_000),
-        ("tape t (persistent = true) { y = x**2; z = x**3 }; x :-= 0.01 * (t.gradient(y, x) - t.gradient(z, x))", 20_000),
+        (
+            "tape t (persistent = true) { y = x**2; z = x**3 }; x :-= 0.01 * (t.gradient(y, x) - t.gradient(z, x))",
+            20_000,
+        ),
         ("y = sum(v**2); v :-= 0.01 * grad(y, v)", 8000),
-        ("tape o { tape t { y = x**3 }; d = t.gradient(y, x) }; x :-= 0.001 * o.gradient(d, x)", 8000),
-        ("tape t (watch_variables = false) { watch x; y = x**2; d = t.gradient(y, x) }; x :-= 0.01 * d", 8000),
+        (
+            "tape o { tape t { y = x**3 }; d = t.gradient(y, x) }; x :-= 0.001 * o.gradient(d, x)",
+            8000,
+        ),
+        (
+            "tape t (watch_variables = false) { watch x; y = x**2; d = t.gradient(y, x) }; x :-= 0.01 * d",
+            8000,
+        ),
         ("tape t { watch s; y = s**2 }; s :-= 0.01 * t.gradient(y, s)", 8000),
         ("p = 1.0 * i; tape t { watch p; y = p**2 }; s := t.gradient(y, p)", 8000),
-        ("tape t { y = x**2; pause { z = x * 2 } }; pause { z = z * x }; x :-= 0.01 * grad(y, x)", 8000),
+        (
+            "tape t { y = x**2; pause { z = x * 2 } }; pause { z = z * x }; x :-= 0.01 * grad(y, x)",
+            8000,
+        ),
         ("y = x**3; x :-= 0.0001 * (hessian(y, x) + hvp(y, x, 1.0) + jvp(y, x, 1.0))", 8000),
         ("x :-= 0.0001 * (grad(f)(x) + grad(grad(f))(x))", 8000),
         ("x :-= 0.0001 * (jvp(f)(x, 1.0) + hvp(f)(x, 1.0))", 8000),
         ("pause { g = grad(f)(x) + hvp(f)(x, 1.0) }; x :-= 0.0001 * g", 8000),
         ("y = sum(v**3); v :-= 0.0001 * (hvp(y, v, [1.0, 2.0]) + vjp(v**2, v, [1.0, 2.0]))", 5000),
-        ("v :-= 0.0001 * (hvp(h)(v, [1.0, 2.0]) + vjp(h)(v, 1.0) + hessian(h)(v)[0] + jacobian(h)(v))", 5000),
+        (
+            "v :-= 0.0001 * (hvp(h)(v, [1.0, 2.0]) + vjp(h)(v, 1.0) + hessian(h)(v)[0] + jacobian(h)(v))",
+            5000,
+        ),
         ("c = 3.0; watch c; y = c**2 * x; x :-= 0.0001 * grad(y, c)", 8000),
         ("watch s; y = s**2 * x; s :-= 0.0001 * grad(y, s)", 8000),
-        ("pause { record { y = x**2 }; tape t { z = x**3 } }; x :-= 0.0001 * t.gradient(z, x)", 8000),
+        (
+            "pause { record { y = x**2 }; tape t { z = x**3 } }; x :-= 0.0001 * t.gradient(z, x)",
+            8000,
+        ),
     ],
 )
 def test_a_step_leaves_nothing_behind(step: str, steps: int) -> None:
-    """From step 2,000 to the last, memory is flat: not even a block a step is left. Before that, functions are still written for
-    what turns out to be hot."""
+    """From step 2,000 to the last, memory is flat: not even a block a step is left. Before that,
+    functions are still written for what turns out to be hot."""
     start = "var x = 2.0; var v = [1.0, 2.0]; frozen s = 2.0; fn f(a) = a**3 + sin(a); fn h(a) = sum(f(a))"
     few, many = (blocks_kept(f"{start}; for i in range({n}) {{ {step} }}") for n in (2000, steps))
     assert many - few < (steps - 2000) / 2
@@ -172,11 +196,18 @@ print((peak() - before) // 1024)
     assert int(done.stdout) < 5  # MB, where a trace of it all would take 25 and more
 
 
-# ---- segments --------------------------------------------------------------------------------------------------------
+# ---- segments ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "n", [SEGMENT_RECORDS - 2, SEGMENT_RECORDS - 1, SEGMENT_RECORDS, SEGMENT_RECORDS + 1, 3 * SEGMENT_RECORDS]
+    "n",
+    [
+        SEGMENT_RECORDS - 2,
+        SEGMENT_RECORDS - 1,
+        SEGMENT_RECORDS,
+        SEGMENT_RECORDS + 1,
+        3 * SEGMENT_RECORDS,
+    ],
 )
 def test_sweeps_cross_segments(n: int) -> None:
     found = outputs(f"""
@@ -193,7 +224,13 @@ def test_sweeps_cross_segments(n: int) -> None:
         output a, b, middle, first, h
         """)
     slope = 1 + 0.001 * n
-    expected = {"a": 2 * slope * 3.0, "b": slope, "middle": 3.0, "first": slope, "h": 2 * slope * 3.0}
+    expected = {
+        "a": 2 * slope * 3.0,
+        "b": slope,
+        "middle": 3.0,
+        "first": slope,
+        "h": 2 * slope * 3.0,
+    }
     assert found == pytest.approx(expected)
 
 

@@ -21,7 +21,8 @@ from .programs import evaluate, executed, failure, outputs, warnings
         ("c = 3.0; tape t { t.watch(c); y = c**2 }; r = t.gradient(y, c)", 6.0),
         ("const c = 3.0; tape t { y = c**2 }; r = t.gradient(y, c)", None),
         ("frozen s = 3.0; tape t { watch s; y = s**2 }; r = t.gradient(y, s)", 6.0),
-        ("var x = 3.0; y = x * 2; tape t { watch y; z = y**2 }; r = t.gradient(z, [y, x])", [12.0, None]),
+        ("var x = 3.0; y = x * 2; tape t { watch y; z = y**2 }; r = t.gradient(z, [y, x])",
+            [12.0, None]),
         ("var x = 3.0; tape t (watch_variables = false) { y = x**2 }; r = t.gradient(y, x)", None),
         (
             "var x = 3.0; var w = 2.0; tape t (watch_variables = false) { watch w; y = x * w }; r = t.gradient(y, [x, w])",
@@ -33,7 +34,8 @@ from .programs import evaluate, executed, failure, outputs, warnings
         ("var x = 2.0; tape a { tape b { y = x**3 }; d = b.gradient(y, x) }; r = [d, a.gradient(d, x), grad(d, x)]", [12.0] * 3),
         ("var x = 2.0; tape t { y = x**3; d = t.gradient(y, x); z = d * x }; r = grad(z, x)", 36.0),
         ("var x = 2.0; tape t { y = x * x; pause { z = y * x }; w = y + z }; r = [t.gradient(w, x), grad(w, x)]", [4.0, 4.0]),
-        ("var x = 2.0; pause { tape t { y = x**2 } }; r = [t.gradient(y, x), grad(y, x)]", [4.0, None]),
+        ("var x = 2.0; pause { tape t { y = x**2 } }; r = [t.gradient(y, x), grad(y, x)]",
+            [4.0, None]),
         ("var x = 2.0; tape t (persistent = true) { y = x**2 }; r = [t.gradient(y, x), t.gradient(y, x)]", [4.0, 4.0]),
         ("var x = 2.0; tape t { y = x * [1.0, 2.0] }; r = t.jacobian(y, x)", [1.0, 2.0]),
         ("var x = [1.0, 2.0]; tape t { y = x**2 }; r = t.jacobian(y, x)", [[2.0, 0.0], [0.0, 4.0]]),
@@ -53,7 +55,8 @@ from .programs import evaluate, executed, failure, outputs, warnings
             "var x = 2.0; tape t (watch_variables = false) { y = x**2; watch y, x; z = y * x }; r = t.gradient(z, [x, y])",
             [4.0, 2.0],
         ),
-        # a tape answers for what it watched, watched or not by now; the same target twice counts twice
+        # a tape answers for what it watched, watched or not by now; the same target twice counts
+        # twice
         ("const c = 3.0; tape t { watch c; y = c**2 }; r = t.gradient([y, c], c)", 7.0),
         ("var x = [1.0, 2.0]; tape t { y = x**2 }; r = t.gradient([y, x, y], x)", [5.0, 9.0]),
         # what differentiates its own derivatives sees them in a pause, too
@@ -77,7 +80,10 @@ def test_gradients(program: str, expected: Any) -> None:
     ("program", "names"),
     [
         ("var a = 1.0; var b = 2.0; var c = 3.0; tape t { y = b * a }", ["b", "a"]),
-        ("var a = 1.0; var b = 2.0; tape t (watch_variables = false) { watch b; y = b * a }", ["b"]),
+        (
+            "var a = 1.0; var b = 2.0; tape t (watch_variables = false) { watch b; y = b * a }",
+            ["b"],
+        ),
         ("a = 1.0; attach_grad(a); tape t { y = a * a }", ["a"]),
         ("var a = 1.0; const c = 2.0; p = 3.0; tape t { watch c, p; y = p * c * a }", ["a"]),
         ("var a = 1.0; tape t { pause { y = a * a } }", []),
@@ -85,14 +91,20 @@ def test_gradients(program: str, expected: Any) -> None:
     ],
 )
 def test_watched_variables(program: str, names: list[str]) -> None:
-    source = f"{program}; l = []; for v in t.watched_variables() {{ l = append(l, v.name) }}; output l"
+    source = (
+        f"{program}; l = []; for v in t.watched_variables() {{ l = append(l, v.name) }}; output l"
+    )
     assert outputs(source)["l"] == names
 
 
 @pytest.mark.parametrize(
     ("program", "code", "part"),
     [
-        ("var x = 1.0; tape t { y = x }; a = t.gradient(y, x); b = t.gradient(y, x)", "E321", "persistent = true"),
+        (
+            "var x = 1.0; tape t { y = x }; a = t.gradient(y, x); b = t.gradient(y, x)",
+            "E321",
+            "persistent = true",
+        ),
         ("var x = 1.0; tape t { y = x }; a = t.gradiant(y, x)", "E309", "gradient"),
         ("var x = 1.0; tape t { y = x }; a = t.gradient(y)", "E308", "sources"),
         ("tape t { watch 3.0 }", "E312", "name"),
@@ -117,9 +129,17 @@ def test_errors(program: str, code: str, part: str) -> None:
             "not_watched",
             4,
         ),
-        ("const c = 3.0\ntape a { watch c\ntape b { y = c*c ; watch c } }\nr = b.gradient(y, c)", "not_watched", 3),
+        (
+            "const c = 3.0\ntape a { watch c\ntape b { y = c*c ; watch c } }\nr = b.gradient(y, c)",
+            "not_watched",
+            3,
+        ),
         ("frozen s = 3.0\ntape t { watch s ; y = 2.0 }\nr = t.gradient(y, s)", "never_read", 1),
-        ("var x = 3.0\ntape t {\n    pause { y = x**2 }\n    z = y * 1.0\n}\nr = t.gradient(z, x)", "paused", 3),
+        (
+            "var x = 3.0\ntape t {\n    pause { y = x**2 }\n    z = y * 1.0\n}\nr = t.gradient(z, x)",
+            "paused",
+            3,
+        ),
         ("const x = 3\ntape t { watch x ; y = x * x }\nr = t.gradient(y, x)", "integer", 1),
         ("const c = 3.0\ntape t { y = c * 2 }\nr = t.gradient(y, c)", "constant", 1),
     ],

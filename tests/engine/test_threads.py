@@ -1,4 +1,5 @@
-"""Several programs at once, a thread each: what a run changes is its own, and what runs share may be shared."""
+"""Several programs at once, a thread each: what a run changes is its own, and what runs share may
+be shared."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ PROGRAMS = [
     "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
     "var w = [0.5, 1.0, 2.0]\nfn f(x) { if x[0] > 0 { return sum(x * w) }; return prod(x + w) }\n"
     "s = sum(vmap(f)(X)); output s, grad(s, w)",
-    "fn f(n) { if n < 1 { return 0.0 }; return f(n - 1) * 0.5 + X[0, 0] }\noutput f(1500), sum(X)",  # deep calls
+    # deep calls
+    "fn f(n) { if n < 1 { return 0.0 }; return f(n - 1) * 0.5 + X[0, 0] }\noutput f(1500), sum(X)",
     "s = 0.0; x = X[0, 0]\nfor k in range(300) { s = s * 0.99 + sin(x * k) * 0.1; if s > 0.5 { s = s - 0.1 * x } }\noutput s",
 ]
 
@@ -41,11 +43,16 @@ def _outputs(source: str) -> list[Any]:
 
 
 def _flat(value: Any) -> list[Any]:
-    return [part for item in value for part in _flat(item)] if isinstance(value, list) else [np.asarray(value)]
+    return (
+        [part for item in value for part in _flat(item)]
+        if isinstance(value, list)
+        else [np.asarray(value)]
+    )
 
 
 def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
-    """The answers of all tasks, in threads that begin together and change over as often as they can."""
+    """The answers of all tasks, in threads that begin together and change over as often as they
+    can."""
     gate, often = threading.Barrier(len(tasks)), sys.getswitchinterval()
 
     def begin(task: Callable[[], Any]) -> Any:
@@ -129,8 +136,17 @@ def test_packages_are_asked_once(tmp_path: Path) -> None:
     """A thread that comes second waits until all packages have added what they have."""
     (tmp_path / "slow.py").write_text(SLOW)
     (tmp_path / "slow-1.0.dist-info").mkdir()
-    (tmp_path / "slow-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n")
-    (tmp_path / "slow-1.0.dist-info" / "entry_points.txt").write_text("[gradcli.ops]\nslow = slow:register_all\n")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(gradcli.__file__).parent.parent}"}
-    done = subprocess.run([sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True)
+    (tmp_path / "slow-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n"
+    )
+    (tmp_path / "slow-1.0.dist-info" / "entry_points.txt").write_text(
+        "[gradcli.ops]\nslow = slow:register_all\n"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(gradcli.__file__).parent.parent}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("[1, 1, 1, 1] []\n", "")

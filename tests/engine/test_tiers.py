@@ -1,4 +1,5 @@
-"""Each tier goes as far as it says, and no further; what runs is seen from outside, in a process of its own."""
+"""Each tier goes as far as it says, and no further; what runs is seen from outside, in a process of
+its own."""
 
 from __future__ import annotations
 
@@ -9,7 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gradcli.engine.backends.tiers import AT_ONCE, HEAT, INTERPRETED, NATIVE, WRITTEN, Policy, only, policy
+from gradcli.engine.backends.tiers import (
+    AT_ONCE,
+    HEAT,
+    INTERPRETED,
+    NATIVE,
+    WRITTEN,
+    Policy,
+    only,
+    policy,
+)
 
 PROGRAM = """var x = 0.5
 fn f(a) { y = a; while y < 4.0 { y = y*1.5 + a }; return y }
@@ -35,7 +45,13 @@ print("expressions" if "<fused expression>" in written else "", "loops" if "<loo
 
 def _in_a_process(tier: str) -> tuple[float, set[str]]:
     command = [sys.executable, "-c", CODE, PROGRAM]
-    done = subprocess.run(command, env={**os.environ, "GRADCLI_TIER": tier}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "GRADCLI_TIER": tier},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     value, written = done.stdout.splitlines()
     return float(value), set(written.split())
 
@@ -54,7 +70,9 @@ def test_each_tier_goes_as_far_as_it_says() -> None:
 @pytest.mark.parametrize("text", ["3", "two", "-1", " 1"])
 def test_what_is_no_tier_is_an_error(text: str) -> None:
     command = [sys.executable, "-m", "gradcli", "eval", "-e", "1.0 + 2.0"]
-    done = subprocess.run(command, env={**os.environ, "GRADCLI_TIER": text}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, "GRADCLI_TIER": text}, capture_output=True, text=True
+    )
     assert (done.stdout, done.returncode) == ("", 2)
     assert f"error[E001]: GRADCLI_TIER: there is no tier `{text}`" in done.stderr
     assert "Traceback" not in done.stderr

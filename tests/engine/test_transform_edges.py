@@ -1,4 +1,5 @@
-"""Transforms at their edges: arguments without elements, and arguments that aren't differentiable."""
+"""Transforms at their edges: arguments without elements, and arguments that aren't
+differentiable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where derivatives don't exist, or exist by convention: the same in every mode, to second order."""
+"""Where derivatives don't exist, or exist by convention: the same in every mode, to second
+order."""
 
 from __future__ import annotations
 
@@ -70,7 +71,9 @@ MODES = {"reverse": "grad(fn(x) = {})(x)", "forward": "jvp(fn(x) = {})(x, 1.0)"}
 
 
 @pytest.mark.parametrize(("body", "x", "first", "second"), KINKS)
-@pytest.mark.parametrize("ask", ["", "fn unused(y, x) = grad(y, x)\n"], ids=["by duals", "over the trace"])
+@pytest.mark.parametrize(
+    "ask", ["", "fn unused(y, x) = grad(y, x)\n"], ids=["by duals", "over the trace"]
+)
 def test_kinks(body: str, x: float, first: float, second: float, ask: str) -> None:
     for mode in MODES.values():
         assert value(f"{ask}x = {x}\nd = {mode.format(body)}\noutput d") == first

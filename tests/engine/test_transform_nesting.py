@@ -17,7 +17,8 @@ from gradcli.engine.backends.tiers import AT_ONCE, HEAT, Heat, only
 from .programs import outputs, value
 from .random_programs import RELAXED, Program, points, programs
 
-# The derivative of a function of one number, `f`, at `x`, in either mode; and by some other ways that mean the same.
+# The derivative of a function of one number, `f`, at `x`, in either mode; and by some other ways
+# that mean the same.
 MODES = {"reverse": "grad({f})({x})", "forward": "jvp({f})({x}, 1.0)"}
 WAYS = MODES | {
     "jacobian": "jacobian({f})({x})",
@@ -30,7 +31,8 @@ WAYS = MODES | {
 
 
 def nested(ways: tuple[str, ...], body: str) -> str:
-    """`body` of x, differentiated once for each way, the innermost last; as a function of x again."""
+    """`body` of x, differentiated once for each way, the innermost last; as a function of x
+    again."""
     for way in reversed(ways):
         body = way.format(f=f"fn(x) = {body}", x="x")
     return body
@@ -39,9 +41,10 @@ def nested(ways: tuple[str, ...], body: str) -> str:
 pairs = list(itertools.product(MODES.values(), repeat=2))
 triples = list(itertools.product(MODES.values(), repeat=3))
 
-# ---- the classical cases -----------------------------------------------------------------------------------------------
+# ---- the classical cases -------------------------------------------------------------------------
 
-# {0} and {1} make derivatives, the outer and the inner one. By Siskind and Pearlmutter, and by Manzyuk and others.
+# {0} and {1} make derivatives, the outer and the inner one. By Siskind and Pearlmutter, and by
+# Manzyuk and others.
 CONFUSION = [
     ("{0:fn(x) = x * {1:fn(y) = x + y|1.0}|1.0}", 1.0),
     ("{0:fn(x) = x * {1:fn(y) = x * y|2.0}|3.0}", 6.0),
@@ -53,7 +56,8 @@ CONFUSION = [
     ("{0:fn(x) = {1:fn(y) = detach(x) * y|2.0} * x|3.0}", 3.0),
     ("{0:fn(x) = f({1:fn(y) = f(x, y)|x}, x)|2.0}", 64.0),  # of 2x² · x², for f(a, b) = a * b**2
     ("{0:fn(x) = f(x, x) + {1:fn(x) = f(x, x)|x}|2.0}", 12.0 + 12.0),
-    ("{0:fn(x) = {1:fn(y) = x * w * y|w}|3.0}", 5.0),  # a variable beside them, whose value is an argument too
+    # a variable beside them, whose value is an argument too
+    ("{0:fn(x) = {1:fn(y) = x * w * y|w}|3.0}", 5.0),
     ("{0:fn(x) = {1:fn(y) = x * w * y|x}|w}", 5.0),
     ("{0:fn(a) = {1:fn(b) = w * a * b + w**2|w}|w}", 5.0),
     # Manzyuk's: a derivative of a function that returns functions is one of what these give
@@ -93,7 +97,9 @@ def _with_modes(case: str, modes: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("ask", ["", "fn unused(y, x) = grad(y, x)\n"], ids=["duals", "trace"])
 def test_perturbations_are_not_confused(case: str, expected: float, ask: str) -> None:
     for modes in itertools.product(WAYS.values(), repeat=2) if not ask else pairs:
-        assert value(f"{ask}{PRELUDE}d = {_with_modes(case, modes)}\noutput d") == pytest.approx(expected, rel=1e-14), modes
+        assert value(f"{ask}{PRELUDE}d = {_with_modes(case, modes)}\noutput d") == pytest.approx(
+            expected, rel=1e-14
+        ), modes
 
 
 def test_a_captured_argument_is_another_at_every_call() -> None:
@@ -108,18 +114,20 @@ output grad(outer)(1.5), jvp(outer)(1.5, 1.0)
     assert list(outputs(source).values()) == pytest.approx([32 * 1.5**3] * 2)
 
 
-# ---- against closed forms, two and three deep --------------------------------------------------------------------------
+# ---- against closed forms, two and three deep ----------------------------------------------------
 
 FUNCTIONS: dict[str, tuple[str, Any]] = {
     "power": ("x**5", lambda x: x**5),
     "composed": ("exp(sin(x)) / (1 + x**2)", lambda x: mpmath.exp(mpmath.sin(x)) / (1 + x**2)),
     "logarithm": ("log(1 + x**2) * tanh(x)", lambda x: mpmath.log(1 + x**2) * mpmath.tanh(x)),
-    "of networks": ("sigmoid(x) * softplus(3 * x)", lambda x: mpmath.log(1 + mpmath.exp(3 * x)) / (1 + mpmath.exp(-x))),
+    "of networks": ("sigmoid(x) * softplus(3 * x)",
+        lambda x: mpmath.log(1 + mpmath.exp(3 * x)) / (1 + mpmath.exp(-x))),
     "x to the x": ("x**x", lambda x: x**x),
     "branches": ("where(x > 0.5, x**3 * sin(x), 1 / (x - x))", lambda x: x**3 * mpmath.sin(x)),
     "arrays": ("sum(sin([1.0, 2.0, 3.0] * x) @ [[x], [x**2], [1.0]])",
                lambda x: mpmath.sin(x) * x + mpmath.sin(2 * x) * x**2 + mpmath.sin(3 * x)),
-    "complex numbers": ("sum(real(flip([x, x**2] * (1 + 2j)) * [x + 1j, 2j]))", lambda x: x**3 - 2 * x**2 - 4 * x),
+    "complex numbers": ("sum(real(flip([x, x**2] * (1 + 2j)) * [x + 1j, 2j]))",
+        lambda x: x**3 - 2 * x**2 - 4 * x),
     "parts of real numbers": ("sum(x**3 * imag([x, 2 * x]) + x**2 * angle(x)) + imag(x) + sin(angle(x)) + real(x)**4",
                               lambda x: x**4),
     "a loop": ("loop(x)", lambda x: sum(x**k / mpmath.factorial(k) for k in range(6))),
@@ -156,16 +164,24 @@ def test_closed_forms(body: str, function: Any, heat: Heat) -> None:
 def test_the_other_ways_two_deep() -> None:
     body, function = FUNCTIONS["composed"]
     for ways in itertools.product(WAYS.values(), repeat=2):
-        assert value(f"x = 0.7\nd = {nested(ways, body)}\noutput d") == pytest.approx(exact(function, 0.7, 2), rel=1e-12), ways
+        assert value(f"x = 0.7\nd = {nested(ways, body)}\noutput d") == pytest.approx(
+            exact(function, 0.7, 2), rel=1e-12
+        ), ways
 
 
-@pytest.mark.parametrize("way", ["hessian({f})({x})", "hvp({f})({x}, 1.0)", 'hessian({f}, mode = "forward")({x})'])
+@pytest.mark.parametrize(
+    "way", ["hessian({f})({x})", "hvp({f})({x}, 1.0)", 'hessian({f}, mode = "forward")({x})']
+)
 @pytest.mark.parametrize("other", MODES.values(), ids=MODES)
 def test_second_derivatives_nest_too(way: str, other: str) -> None:
     body, function = FUNCTIONS["composed"]
     for ways in ((way, other), (other, way)):
-        assert value(f"x = 0.7\nd = {nested(ways, body)}\noutput d") == pytest.approx(exact(function, 0.7, 3), rel=1e-11)
-    assert value(f"x = 0.7\nd = {nested((way, way), body)}\noutput d") == pytest.approx(exact(function, 0.7, 4), rel=1e-10)
+        assert value(f"x = 0.7\nd = {nested(ways, body)}\noutput d") == pytest.approx(
+            exact(function, 0.7, 3), rel=1e-11
+        )
+    assert value(f"x = 0.7\nd = {nested((way, way), body)}\noutput d") == pytest.approx(
+        exact(function, 0.7, 4), rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -175,16 +191,19 @@ def test_deep(mode: str) -> None:
     assert value(source) == pytest.approx(256.0, rel=1e-12)
 
 
-# ---- loops that the data end ---------------------------------------------------------------------------------------------
+# ---- loops that the data end ---------------------------------------------------------------------
 
 # sqrt by Newton's method, to a tolerance: how often the loop runs depends on its argument.
 ROOT = "fn root(a) { r = a; while abs(r * r - a) > 1e-13 * a { r = 0.5 * (r + a / r) }; return 0.5 * (r + a / r) }\n"
 
 
-@pytest.mark.parametrize("modes", pairs, ids=lambda m: "-".join(k for p in m for k, v in MODES.items() if v == p))
+@pytest.mark.parametrize(
+    "modes", pairs, ids=lambda m: "-".join(k for p in m for k, v in MODES.items() if v == p)
+)
 @pytest.mark.parametrize("heat", [HEAT, AT_ONCE], ids=["cold", "hot"])
 def test_a_while_inside_inside(modes: tuple[str, str], heat: Heat) -> None:
-    """d/dx x · d/dy root(x y), with another loop around that the value of the inner derivative ends."""
+    """d/dx x · d/dy root(x y), with another loop around that the value of the inner derivative
+    ends."""
     inner = modes[1].format(f="fn(y) = root(x * y)", x="2.0")
     source = f"""{ROOT}
 fn g(x) {{
@@ -198,17 +217,21 @@ output {modes[0].format(f="g", x="1.7")}, g(1.7)
     rounds = math.ceil(3.0 / one)
     derivative, found = outputs(source).values()
     assert found == pytest.approx(rounds * one, rel=1e-12)
-    assert derivative == pytest.approx(rounds * 1.5 * math.sqrt(1.7) / (2 * math.sqrt(2.0)), rel=1e-11)
+    assert derivative == pytest.approx(
+        rounds * 1.5 * math.sqrt(1.7) / (2 * math.sqrt(2.0)), rel=1e-11
+    )
 
 
-@pytest.mark.parametrize("modes", triples, ids=lambda m: "-".join(k for p in m for k, v in MODES.items() if v == p))
+@pytest.mark.parametrize(
+    "modes", triples, ids=lambda m: "-".join(k for p in m for k, v in MODES.items() if v == p)
+)
 def test_a_while_three_deep(modes: tuple[str, str, str]) -> None:
     source = f"{ROOT}x = 1.7\nd = {nested(modes, 'x * root(x) + root(root(x))')}\noutput d"
     expected = exact(lambda x: x ** mpmath.mpf(1.5) + x ** mpmath.mpf(0.25), 1.7, 3)
     assert value(source) == pytest.approx(expected, rel=1e-9)
 
 
-# ---- random programs as functions ----------------------------------------------------------------------------------------
+# ---- random programs as functions ----------------------------------------------------------------
 
 
 def as_function(program: Program) -> str:
@@ -218,10 +241,14 @@ def as_function(program: Program) -> str:
 
 
 @settings(RELAXED, max_examples=60)
-@given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points, st.booleans(), st.booleans())
-def test_tangents_and_cotangents_agree(program: Program, point: tuple[float, np.ndarray], asks: bool, hot: bool) -> None:
-    """⟨u, J t⟩ = ⟨uᵀ J, t⟩ for the transforms in both modes, and both are the complex step's; with tangents as duals and
-    over the trace, with fused expressions and without."""
+@given(
+    st.sampled_from(["scalar", "vector"]).flatmap(programs), points, st.booleans(), st.booleans()
+)
+def test_tangents_and_cotangents_agree(
+    program: Program, point: tuple[float, np.ndarray], asks: bool, hot: bool
+) -> None:
+    """⟨u, J t⟩ = ⟨uᵀ J, t⟩ for the transforms in both modes, and both are the complex step's; with
+    tangents as duals and over the trace, with fused expressions and without."""
     x, v = point
     ask = "fn asks(y, x) = grad(y, x)\n" if asks else ""
     source = f"""{ask}{as_function(program)}
@@ -236,12 +263,16 @@ output t, g, j, k
 """
     with only(heat=AT_ONCE if hot else HEAT):
         found = outputs(source)
-    jacobian = [np.reshape(block, (-1, np.size(block) // np.size(found["y"]))) for block in found["j"]]
+    jacobian = [
+        np.reshape(block, (-1, np.size(block) // np.size(found["y"]))) for block in found["j"]
+    ]
     size = max(1.0, *(np.abs(block).max() for block in jacobian))
     close = {"rtol": 1e-9, "atol": 1e-9 * size}
     for a, b in zip(found["j"], found["k"], strict=True):
         np.testing.assert_allclose(a, b, **close)
-    np.testing.assert_allclose(np.ravel(found["t"]), jacobian[0] @ [0.3] + jacobian[1] @ [-1.1, 0.7, 0.4], **close)
+    np.testing.assert_allclose(
+        np.ravel(found["t"]), jacobian[0] @ [0.3] + jacobian[1] @ [-1.1, 0.7, 0.4], **close
+    )
     for g, block, twin in zip(found["g"], jacobian, program.gradients(x, v), strict=True):
         np.testing.assert_allclose(np.ravel(g), block.sum(axis=0), **close)
         np.testing.assert_allclose(g, twin, rtol=1e-7, atol=1e-7 * size)
@@ -249,9 +280,14 @@ output t, g, j, k
 
 @settings(RELAXED, max_examples=40)
 @given(programs(), points, st.booleans(), st.booleans())
-def test_hessians_agree(program: Program, point: tuple[float, np.ndarray], asks: bool, hot: bool) -> None:
-    """Every way to the Hessian gives the same, which is symmetric; and so does every product with a vector."""
-    if "detach" in program.source:  # what is detached has no derivative, so the Hessian isn't that of a function
+def test_hessians_agree(
+    program: Program, point: tuple[float, np.ndarray], asks: bool, hot: bool
+) -> None:
+    """Every way to the Hessian gives the same, which is symmetric; and so does every product with a
+    vector."""
+    if (
+        "detach" in program.source
+    ):  # what is detached has no derivative, so the Hessian isn't that of a function
         return
     x, v = point
     ask = "fn asks(y, x) = grad(y, x)\n" if asks else ""

@@ -11,7 +11,18 @@ import pytest
 from gradcli.engine.backends.tiers import NATIVE, WRITTEN, Heat, only
 from gradcli.engine.kernels import transposing
 
-SHAPES = [(4100, 1), (4100, 2), (3, 5001), (5001, 10), (10, 5001), (4099, 17), (70, 70), (65, 1000), (40, 3), (0, 5)]
+SHAPES = [
+    (4100, 1),
+    (4100, 2),
+    (3, 5001),
+    (5001, 10),
+    (10, 5001),
+    (4099, 17),
+    (70, 70),
+    (65, 1000),
+    (40, 3),
+    (0, 5),
+]
 
 
 @pytest.fixture(autouse=True, params=[NATIVE, WRITTEN], ids=["native", "NumPy"])
@@ -39,7 +50,13 @@ def test_turned(shape: tuple[int, int], dtype: str) -> None:
 
 def test_what_lies_in_another_way() -> None:
     array = np.random.default_rng(0).normal(size=(200, 100))
-    others: list[Any] = [array[:, ::2], array[::2].T, array[::-1], array.reshape(2, 100, 100).T, array.T.astype(">f8")]
+    others: list[Any] = [
+        array[:, ::2],
+        array[::2].T,
+        array[::-1],
+        array.reshape(2, 100, 100).T,
+        array.T.astype(">f8"),
+    ]
     for other in others:
         target = np.empty(other.shape)
         transposing.put(target, other)

@@ -1,4 +1,5 @@
-"""Windows against a model of what they mean: tapes nested and side by side, paused, reset, asked anywhere."""
+"""Windows against a model of what they mean: tapes nested and side by side, paused, reset, asked
+anywhere."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ EXAMPLES = 300
 
 
 def agree(found: Any, expected: Any, fused: bool) -> bool:
-    """Whether answers are the same: none where none is, and else the same numbers in the same shape. The derivative of an
-    expression that is one operation, for being hot, may be zero where it would be none had it been computed in steps."""
+    """Whether answers are the same: none where none is, and else the same numbers in the same
+    shape. The derivative of an expression that is one operation, for being hot, may be zero where
+    it would be none had it been computed in steps."""
     if isinstance(expected, list):
         return (
             isinstance(found, list)
@@ -34,11 +36,15 @@ def agree(found: Any, expected: Any, fused: bool) -> bool:
     if expected is None or expected is DOUBT:
         return found is None or ((fused or expected is DOUBT) and not np.any(found))
     return (
-        not isinstance(found, list | None) and np.shape(found) == np.shape(expected) and np.allclose(found, expected, 1e-8, 1e-8)
+        not isinstance(found, list | None)
+        and np.shape(found) == np.shape(expected)
+        and np.allclose(found, expected, 1e-8, 1e-8)
     )
 
 
-@settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
 @given(window_programs(), st.booleans(), st.sampled_from(["auto", "reverse", "forward"]))
 def test_programs_mean_what_the_model_says(program: Program, fused: bool, mode: str) -> None:
     try:
@@ -54,10 +60,15 @@ def test_programs_mean_what_the_model_says(program: Program, fused: bool, mode: 
                 ours.run()
             return
         evaluation = ours.run()
-    assert agree(evaluation.outputs["log"], expected.log, fused), (evaluation.outputs["log"], expected.log)
+    assert agree(evaluation.outputs["log"], expected.log, fused), (
+        evaluation.outputs["log"],
+        expected.log,
+    )
     for name, gradients in expected.gradients.items():
         for source, gradient in gradients.items():
             found = evaluation.gradients[name][source]
             assert agree(found, gradient, fused), (name, source, found, gradient)
     if not fused and not expected.doubtful:
-        assert bool(evaluation.diagnostics) == expected.missing, "what is missing is told, and nothing else"
+        assert bool(evaluation.diagnostics) == expected.missing, (
+            "what is missing is told, and nothing else"
+        )

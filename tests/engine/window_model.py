@@ -1,13 +1,14 @@
 """What programs over windows mean: a model to hold the engine against, as simple as it can be made.
 
-It follows the language's description of tapes, and TensorFlow's of its GradientTape; nothing of the engine is in it. Each
-tape has its own set of the operations that it recorded and its own set of what it watches. A derivative is taken forwards,
-by the definition: that of an operation is the sum, over its operands, of their derivatives times the partials. What it
-computes on the way are operations too, and the tapes that record at that time record them: that is all there is to higher
+It follows the language's description of tapes, and TensorFlow's of its GradientTape; nothing of the
+engine is in it. Each tape has its own set of the operations that it recorded and its own set of
+what it watches. A derivative is taken forwards, by the definition: that of an operation is the sum,
+over its operands, of their derivatives times the partials. What it computes on the way are
+operations too, and the tapes that record at that time record them: that is all there is to higher
 orders.
 
-Numbers are floats or vectors. Every operation is elementwise, so the gradient of the sum of a vector is the derivative of
-each element by its own.
+Numbers are floats or vectors. Every operation is elementwise, so the gradient of the sum of a
+vector is the derivative of each element by its own.
 """
 
 from __future__ import annotations
@@ -32,25 +33,36 @@ class UnspecifiedError(Exception):
 
 
 class Variable:
-    """What has an identity whatever its value: "var", "frozen", or "watched", a plain name from its first watch on."""
+    """What has an identity whatever its value: "var", "frozen", or "watched", a plain name from its
+    first watch on."""
 
     def __init__(self, name: str, kind: str, state: Any) -> None:
         self.name, self.kind, self.state = name, kind, state
 
 
 class Value:
-    """A number, with the operands that an operation made it of and its partial derivative by each, made when it is needed;
-    or what was read of a variable."""
+    """A number, with the operands that an operation made it of and its partial derivative by each,
+    made when it is needed; or what was read of a variable."""
 
-    def __init__(self, number: Any, terms: list[tuple[Value, Callable[[], Value]]] | None = None, of: Variable | None = None):
+    def __init__(
+        self,
+        number: Any,
+        terms: list[tuple[Value, Callable[[], Value]]] | None = None,
+        of: Variable | None = None,
+    ):
         self.number, self.terms, self.of = number, terms or [], of
         self.is_operand = False
         self.is_derived = False  # whether a derivative went into it
-        self.passed: list[Tape] = []  # of what is derived: the tapes that saw it made, whether or not they recorded it
-        self.is_doubtful = False  # whether it, or something that went into it, may have a derivative of zero or none
+        self.passed: list[
+            Tape
+        ] = []  # of what is derived: the tapes that saw it made, whether or not they recorded it
+        # whether it, or something that went into it, may have a derivative of zero or none
+        self.is_doubtful = False
 
     def is_(self, other: Value | Variable) -> bool:
-        return self is other or (self.of is not None and self.of is (other.of if isinstance(other, Value) else other))
+        return self is other or (
+            self.of is not None and self.of is (other.of if isinstance(other, Value) else other)
+        )
 
 
 ONE = Value(1.0)
@@ -70,11 +82,13 @@ class Tape:
     def watches(self, thing: Value | Variable) -> bool:
         variable = thing.of if isinstance(thing, Value) else thing
         return thing in self.watched or (
-            variable is not None and (variable in self.watched or (self.automatic and variable.kind == "var"))
+            variable is not None
+            and (variable in self.watched or (self.automatic and variable.kind == "var"))
         )
 
     def knows(self, thing: Value | Variable) -> bool:
-        """Whether derivatives by this exist here: it is watched, or an operation on the tape made it."""
+        """Whether derivatives by this exist here: it is watched, or an operation on the tape made
+        it."""
         return self.watches(thing) or thing in self.recorded
 
     def reset(self) -> None:
@@ -95,7 +109,7 @@ class Machine:
         self.deriving = False
         self.torn: set[Tape] = set()
 
-    # ---- operations --------------------------------------------------------------------------------------------------
+    # ---- operations ------------------------------------------------------------------------------
 
     def operate(self, number: Any, *terms: tuple[Value, Callable[[], Value]]) -> Value:
         result = Value(number, list(terms))
@@ -114,7 +128,12 @@ class Machine:
             if tape in self.torn or any(operand in tape.torn for operand, _ in terms):
                 tape.torn.add(result)
             for operand, _ in terms:
-                if operand.of and tape.watches(operand) and operand.of not in tape.used and not self.deriving:
+                if (
+                    operand.of
+                    and tape.watches(operand)
+                    and operand.of not in tape.used
+                    and not self.deriving
+                ):
                     tape.used.append(operand.of)
         return result
 
@@ -142,11 +161,11 @@ class Machine:
     def detach(self, a: Value) -> Value:
         return Value(a.number)
 
-    # ---- names -------------------------------------------------------------------------------------------------------
+    # ---- names -----------------------------------------------------------------------------------
 
     def value(self, name: str) -> Value:
-        """What reading a name gives. A variable that no open tape watches is a plain number; `var` ones are the main
-        tape's, always."""
+        """What reading a name gives. A variable that no open tape watches is a plain number; `var`
+        ones are the main tape's, always."""
         thing = self.names[name]
         if isinstance(thing, Value):
             return thing
@@ -165,19 +184,20 @@ class Machine:
         thing.state = value.number
 
     def watch(self, tape: Tape, name: str) -> None:
-        """A name that holds a plain number holds something watched from now on; what a tape recorded is watched itself."""
+        """A name that holds a plain number holds something watched from now on; what a tape
+        recorded is watched itself."""
         thing = self.names[name]
         if isinstance(thing, Value) and thing.of is not None:
             thing = thing.of
         if isinstance(thing, Value) and not any(thing in t.recorded for t in self.tapes):
             if thing.terms and (thing.is_operand or list(self.names.values()).count(thing) > 1):
-                # Whether other uses of a number that no tape recorded, though it is made of something watched, are watched
-                # with the name isn't said.
+                # Whether other uses of a number that no tape recorded, though it is made of
+                # something watched, are watched with the name isn't said.
                 raise UnspecifiedError
             thing = self.names[name] = Variable(name, "watched", thing.number)
         tape.watched.add(thing)
 
-    # ---- tapes -------------------------------------------------------------------------------------------------------
+    # ---- tapes -----------------------------------------------------------------------------------
 
     @contextmanager
     def recorded_by(self, tape: Tape) -> Iterator[None]:
@@ -198,19 +218,24 @@ class Machine:
 
     @contextmanager
     def tearing(self, tapes: set[Tape]) -> Iterator[None]:
-        """The derivative of an operation that these tapes didn't record: of a partial derivative computed on one of them it
-        sees some of the history, and how much depends on how the operation was made. What comes of that isn't said."""
+        """The derivative of an operation that these tapes didn't record: of a partial derivative
+        computed on one of them it sees some of the history, and how much depends on how the
+        operation was made. What comes of that isn't said."""
         before, self.torn = self.torn, tapes
         yield
         self.torn = before
 
-    # ---- derivatives -------------------------------------------------------------------------------------------------
+    # ---- derivatives -----------------------------------------------------------------------------
 
     def derivative(self, tape: Tape, target: Value, source: Value | Variable) -> Value | None:
         """How a value changes with a source, along what the tape recorded; None if it doesn't."""
         known: dict[Value, Value | None] = {}
 
-        if source in tape.torn or target.is_doubtful or (isinstance(source, Value) and source.is_doubtful):
+        if (
+            source in tape.torn
+            or target.is_doubtful
+            or (isinstance(source, Value) and source.is_doubtful)
+        ):
             raise UnspecifiedError
 
         def by_source(value: Value) -> Value | None:
@@ -222,7 +247,9 @@ class Machine:
                 return None
             if value not in known:
                 total = None
-                for (operand, partial), on_tape in zip(value.terms, tape.recorded[value], strict=True):
+                for (operand, partial), on_tape in zip(
+                    value.terms, tape.recorded[value], strict=True
+                ):
                     inner = by_source(operand) if on_tape else None
                     if inner is None:
                         continue
@@ -235,16 +262,24 @@ class Machine:
 
         if not tape.knows(source):
             if isinstance(source, Value) and tape in source.passed:
-                # A derivative that nothing watched changes: how it was computed decides whether the tape has it.
+                # A derivative that nothing watched changes: how it was computed decides whether the
+                # tape has it.
                 raise UnspecifiedError
             return None
-        before, self.deriving = self.deriving, True  # what it computes uses no variables, but what was read of them
+        before, self.deriving = (
+            self.deriving,
+            True,
+        )  # what it computes uses no variables, but what was read of them
         found = by_source(target)
         self.deriving = before
         return found
 
     def gradient(
-        self, tape: Tape, targets: list[Value], sources: list[Value | Variable], seed: Value | None = None
+        self,
+        tape: Tape,
+        targets: list[Value],
+        sources: list[Value | Variable],
+        seed: Value | None = None,
     ) -> list[Value | None]:
         """The gradients of the sum of the targets, each weighed by the seed."""
         found: list[Value | None] = []
@@ -261,8 +296,8 @@ class Machine:
 
     @contextmanager
     def asked(self, tape: Tape) -> Iterator[None]:
-        """A request to a tape that isn't the main one: it answers once unless it is persistent, and doesn't record what it
-        computes itself unless it is persistent."""
+        """A request to a tape that isn't the main one: it answers once unless it is persistent, and
+        doesn't record what it computes itself unless it is persistent."""
         if tape.asked and not tape.persistent:
             raise RefusedError("E321")
         tape.asked = True

@@ -68,7 +68,7 @@ class Ask:
     name: str = ""
 
 
-# ---- as text ---------------------------------------------------------------------------------------------------------
+# ---- as text -------------------------------------------------------------------------------------
 
 
 def expression(e: Expression) -> str:
@@ -84,7 +84,9 @@ def _several(names: list[str]) -> str:
 
 def _request(ask: Ask) -> str:
     what = f"{_several(ask.targets)}, {_several(ask.sources)}"
-    seed = f"detach({ask.seed})" if ask.seed else ""  # with a history it may make zeros of nones: a strict product reads it
+    seed = (
+        f"detach({ask.seed})" if ask.seed else ""
+    )  # with a history it may make zeros of nones: a strict product reads it
     if ask.form == "gradient":
         what += f", seed = {_several([seed] * len(ask.targets))}" if seed else ""
         what += ', unconnected = "zero"' if ask.zero else ""
@@ -101,7 +103,11 @@ def lines(statement: Any, indent: str) -> list[str]:
         case Update(name, value):
             return [f"{indent}{name} := {expression(value)}"]
         case Watch(names, tape):
-            return [f"{indent}{tape}.watch({', '.join(names)})" if tape else f"{indent}watch {', '.join(names)}"]
+            return [
+                f"{indent}{tape}.watch({', '.join(names)})"
+                if tape
+                else f"{indent}watch {', '.join(names)}"
+            ]
         case Reset(tape):
             return [f"{indent}{tape}.reset()"]
         case Used(tape):
@@ -109,7 +115,10 @@ def lines(statement: Any, indent: str) -> list[str]:
             return [f"{indent}used = []", each, f"{indent}log = append(log, used)"]
         case Ask():
             if ask_name := statement.name:
-                return [f"{indent}{ask_name} = {_request(statement)}", f"{indent}log = append(log, {ask_name})"]
+                return [
+                    f"{indent}{ask_name} = {_request(statement)}",
+                    f"{indent}log = append(log, {ask_name})",
+                ]
             return [f"{indent}log = append(log, {_request(statement)})"]
         case Block():
             inner = [line for s in statement.body for line in lines(s, indent + "    ")]
@@ -118,30 +127,44 @@ def lines(statement: Any, indent: str) -> list[str]:
 
 
 class Program:
-    """A program, and the names in it whose gradients are asked for from outside. Numbers are floats, or vectors; `shared`
-    makes a function capture all names, which then live elsewhere."""
+    """A program, and the names in it whose gradients are asked for from outside. Numbers are
+    floats, or vectors; `shared` makes a function capture all names, which then live elsewhere."""
 
-    def __init__(self, body: list[Any], targets: list[str], vector: bool, shared: bool, names: list[str]) -> None:
-        self.body, self.targets, self.vector, self.shared, self.names = body, targets, vector, shared, names
+    def __init__(
+        self, body: list[Any], targets: list[str], vector: bool, shared: bool, names: list[str]
+    ) -> None:
+        self.body, self.targets, self.vector, self.shared, self.names = (
+            body,
+            targets,
+            vector,
+            shared,
+            names,
+        )
 
     @property
     def source(self) -> str:
         text = []
         for name, state in STATES.items():
-            text.append(f"{DECLARED[name]} {name} = {[state, -0.5 * state] if self.vector else state}".strip())
+            text.append(
+                f"{DECLARED[name]} {name} = {[state, -0.5 * state] if self.vector else state}".strip()
+            )
             text += [f"{name} = {name} * 1.0"] if name == "p" and self.vector else []
         if self.shared:
             text.append(f"fn captures() = [{', '.join(self.names)}]")
-        return "\n".join([*text, "log = []", *(line for s in self.body for line in lines(s, "")), "output log"])
+        return "\n".join(
+            [*text, "log = []", *(line for s in self.body for line in lines(s, "")), "output log"]
+        )
 
     def __repr__(self) -> str:
         return f"\n{self.source}\n# of {', '.join(self.targets)}"
 
 
-# ---- as the model runs it --------------------------------------------------------------------------------------------
+# ---- as the model runs it ------------------------------------------------------------------------
 
 
-DOUBT = object()  # none or zero: a derivative that is constant has the one or the other, depending on how it was computed
+# none or zero: a derivative that is constant has the one or the other, depending on how it was
+# computed
+DOUBT = object()
 
 
 class Meaning:
@@ -159,8 +182,14 @@ class Meaning:
         for name, state in STATES.items():
             number = np.array([state, -0.5 * state]) if program.vector else state
             kind = DECLARED[name]
-            self.machine.names[name] = Variable(name, kind, number) if kind in ("var", "frozen") else Value(number)
-        self.variables = [thing for thing in self.machine.names.values() if isinstance(thing, Variable) and thing.kind == "var"]
+            self.machine.names[name] = (
+                Variable(name, kind, number) if kind in ("var", "frozen") else Value(number)
+            )
+        self.variables = [
+            thing
+            for thing in self.machine.names.values()
+            if isinstance(thing, Variable) and thing.kind == "var"
+        ]
         for statement in program.body:
             self.run(statement)
         self.gradients = {name: self._outside(self.machine.value(name)) for name in program.targets}
@@ -168,8 +197,12 @@ class Meaning:
     def _outside(self, target: Value) -> dict[str, Any]:
         m = self.machine
         answers: dict[str, Any] = {}
-        for variable in self.variables:  # one that lost its name to another value has no gradient under it
-            found = None if variable.name in self.replaced else m.derivative(m.main, target, variable)
+        for (
+            variable
+        ) in self.variables:  # one that lost its name to another value has no gradient under it
+            found = (
+                None if variable.name in self.replaced else m.derivative(m.main, target, variable)
+            )
             answers[variable.name] = None if found is None else target.number * 0.0 + found.number
             self.missing = self.missing or found is None
             if found is None and target.is_derived and variable.name not in self.replaced:
@@ -217,7 +250,7 @@ class Meaning:
         for statement in block.body:
             self.run(statement)
 
-    # ---- requests ----------------------------------------------------------------------------------------------------
+    # ---- requests --------------------------------------------------------------------------------
 
     def ask(self, ask: Ask) -> None:
         m, tape = self.machine, self.tapes[ask.tape]
@@ -248,13 +281,16 @@ class Meaning:
                 numbers.append(DOUBT if doubtful else None)
         if ask.name:
             only = found[0]
-            is_constant = only is None or np.shape(only.number) != np.shape(numbers[0]) or only is ONE
+            is_constant = (
+                only is None or np.shape(only.number) != np.shape(numbers[0]) or only is ONE
+            )
             self.machine.names[ask.name] = value = Value(numbers[0]) if is_constant else only
             value.is_doubtful = value.is_doubtful or (doubtful and is_constant)
         self.log.append(numbers if len(numbers) > 1 else numbers[0])
 
     def second(self, form: str, target: Value, source: Value | Variable, v: Value | None) -> Any:
-        """`hessian`, `hvp` and `jvp` on the main tape, which see what they compute themselves in a pause, too."""
+        """`hessian`, `hvp` and `jvp` on the main tape, which see what they compute themselves in a
+        pause, too."""
         m = self.machine
         before, m.main.recording = m.main.recording, True
         first = m.derivative(m.main, target, source)

@@ -1,4 +1,5 @@
-"""Every error of the front end has a program under `errors/` and, beside it, exactly what the user sees.
+"""Every error of the front end has a program under `errors/` and, beside it, exactly what the user
+sees.
 
 `GRADCLI_UPDATE_GOLDENS=1` writes the expected texts anew; read the difference before you keep it.
 """
@@ -39,6 +40,9 @@ def test_message(path: Path) -> None:
 
 
 def test_every_code_has_a_program() -> None:
-    without_program = {"E100", "E401"}  # bytes that aren't text, and a file over 10 MB: test_hostile.py
+    without_program = {
+        "E100",
+        "E401",
+    }  # bytes that aren't text, and a file over 10 MB: test_hostile.py
     shown = {diagnostic.code for path in PROGRAMS for diagnostic in failure(path).diagnostics}
     assert shown == set(CODES) - without_program

@@ -1,4 +1,5 @@
-"""Input that means harm gets an answer: an error with a place, or a tree. Nothing recurses, and time stays linear."""
+"""Input that means harm gets an answer: an error with a place, or a tree. Nothing recurses, and
+time stays linear."""
 
 from __future__ import annotations
 
@@ -73,7 +74,12 @@ def test_the_deepest_tree_goes_through_every_stage() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda n: " + ".join(["a"] * n), lambda n: " - a * ".join(["a"] * n), lambda n: "a" + " < a" * n]
+    "make",
+    [
+        lambda n: " + ".join(["a"] * n),
+        lambda n: " - a * ".join(["a"] * n),
+        lambda n: "a" + " < a" * n,
+    ],
 )
 def test_long_chains(make: Callable[[int], str]) -> None:
     source = Source("t.tg", "a = 1.0\ny = " + make(20_000))
@@ -87,7 +93,10 @@ def test_long_chains(make: Callable[[int], str]) -> None:
         assert first is not None
         node, length = first, length + 1
     assert length == 19_999 or isinstance(node, program.Chain)
-    assert parse(Source("t.tg", print_module(tree))).statements[1].span.end == len(print_module(tree)) - 1
+    assert (
+        parse(Source("t.tg", print_module(tree))).statements[1].span.end
+        == len(print_module(tree)) - 1
+    )
     assert len(dump(resolved)) < 100_000_000
 
 
@@ -102,7 +111,12 @@ def test_long_lists_and_long_programs() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["y{} = nowhere{}\n", "[nowhere{}, nowhere{}]\n", 'expect error "" {{ y{} = nowhere{} }}; a[{}] = 1\n']
+    "text",
+    [
+        "y{} = nowhere{}\n",
+        "[nowhere{}, nowhere{}]\n",
+        'expect error "" {{ y{} = nowhere{} }}; a[{}] = 1\n',
+    ],
 )
 def test_many_errors_are_cut_short(text: str) -> None:
     source = Source("t.tg", "".join(text.format(k, k, k) for k in range(20_000)))

@@ -1,4 +1,5 @@
-"""Tokens: where statements end, which braces are blocks, which words are keywords, what numbers and strings mean."""
+"""Tokens: where statements end, which braces are blocks, which words are keywords, what numbers and
+strings mean."""
 
 from __future__ import annotations
 
@@ -39,7 +40,10 @@ def words(text: str) -> list[str]:
         ("x = a if c else\nb", "NAME = NAME if NAME else _END NAME $END"),
         ("if a { b }\n\n# then\nelse { c }", "if NAME { NAME } else { NAME } $END"),
         ("if a {\n\nb\n\n}\n", "if NAME { NAME } $END"),
-        ("f(fn(x) {\na = x\nreturn a\n},\n2)", "NAME ( fn ( NAME ) { NAME = NAME _END return NAME } , NUMBER ) $END"),
+        (
+            "f(fn(x) {\na = x\nreturn a\n},\n2)",
+            "NAME ( fn ( NAME ) { NAME = NAME _END return NAME } , NUMBER ) $END",
+        ),
     ],
 )
 def test_ends_of_statements(text: str, expected: str) -> None:
@@ -51,7 +55,10 @@ def test_ends_of_statements(text: str, expected: str) -> None:
     [
         ("d = {a: 1,\n b: 2}", "NAME = _DICT NAME : NUMBER , NAME : NUMBER _DICT_END $END"),
         ("if x { }", "if NAME { } $END"),
-        ("if {a: 1}.a > 0 { y }", "if _DICT NAME : NUMBER _DICT_END . NAME OPERATOR NUMBER { NAME } $END"),
+        (
+            "if {a: 1}.a > 0 { y }",
+            "if _DICT NAME : NUMBER _DICT_END . NAME OPERATOR NUMBER { NAME } $END",
+        ),
         ("f({})", "NAME ( _DICT _DICT_END ) $END"),
         ("y = a if c else {b: 1}", "NAME = NAME if NAME else _DICT NAME : NUMBER _DICT_END $END"),
         ("return {a: 1}", "return _DICT NAME : NUMBER _DICT_END $END"),
@@ -75,7 +82,10 @@ def test_blocks_and_dicts(text: str, expected: str) -> None:
         ("const c = 1", "DECLARE NAME = NUMBER $END"),
         ("backward(y)", "NAME ( NAME ) $END"),
         ("backward f(dy) { }", "backward NAME ( NAME ) { } $END"),
-        ("fn f(x) { x } backward (dy) { dy }", "fn NAME ( NAME ) { NAME } backward ( NAME ) { NAME } $END"),
+        (
+            "fn f(x) { x } backward (dy) { dy }",
+            "fn NAME ( NAME ) { NAME } backward ( NAME ) { NAME } $END",
+        ),
         ("output = f(x)", "NAME = NAME ( NAME ) $END"),
         ("output == 3", "output OPERATOR NUMBER $END"),
         ("output.x", "NAME . NAME $END"),
@@ -97,7 +107,10 @@ def test_blocks_and_dicts(text: str, expected: str) -> None:
         ('expect error "no" { y }', "expect error STRING { NAME } $END"),
         ("expect error == 3", "expect NAME OPERATOR NUMBER $END"),
         ("expect a ~= b within (rtol = 1)", "expect NAME ~= NAME within ( NAME = NUMBER ) $END"),
-        ("within = 3; error = 1; as = 2", "NAME = NUMBER _END NAME = NUMBER _END NAME = NUMBER $END"),
+        (
+            "within = 3; error = 1; as = 2",
+            "NAME = NUMBER _END NAME = NUMBER _END NAME = NUMBER $END",
+        ),
     ],
 )
 def test_keywords_only_where_they_are_meant(text: str, expected: str) -> None:

@@ -36,7 +36,11 @@ def resolver() -> Resolver:
 
 
 def test_the_lists_are_complete() -> None:
-    nodes = {value for value in vars(syntax).values() if isinstance(value, type) and issubclass(value, syntax.Node)}
+    nodes = {
+        value
+        for value in vars(syntax).values()
+        if isinstance(value, type) and issubclass(value, syntax.Node)
+    }
     assert {*EXPRESSIONS, *STATEMENTS, *PARTS} == nodes - {syntax.Node}
 
 

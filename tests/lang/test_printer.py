@@ -27,8 +27,26 @@ def several(strategy: Any, least: int = 0, most: int = 3) -> Any:
     return st.lists(strategy, min_size=least, max_size=most).map(tuple)
 
 
-words = st.sampled_from(["x", "y", "alpha", "β", "var", "print", "output", "record", "as", "within", "error", "e", "backward"])
-plain_words = st.sampled_from(["x", "y", "alpha", "β"])  # as the first word of a statement, none of the soft keywords
+words = st.sampled_from(
+    [
+        "x",
+        "y",
+        "alpha",
+        "β",
+        "var",
+        "print",
+        "output",
+        "record",
+        "as",
+        "within",
+        "error",
+        "e",
+        "backward",
+    ]
+)
+plain_words = st.sampled_from(
+    ["x", "y", "alpha", "β"]
+)  # as the first word of a statement, none of the soft keywords
 names = make(syntax.Name, words)
 plain_names = make(syntax.Name, plain_words)
 numbers = st.one_of(
@@ -44,9 +62,13 @@ atoms = st.one_of(names, numbers, strings, make(syntax.Word, st.sampled_from([Tr
 
 def chain(kind: Any, signs: list[str], operand: Any) -> Any:
     def pair(first: Any, rest: list[tuple[str, Any]], span: Span) -> Any:
-        return kind((first, *(node for _, node in rest)), tuple(sign for sign, _ in rest), span=span)
+        return kind(
+            (first, *(node for _, node in rest)), tuple(sign for sign, _ in rest), span=span
+        )
 
-    return make(pair, operand, st.lists(st.tuples(st.sampled_from(signs), operand), min_size=1, max_size=3))
+    return make(
+        pair, operand, st.lists(st.tuples(st.sampled_from(signs), operand), min_size=1, max_size=3)
+    )
 
 
 def larger(inner: Any) -> Any:
@@ -97,7 +119,12 @@ def simple(inner: Any) -> Any:
     )
     return st.one_of(
         make(syntax.Assign, places | make(syntax.ListDisplay, several(places, 1)), inner),
-        make(syntax.Augment, places, st.sampled_from(["+", "-", "*", "/", "//", "%", "@", "**"]), inner),
+        make(
+            syntax.Augment,
+            places,
+            st.sampled_from(["+", "-", "*", "/", "//", "%", "@", "**"]),
+            inner,
+        ),
         make(syntax.Update, places, st.sampled_from(["", "+", "-"]), inner),
         make(
             syntax.Declare,
@@ -133,8 +160,19 @@ def compound(inner: Any) -> Any:
         make(syntax.While, inner, body),
         make(syntax.For, several(names, 1, 2), inner, body),
         make(syntax.Define, names, parameters(inner), inner | body),
-        make(syntax.Define, names, parameters(inner), body, make(syntax.Rule, parameters(inner), body)),
-        make(lambda n, p, b, span: syntax.Define(n, p, b, opaque=True, span=span), names, parameters(inner), inner | body),
+        make(
+            syntax.Define,
+            names,
+            parameters(inner),
+            body,
+            make(syntax.Rule, parameters(inner), body),
+        ),
+        make(
+            lambda n, p, b, span: syntax.Define(n, p, b, opaque=True, span=span),
+            names,
+            parameters(inner),
+            inner | body,
+        ),
         make(syntax.Backward, names, parameters(inner), body),
         make(syntax.ModuleDefinition, names, parameters(inner), body),
         make(syntax.ExpectError, st.text('abc"\\', max_size=5), body),
@@ -167,7 +205,10 @@ def test_parsing_what_was_printed_gives_the_tree_again(tree: syntax.Module) -> N
         ("y = (-x)**2", "y = (-x)**2\n"),
         ("y = (a ** b) ** c", "y = (a**b)**c\n"),
         ("a,b=b,a", "a, b = b, a\n"),
-        ("if x>0{y=1}elif x<0{y=2}else{y=3}", "if x > 0 {\n    y = 1\n} elif x < 0 {\n    y = 2\n} else {\n    y = 3\n}\n"),
+        (
+            "if x>0{y=1}elif x<0{y=2}else{y=3}",
+            "if x > 0 {\n    y = 1\n} elif x < 0 {\n    y = 2\n} else {\n    y = 3\n}\n",
+        ),
         ("f = fn(x){return x}", "f = fn(x) {\n    return x\n}\n"),
         ('d={"a":1,"b c":2,"if":3}', 'd = {a: 1, "b c": 2, "if": 3}\n'),
         ("x = 1_000 ; y = 1e-3", "x = 1_000\ny = 1e-3\n"),
@@ -185,11 +226,19 @@ def test_canonical_text(text: str, canonical: str) -> None:
 def test_listings_show_every_node() -> None:
     source = Source("t.tg", "x = 1\nfn f(a) = a + x\ny = f(2)[0]")
     tree = parse(source)
-    assert dump(tree).splitlines()[:4] == ["Module", "  statements:", "    Assign", "      target: Name name='x'"]
+    assert dump(tree).splitlines()[:4] == [
+        "Module",
+        "  statements:",
+        "    Assign",
+        "      target: Name name='x'",
+    ]
     listing = dump(resolve(tree, source))
     assert "Apply op=add" in listing
     assert "x@0*" in listing, "a captured name's slot is a cell"
 
 
 def test_reserved_words_are_no_keys() -> None:
-    assert all(print_module(parse(Source("t.tg", f'd = {{"{word}": 1}}'))) == f'd = {{"{word}": 1}}\n' for word in RESERVED)
+    assert all(
+        print_module(parse(Source("t.tg", f'd = {{"{word}": 1}}'))) == f'd = {{"{word}": 1}}\n'
+        for word in RESERVED
+    )

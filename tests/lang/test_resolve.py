@@ -48,7 +48,7 @@ def reads(text: str) -> list[tuple[str, bool]]:
     return [(read.slot.name, read.checked) for read in nodes(resolved(text).body, program.Read)]
 
 
-# ---- assignment on every path --------------------------------------------------------------------------------------
+# ---- assignment on every path --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_read_before_any_assignment(text: str) -> None:
     assert codes(text) == ["E201"]
 
 
-# ---- scopes --------------------------------------------------------------------------------------------------------
+# ---- scopes --------------------------------------------------------------------------------------
 
 
 def test_captured_names_are_cells_that_are_handed_on() -> None:
@@ -101,7 +101,9 @@ def test_captured_names_are_cells_that_are_handed_on() -> None:
     assert tree.names["a"].cell
     assert not tree.names["y"].cell
     f, g = nodes(tree.body, program.Function)
-    assert [(outer.name, outer.index, own.cell) for outer, own in f.captures] == [("a", tree.names["a"].index, True)]
+    assert [(outer.name, outer.index, own.cell) for outer, own in f.captures] == [
+        ("a", tree.names["a"].index, True)
+    ]
     assert g.captures[0][0] == f.captures[0][1]
 
 
@@ -114,7 +116,9 @@ def test_a_function_finds_itself_without_a_cell() -> None:
 
 
 def test_a_rule_is_a_function_inside_its_function() -> None:
-    tree = resolved("k = 2\nfn f(x, n) { t = x; return t } backward (dy) { u = dy * t; return [u * x * k, none] }\ny = f(1, 2)")
+    tree = resolved(
+        "k = 2\nfn f(x, n) { t = x; return t } backward (dy) { u = dy * t; return [u * x * k, none] }\ny = f(1, 2)"
+    )
     f = next(nodes(tree.body, program.Function))
     assert f.rule is not None
     assert [parameter.slot.name for parameter in f.rule.parameters] == ["dy"]
@@ -156,10 +160,16 @@ def test_parameters_come_first_and_defaults_belong_outside() -> None:
 
 
 def test_names_in_order_of_appearance() -> None:
-    assert list(resolved("fn f() = 1\nvar x = 1\nfor i in range(2) { z = i }\na = 2").names) == ["f", "x", "i", "z", "a"]
+    assert list(resolved("fn f() = 1\nvar x = 1\nfor i in range(2) { z = i }\na = 2").names) == [
+        "f",
+        "x",
+        "i",
+        "z",
+        "a",
+    ]
 
 
-# ---- builtins and calls ----------------------------------------------------------------------------------------------
+# ---- builtins and calls --------------------------------------------------------------------------
 
 
 def test_a_builtin_keeps_its_name_until_it_is_assigned() -> None:
@@ -196,11 +206,13 @@ def test_operators_become_ops() -> None:
 
 
 def test_constants_may_be_rebound() -> None:
-    assert [c.value for c in nodes(resolved("y = pi").body, program.Constant)] == [pytest.approx(3.14159265)]
+    assert [c.value for c in nodes(resolved("y = pi").body, program.Constant)] == [
+        pytest.approx(3.14159265)
+    ]
     assert reads("e = 2\ny = e") == [("e", False)]
 
 
-# ---- assignments -------------------------------------------------------------------------------------------------------
+# ---- assignments ---------------------------------------------------------------------------------
 
 
 def test_paths_of_entries() -> None:
@@ -231,7 +243,7 @@ def test_what_may_be_assigned(text: str) -> None:
     assert codes(text) == []
 
 
-# ---- results -----------------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -246,7 +258,10 @@ def test_what_may_be_assigned(text: str) -> None:
         ("if true { y = 1 } else { y = 2 }", ["y"]),
         ("x = 0; if true { y = 1 } else { z = 2 }", ["x"]),
         ("x = 0; if true { y = 1 }", ["x"]),
-        ("x = 0; if true { y = 1; print y } elif false { y = 2 } else { if x > 0 { y = 3 } else { y = 4 } }", ["y"]),
+        (
+            "x = 0; if true { y = 1; print y } elif false { y = 2 } else { if x > 0 { y = 3 } else { y = 4 } }",
+            ["y"],
+        ),
         ("x = 1; output x; y = 2", []),
         ("x = 1; if x > 0 { output x }; y = 2", []),
         ('print "only"; expect true', []),
@@ -259,16 +274,24 @@ def test_results(text: str, names: list[str]) -> None:
 
 def test_outputs_are_called_by_their_text() -> None:
     tree = resolved("x = 1\noutput x, x  *\t2, (x + 1)\noutput z = x + 1")
-    assert [name for node in nodes(tree.body, program.Output) for name, _ in node.items] == ["x", "x * 2", "(x + 1)", "z"]
+    assert [name for node in nodes(tree.body, program.Output) for name, _ in node.items] == [
+        "x",
+        "x * 2",
+        "(x + 1)",
+        "z",
+    ]
 
 
-# ---- expression files ----------------------------------------------------------------------------------------------------
+# ---- expression files ----------------------------------------------------------------------------
 
 
 def test_free_names_are_inputs() -> None:
     tree = resolved("x**2 + sin(x*y) + e + pi")
     assert tree.is_expression
-    assert [(node.kind, node.slot.name) for node in nodes(tree.body, program.Declare)] == [("var", "x"), ("var", "y")]
+    assert [(node.kind, node.slot.name) for node in nodes(tree.body, program.Declare)] == [
+        ("var", "x"),
+        ("var", "y"),
+    ]
     assert [name for name, _ in tree.results] == ["result"]
 
 
@@ -288,11 +311,13 @@ def test_names_that_are_called_are_no_inputs() -> None:
     assert codes("made_up(x)") == ["E200"]
 
 
-# ---- expected errors -------------------------------------------------------------------------------------------------------
+# ---- expected errors -----------------------------------------------------------------------------
 
 
 def test_what_the_resolver_finds_is_the_failure() -> None:
-    (node,) = nodes(resolved('expect error "unknown" { y = nowhere_to_be_found }').body, program.ExpectError)
+    (node,) = nodes(
+        resolved('expect error "unknown" { y = nowhere_to_be_found }').body, program.ExpectError
+    )
     assert "unknown name `nowhere_to_be_found`" in node.found
     assert node.body == ()
 
@@ -303,7 +328,7 @@ def test_a_block_without_errors_is_run() -> None:
     assert len(node.body) == 1
 
 
-# ---- imports ---------------------------------------------------------------------------------------------------------------
+# ---- imports -------------------------------------------------------------------------------------
 
 
 def load(folder: Path, name: str) -> program.Program:
@@ -313,18 +338,26 @@ def load(folder: Path, name: str) -> program.Program:
 
 def test_imports(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    (tmp_path / "main.tg").write_text('import "sub/a.tg" as a\nimport "sub/b.tg" as b\ny = a.x + b.x + b.f(1)\n')
-    (tmp_path / "sub" / "a.tg").write_text('import "b.tg" as b\nx = b.x\nprint x\noutput x\nexpect x == 2\n')
+    (tmp_path / "main.tg").write_text(
+        'import "sub/a.tg" as a\nimport "sub/b.tg" as b\ny = a.x + b.x + b.f(1)\n'
+    )
+    (tmp_path / "sub" / "a.tg").write_text(
+        'import "b.tg" as b\nx = b.x\nprint x\noutput x\nexpect x == 2\n'
+    )
     (tmp_path / "sub" / "b.tg").write_text("x = 1\nfn f(a) = a\n")
     tree = load(tmp_path, "main.tg")
     a, b = (node.program for node in tree.body if isinstance(node, program.Import))
     (again,) = (node.program for node in a.body if isinstance(node, program.Import))
     assert again is b, "a file is loaded once for all who import it"
-    assert not [node for node in a.body if isinstance(node, program.Print | program.Output | program.Expect)]
+    assert not [
+        node for node in a.body if isinstance(node, program.Print | program.Output | program.Expect)
+    ]
     assert a.source.name == "sub/a.tg"
 
 
-@pytest.mark.parametrize("path", ["../secret.tg", "link/secret.tg", "link.tg", "/etc/passwd", "a\\0b.tg", "folder.tg"])
+@pytest.mark.parametrize(
+    "path", ["../secret.tg", "link/secret.tg", "link.tg", "/etc/passwd", "a\\0b.tg", "folder.tg"]
+)
 def test_imports_stay_in_their_folder(tmp_path: Path, path: str) -> None:
     (tmp_path / "secret.tg").write_text("k = 1\n")
     inner = tmp_path / "inner"
@@ -341,7 +374,10 @@ def test_errors_of_an_import_are_shown_where_they_are(tmp_path: Path) -> None:
     (tmp_path / "a.tg").write_text("\nx = nowhere\n")
     with pytest.raises(GradcliError) as caught:
         load(tmp_path, "main.tg")
-    assert {str(diagnostic.span) for diagnostic in caught.value.diagnostics} == {"a.tg:2:5", "main.tg:2:5"}
+    assert {str(diagnostic.span) for diagnostic in caught.value.diagnostics} == {
+        "a.tg:2:5",
+        "main.tg:2:5",
+    }
 
 
 def test_a_long_chain_of_imports_is_refused(tmp_path: Path) -> None:
@@ -351,15 +387,19 @@ def test_a_long_chain_of_imports_is_refused(tmp_path: Path) -> None:
         load(tmp_path, "m0.tg")
 
 
-# ---- modules -------------------------------------------------------------------------------------------------------
+# ---- modules -------------------------------------------------------------------------------------
 
 
 def test_a_module_is_a_function_with_members() -> None:
-    tree = resolved("k = 1\nmodule M(n, m = k) { var w = n; for i in range(m) { w2 = M }; fn f() = w }\nx = M(2)")
+    tree = resolved(
+        "k = 1\nmodule M(n, m = k) { var w = n; for i in range(m) { w2 = M }; fn f() = w }\nx = M(2)"
+    )
     (module,) = nodes(tree.body, program.ModuleLiteral)
     assert tree.has_modules
     assert [slot.name for slot in module.members] == ["n", "m", "w", "i", "w2", "f"]
-    assert [slot.name for slot in module.members if slot.cell] == ["w"], "what the functions of the body capture"
+    assert [slot.name for slot in module.members if slot.cell] == ["w"], (
+        "what the functions of the body capture"
+    )
     assert [p.slot.name for p in module.function.parameters] == ["n", "m"]
     assert module.function.self_slot is not None, "it finds itself without a cycle"
     assert not resolved("y = 1").has_modules

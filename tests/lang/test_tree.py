@@ -22,7 +22,9 @@ def test_nodes_are_equal_where_they_say_the_same() -> None:
 def test_nodes_of_different_kinds_differ() -> None:
     span = Span(Source("test", "x"), 0, 1)
     assert syntax.Name("x", span=span) != syntax.String("x", span=span)
-    assert syntax.Name("x", span=span) == syntax.Name("x", span=Span(Source("other", " x"), 1, 2), depth=3)
+    assert syntax.Name("x", span=span) == syntax.Name(
+        "x", span=Span(Source("other", " x"), 1, 2), depth=3
+    )
 
 
 def test_a_node_prints_what_it_says() -> None:
@@ -31,7 +33,12 @@ def test_a_node_prints_what_it_says() -> None:
 
 
 def test_every_node_has_slots_and_knows_its_fields() -> None:
-    kinds = {kind for room in (syntax, program) for kind in vars(room).values() if isinstance(kind, type) and kind is not Tree}
+    kinds = {
+        kind
+        for room in (syntax, program)
+        for kind in vars(room).values()
+        if isinstance(kind, type) and kind is not Tree
+    }
     trees = {kind for kind in kinds if issubclass(kind, Tree)}
     assert len(trees) > 90
     for kind in trees:

@@ -17,7 +17,9 @@ def _matrix(m: Any, z: Any) -> Any:
 
 def _product(m: Any, u: Any, s: Any, vt: Any) -> Any:
     """Of singular vectors what their phases don't change."""
-    return m.real(m.matmul(u * s**2, vt) * C) + m.sum(m.abs(u) ** 2 * np.arange(2.0 * u.shape[0])[: u.shape[-1]])
+    return m.real(m.matmul(u * s**2, vt) * C) + m.sum(
+        m.abs(u) ** 2 * np.arange(2.0 * u.shape[0])[: u.shape[-1]]
+    )
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -49,21 +51,35 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": lambda m, z: m.real(m.matmul(m.outer(z, z), m.conj(z)) * C),
     "inv": lambda m, z: m.real(m.inv(_matrix(m, z)) * C),
     "solve": lambda m, z: m.imag(m.solve(_matrix(m, z), z * C)),
-    "solve_triangular": lambda m, z: m.real(m.solve_triangular(_matrix(m, z), m.conj(z), lower=True)),
+    "solve_triangular": lambda m, z: m.real(
+        m.solve_triangular(_matrix(m, z), m.conj(z), lower=True)
+    ),
     "det": lambda m, z: m.real(m.det(_matrix(m, z)) * C),
-    "det of a singular matrix": lambda m, z: m.real(m.det(m.outer(m.getitem(z, index=(slice(0, 2),)), Z[:2] * C)) * C),
+    "det of a singular matrix": lambda m, z: m.real(
+        m.det(m.outer(m.getitem(z, index=(slice(0, 2),)), Z[:2] * C)) * C
+    ),
     "logdet": lambda m, z: m.logdet(_matrix(m, z)),
     "cofactors": lambda m, z: m.imag(m.cofactors(_matrix(m, z)) * C),
-    "cholesky": lambda m, z: m.real(m.cholesky(m.matmul(_matrix(m, z), m.conj(_matrix(m, z).T))) * (C + Z)),
+    "cholesky": lambda m, z: m.real(
+        m.cholesky(m.matmul(_matrix(m, z), m.conj(_matrix(m, z).T))) * (C + Z)
+    ),
     "qr, the orthogonal factor": lambda m, z: m.real(m.qr(_matrix(m, z))[0] * (C + Z)),
     "qr, the triangle": lambda m, z: m.real(m.qr(_matrix(m, z))[1] * (C + Z)),
-    "qr of a wide matrix": lambda m, z: m.real(m.qr(m.getitem(_matrix(m, z), index=(slice(0, 2),)))[1] * (C + Z)),
+    "qr of a wide matrix": lambda m, z: m.real(
+        m.qr(m.getitem(_matrix(m, z), index=(slice(0, 2),)))[1] * (C + Z)
+    ),
     "eigh, the values": lambda m, z: m.eigh(_matrix(m, z))[0] * np.array([1.0, -2.0, 0.5]),
-    "eigh, the vectors": lambda m, z: m.abs(m.eigh(_matrix(m, z))[1]) ** 2 * np.arange(9.0).reshape(3, 3),
+    "eigh, the vectors": lambda m, z: (
+        m.abs(m.eigh(_matrix(m, z))[1]) ** 2 * np.arange(9.0).reshape(3, 3)
+    ),
     "svd, the values": lambda m, z: m.svd(_matrix(m, z))[1] * np.array([1.0, -2.0, 0.5]),
     "svd, the vectors": lambda m, z: _product(m, *m.svd(_matrix(m, z))),
-    "svd of a tall matrix": lambda m, z: _product(m, *m.svd(m.getitem(_matrix(m, z), index=(Ellipsis, slice(0, 2))))),
-    "svd of a wide matrix": lambda m, z: _product(m, *m.svd(m.getitem(_matrix(m, z), index=(slice(0, 2),)))),
+    "svd of a tall matrix": lambda m, z: _product(
+        m, *m.svd(m.getitem(_matrix(m, z), index=(Ellipsis, slice(0, 2))))
+    ),
+    "svd of a wide matrix": lambda m, z: _product(
+        m, *m.svd(m.getitem(_matrix(m, z), index=(slice(0, 2),)))
+    ),
     "lstsq": lambda m, z: m.real(m.lstsq(_matrix(m, z)[:, :2], z * C) * C),
     "lstsq of a wide matrix": lambda m, z: m.imag(m.lstsq(_matrix(m, z)[:2], (z * C)[:2]) * C),
     "expm": lambda m, z: m.real(m.expm(_matrix(m, z) * 0.3) * (C + Z)),
@@ -75,7 +91,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "convolve": lambda m, z: m.real(m.convolve(z, z[:2] * C, mode="same") * C),
     "correlate": lambda m, z: m.imag(m.correlate(z * C, z[:2], mode="same") * (C + Z)),
     "correlate with a longer one": lambda m, z: m.real(m.correlate(z[:2] * C, z) * C),
-    "conv": lambda m, z: m.imag(m.conv(m.reshape(z, shape=[1, 1, 1, 3]), m.reshape(z[:2], shape=[1, 1, 1, 2]) * C)),
+    "conv": lambda m, z: m.imag(
+        m.conv(m.reshape(z, shape=[1, 1, 1, 3]), m.reshape(z[:2], shape=[1, 1, 1, 2]) * C)
+    ),
     "interp": lambda m, z: m.imag(m.interp(m.abs(z), np.array([0.0, 1.1, 3.0]), z * z) * C),
     "einsum": lambda m, z: m.real(m.einsum(z, z * C, subscripts="i,i->")),
 }

@@ -1,7 +1,8 @@
-"""The elementwise entries in mpmath: their counterparts, where to look at them, and how far off a number is.
+"""The elementwise entries in mpmath: their counterparts, where to look at them, and how far off a
+number is.
 
-An error is counted in units in the last place of the exact result; or, where that moves the result more, of an operand: nothing
-that starts from rounded operands can be expected to know better.
+An error is counted in units in the last place of the exact result; or, where that moves the result
+more, of an operand: nothing that starts from rounded operands can be expected to know better.
 """
 
 from __future__ import annotations
@@ -33,18 +34,29 @@ def _trunc(x: Any) -> Any:
 
 # mpmath's counterpart where it isn't the function of the same name.
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-    "floordiv": lambda a, b: MP.floor(a / b), "mod": lambda a, b: a - b * MP.floor(a / b), "pow": lambda a, b: a**b,
-    "neg": lambda x: -x, "pos": lambda x: x, "square": lambda x: x * x, "exp2": lambda x: MP.mpf(2) ** x,
-    "cbrt": lambda x: MP.sign(x) * MP.cbrt(MP.fabs(x)), "log2": lambda x: MP.log(x, 2), "abs": MP.fabs,
-    "hypot": lambda a, b: MP.sqrt(a * a + b * b), "round": MP.nint, "trunc": _trunc, "fmod": lambda a, b: a - b * _trunc(a / b),
-    "minimum": lambda a, b: min(a, b), "maximum": lambda a, b: max(a, b), "clip": lambda x, low, high: min(max(x, low), high),
-    "log1p": lambda x: MP.log(1 + x), "expm1": lambda x: MP.exp(x) - 1, "log10": lambda x: MP.log(x) / MP.log(10),
-    "cosine": lambda a, b: a / MP.sqrt(a * a + b * b), "inversion": lambda a, b: a / (a * a + b * b),
-    "degrees": lambda x: x * 180 / MP.pi, "radians": lambda x: x * MP.pi / 180, "one_minus_square": lambda x: 1 - x * x,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "floordiv": lambda a, b: MP.floor(a / b), "mod": lambda a, b: a - b * MP.floor(a / b),
+    "pow": lambda a, b: a**b,
+    "neg": lambda x: -x, "pos": lambda x: x, "square": lambda x: x * x,
+    "exp2": lambda x: MP.mpf(2) ** x,
+    "cbrt": lambda x: MP.sign(x) * MP.cbrt(MP.fabs(x)), "log2": lambda x: MP.log(x, 2),
+    "abs": MP.fabs,
+    "hypot": lambda a, b: MP.sqrt(a * a + b * b), "round": MP.nint, "trunc": _trunc,
+    "fmod": lambda a, b: a - b * _trunc(a / b),
+    "minimum": lambda a, b: min(a, b), "maximum": lambda a, b: max(a, b),
+    "clip": lambda x, low, high: min(max(x, low), high),
+    "log1p": lambda x: MP.log(1 + x), "expm1": lambda x: MP.exp(x) - 1,
+    "log10": lambda x: MP.log(x) / MP.log(10),
+    "cosine": lambda a, b: a / MP.sqrt(a * a + b * b),
+    "inversion": lambda a, b: a / (a * a + b * b),
+    "degrees": lambda x: x * 180 / MP.pi, "radians": lambda x: x * MP.pi / 180,
+    "one_minus_square": lambda x: 1 - x * x,
     "relu": lambda x: max(x, MP.zero), "leaky_relu": lambda x, slope: x if x > 0 else slope * x,
-    "elu": lambda x, alpha: x if x > 0 else alpha * (MP.exp(x) - 1), "gelu": lambda x: x * MP.erfc(-x / MP.sqrt(2)) / 2,
-    "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x), "softplus": lambda x: MP.log(1 + MP.exp(x)),
+    "elu": lambda x, alpha: x if x > 0 else alpha * (MP.exp(x) - 1),
+    "gelu": lambda x: x * MP.erfc(-x / MP.sqrt(2)) / 2,
+    "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x),
+    "softplus": lambda x: MP.log(1 + MP.exp(x)),
     "sinc": lambda x: MP.sin(MP.pi * x) / (MP.pi * x) if x else MP.one,
     "logaddexp": lambda a, b: MP.log(MP.exp(a) + MP.exp(b)), "strict_mul": lambda g, p: g * p,
     "beta_edge_slope": lambda i, j, a, b, x: MP.zero,  # see test_special.py
@@ -101,7 +113,11 @@ HARD: dict[str, list[tuple[float, ...]]] = {
 
 COMPLEX = {"real", "imag", "angle"}  # see test_complex.py
 APART = {"quantile_slope"}  # whose operands aren't independent: the partial of `ndtri`
-REAL = [op for op in OPS.values() if op.elementwise and op.differentiable and op.name not in COMPLEX | APART]
+REAL = [
+    op
+    for op in OPS.values()
+    if op.elementwise and op.differentiable and op.name not in COMPLEX | APART
+]
 
 
 def counterpart(op: Op) -> Callable[..., Any]:
@@ -117,9 +133,15 @@ def points(op: Op) -> list[Point]:
 
     def one(k: int) -> float:
         low, high = ends[k]
-        return float(random.uniform(low, high)) if op.partials[k] else math.ceil(low) + float(random.integers(0, 2))
+        return (
+            float(random.uniform(low, high))
+            if op.partials[k]
+            else math.ceil(low) + float(random.integers(0, 2))
+        )
 
-    return [tuple(map(one, range(n))) for _ in range(2 if op.name in SLOW else 6)] + HARD.get(op.name, [])
+    return [tuple(map(one, range(n))) for _ in range(2 if op.name in SLOW else 6)] + HARD.get(
+        op.name, []
+    )
 
 
 def moving(op: Op) -> list[int]:
@@ -145,7 +167,9 @@ def exact(op: Op, point: Point, orders: Orders) -> Any:
 
 def _derivative(f: Callable[..., Any], k: int, order: int) -> Callable[..., Any]:
     def slope(*at: Any) -> Any:
-        h = MP.mpf(10) ** (-min(60, MP.dps // 4)) * max(MP.fabs(at[k]), MP.mpf(10) ** -10 if at[k] == 0 else 0)
+        h = MP.mpf(10) ** (-min(60, MP.dps // 4)) * max(
+            MP.fabs(at[k]), MP.mpf(10) ** -10 if at[k] == 0 else 0
+        )
         up, here, down = ([*at[:k], at[k] + s * h, *at[k + 1 :]] for s in (1, 0, -1))
         if order == 1:
             return (f(*up) - f(*down)) / (2 * h)
@@ -154,8 +178,11 @@ def _derivative(f: Callable[..., Any], k: int, order: int) -> Callable[..., Any]
     return slope
 
 
-def error(op: Op, point: Point, orders: Orders, found: float, enough: float, dtype: Any = np.float64) -> float:
-    """How far `found` is off, in units in the last place. What is less than `enough` may be too large, and costs less."""
+def error(
+    op: Op, point: Point, orders: Orders, found: float, enough: float, dtype: Any = np.float64
+) -> float:
+    """How far `found` is off, in units in the last place. What is less than `enough` may be too
+    large, and costs less."""
     want = exact(op, point, orders)
     eps, tiny = MP.mpf(float(np.finfo(dtype).eps)), MP.mpf(float(np.finfo(dtype).tiny)) * 1e8
     if not MP.isfinite(found) or not MP.isfinite(want):

@@ -1,4 +1,5 @@
-"""The structural entries written with NumPy, for arrays of floats and for arrays of mpmath's numbers alike."""
+"""The structural entries written with NumPy, for arrays of floats and for arrays of mpmath's
+numbers alike."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ def _each(of_floats: Callable[[Any], Any], of_mpmath: Callable[[Any], Any]) -> C
 
 
 _exp, _log, _sqrt = _each(np.exp, MP.exp), _each(np.log, MP.log), _each(np.sqrt, MP.sqrt)
-_real, _imag = _each(np.real, lambda z: MP.mpmathify(z).real), _each(np.imag, lambda z: MP.mpmathify(z).imag)
+_real, _imag = (
+    _each(np.real, lambda z: MP.mpmathify(z).real),
+    _each(np.imag, lambda z: MP.mpmathify(z).imag),
+)
 _conj = _each(np.conj, MP.conj)
 
 
@@ -39,7 +43,9 @@ def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
 
 def _var(x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     off = x - _mean(x, axis, True)
-    return np.sum(_real(off * _conj(off)), axis=_axes(axis), keepdims=keepdims) / (_count(x, axis) - ddof)
+    return np.sum(_real(off * _conj(off)), axis=_axes(axis), keepdims=keepdims) / (
+        _count(x, axis) - ddof
+    )
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -48,16 +54,24 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims)
     if ord in (2, "fro"):
         return _sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
-    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / MP.mpf(ord) if size.dtype == object else 1 / ord)
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (
+        1 / MP.mpf(ord) if size.dtype == object else 1 / ord
+    )
 
 
 def _median(x: Any, axis: Any, keepdims: bool) -> Any:
     axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis) % x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]
-    lines = np.sort(np.transpose(x, (*rest, *axes)).reshape(*(x.shape[k] for k in rest), -1), axis=-1)
+    lines = np.sort(
+        np.transpose(x, (*rest, *axes)).reshape(*(x.shape[k] for k in rest), -1), axis=-1
+    )
     n = lines.shape[-1]
     found = (lines[..., (n - 1) // 2] + lines[..., n // 2]) / 2
-    return np.reshape(found, [1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else found
+    return (
+        np.reshape(found, [1 if k in axes else n for k, n in enumerate(x.shape)])
+        if keepdims
+        else found
+    )
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -144,7 +158,9 @@ def _fourier(sign: int) -> Callable[..., Any]:
         lines = np.moveaxis(x, axis, -1)[..., :n]
         turns = np.outer(np.arange(lines.shape[-1]), np.arange(n)) % n
         if x.dtype == object:
-            matrix = np.vectorize(lambda k: MP.expjpi(sign * 2 * MP.mpf(int(k)) / n), otypes=[object])(turns)
+            matrix = np.vectorize(
+                lambda k: MP.expjpi(sign * 2 * MP.mpf(int(k)) / n), otypes=[object]
+            )(turns)
         else:
             matrix = np.exp(sign * 2j * np.pi * turns / n)
         power = {"backward": (sign + 1) // 2, "ortho": 0.5, "forward": (1 - sign) // 2}[norm]
@@ -228,25 +244,39 @@ def _linspace(start: Any, stop: Any, num: int, **run: Any) -> Any:
 
 COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "where": np.where, "conj": _conj, "sum": _along(np.sum), "mean": _mean, "var": _var,
-    "std": lambda x, **options: _sqrt(_var(x, **options)), "norm": _norm, "min": _along(np.min), "max": _along(np.max),
-    "median": _median, "prod": _along(np.prod), "cumsum": np.cumsum, "cumprod": np.cumprod, "shift": _shift,
-    "recurrence": _recurrence, "reshape": np.reshape, "ravel": np.ravel, "transpose": np.transpose, "swapaxes": np.swapaxes,
-    "moveaxis": np.moveaxis, "expand_dims": lambda x, axis: np.expand_dims(x, _axes(axis)), "squeeze": np.squeeze,
-    "flip": lambda x, axis: np.flip(x, _axes(axis)), "roll": lambda x, shift, axis: np.roll(x, shift, _axes(axis)),
+    "std": lambda x, **options: _sqrt(_var(x, **options)), "norm": _norm, "min": _along(np.min),
+    "max": _along(np.max),
+    "median": _median, "prod": _along(np.prod), "cumsum": np.cumsum, "cumprod": np.cumprod,
+    "shift": _shift,
+    "recurrence": _recurrence, "reshape": np.reshape, "ravel": np.ravel, "transpose": np.transpose,
+    "swapaxes": np.swapaxes,
+    "moveaxis": np.moveaxis, "expand_dims": lambda x, axis: np.expand_dims(x, _axes(axis)),
+    "squeeze": np.squeeze,
+    "flip": lambda x, axis: np.flip(x, _axes(axis)),
+    "roll": lambda x, shift, axis: np.roll(x, shift, _axes(axis)),
     "broadcast_to": np.broadcast_to, "concatenate": lambda *xs, axis: np.concatenate(xs, axis=axis),
-    "stack": lambda *xs, axis: np.stack(xs, axis=axis), "split": _split, "tile": np.tile, "repeat": np.repeat, "pad": _pad,
+    "stack": lambda *xs, axis: np.stack(xs, axis=axis), "split": _split, "tile": np.tile,
+    "repeat": np.repeat, "pad": _pad,
     "diag": np.diag, "tril": lambda x, k: x * np.tri(*x.shape[-2:], k, dtype=int),
     "triu": lambda x, k: x * (1 - np.tri(*x.shape[-2:], k - 1, dtype=int)),
-    "sum_to": lambda x, shape: np.sum(x, axis=(0, 1)).reshape(shape), "sort": np.sort, "take": np.take,
-    "gather": lambda x, indices, axis: np.take_along_axis(x, indices, axis), "scatter_add": _scatter_add, "untake": _untake,
-    "ungather": _ungather, "setitem": _put, "index_add": _put_more, "getitem": lambda x, index: x[index], "softmax": _softmax,
-    "log_softmax": lambda x, axis: x - _logsumexp(x, axis, True), "logsumexp": _logsumexp, "cross_entropy": _cross_entropy,
-    "class_errors": lambda x, labels: _softmax(x, -1) - _one_hot(labels, x.shape[-1]), "matmul": np.matmul, "dot": np.dot,
+    "sum_to": lambda x, shape: np.sum(x, axis=(0, 1)).reshape(shape), "sort": np.sort,
+    "take": np.take,
+    "gather": lambda x, indices, axis: np.take_along_axis(x, indices, axis),
+    "scatter_add": _scatter_add, "untake": _untake,
+    "ungather": _ungather, "setitem": _put, "index_add": _put_more,
+    "getitem": lambda x, index: x[index], "softmax": _softmax,
+    "log_softmax": lambda x, axis: x - _logsumexp(x, axis, True), "logsumexp": _logsumexp,
+    "cross_entropy": _cross_entropy,
+    "class_errors": lambda x, labels: _softmax(x, -1) - _one_hot(labels, x.shape[-1]),
+    "matmul": np.matmul, "dot": np.dot,
     "inner": np.inner, "outer": np.outer, "cross": np.cross, "kron": np.kron, "trace": _trace,
-    "einsum": lambda *xs, subscripts: np.einsum(subscripts, *xs), "conv": _conv, "conv_image": _conv_image,
-    "conv_kernel": _conv_kernel, "convolve": np.convolve, "fft": _fourier(-1), "ifft": _fourier(1), "rfft": _rfft,
+    "einsum": lambda *xs, subscripts: np.einsum(subscripts, *xs), "conv": _conv,
+    "conv_image": _conv_image,
+    "conv_kernel": _conv_kernel, "convolve": np.convolve, "fft": _fourier(-1), "ifft": _fourier(1),
+    "rfft": _rfft,
     "correlate": np.correlate,
     "irfft": _irfft, "twice_inside": _twice_inside, "interp": _interp, "linspace": _linspace,
-    "full": lambda value, shape, **run: np.full(shape, value), "cast": lambda x, dtype: x, "float64": lambda x: x,
+    "full": lambda value, shape, **run: np.full(shape, value), "cast": lambda x, dtype: x,
+    "float64": lambda x: x,
     "complex128": lambda x: x,
 }  # fmt: skip

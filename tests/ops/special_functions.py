@@ -1,4 +1,5 @@
-"""The special functions in mpmath, the points where naive formulas lose their digits, and how many each may lose."""
+"""The special functions in mpmath, the points where naive formulas lose their digits, and how many
+each may lose."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def _betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 def _derived(function: Callable[..., Any], *which: int) -> Callable[..., Any]:
-    """A function of orders and arguments: the derivative of those orders by the arguments `which`."""
+    """A function of orders and arguments: the derivative of those orders by the arguments
+    `which`."""
 
     def derivative(*at: Any) -> Any:
         orders, at = at[: len(which)], at[len(which) :]
@@ -42,7 +44,9 @@ def _derived(function: Callable[..., Any], *which: int) -> Callable[..., Any]:
             return function(*at)
 
         def moved(*values: Any) -> Any:
-            return function(*[values[which.index(k)] if k in which else x for k, x in enumerate(at)])
+            return function(
+                *[values[which.index(k)] if k in which else x for k, x in enumerate(at)]
+            )
 
         if len(which) == 1:
             return MP.diff(moved, at[which[0]], int(orders[0]))
@@ -94,38 +98,49 @@ HARD: dict[str, list[Point]] = {
     "erfc": [(-3.0,), (2.7,), (5.0,), (10.0,), (14.142135623730951,), (20.3,), (26.4,)],
     "erfinv": [(1e-10,), (0.9999999,), (-0.999999999999,)],
     "ndtr": [(-37.3,), (-20.0,), (-8.1,), (1e-10,), (8.0,)],
-    "ndtri": [(1e-300,), (1e-17,), (0.0037840802228439408,), (0.01,), (0.5000001,), (0.9999999999,)],
+    "ndtri": [(1e-300,), (1e-17,), (0.0037840802228439408,), (0.01,), (0.5000001,),
+        (0.9999999999,)],
     "expit": [(-700.0,), (30.0,)],
     "logit": [(1e-300,), (0.2499,), (0.4999999,), (0.5000001,), (0.9999999,)],
     "xlogy": [(0.0, 2.0), (1e-300, 1e-300), (1e200, 1.0000001)],
     "xdivy": [(0.0, 2.0), (1e-100, 1e-100)],
     "bell": [(37.3, 0.5), (-26.1, 1.0), (99.0, 0.5)],
     "gamma": [(1e-8,), (0.5,), (-1.5,), (30.5,), (150.3,)],
-    "lgamma": [(1e-8,), (0.95,), (1.1,), (1.43,), (1.4999999,), (1.55,), (2.3,), (-1.5,), (100.5,), (1e10,)],
+    "lgamma": [(1e-8,), (0.95,), (1.1,), (1.43,), (1.4999999,), (1.55,), (2.3,), (-1.5,), (100.5,),
+        (1e10,)],
     "digamma": [(1e-5,), (0.3,), (10.3,), (1e6,), (-0.7,), (-5.2,)],
     "polygamma": [(1.0, 1e-5), (1.0, 1e6), (2.0, -0.7), (3.0, -5.2), (5.0, 30.5)],
-    "polygamma_difference": [(0.0, 1e6, 2.0), (0.0, 1.0, 1e-10), (0.0, 2.5, 1e8), (1.0, 3.0, -1e-5), (2.0, 1e-3, 1e3)],
+    "polygamma_difference": [(0.0, 1e6, 2.0), (0.0, 1.0, 1e-10), (0.0, 2.5, 1e8), (1.0, 3.0, -1e-5),
+        (2.0, 1e-3, 1e3)],
     "beta": [(1e-3, 1.0), (1e5, 2.0), (60.5, 30.5), (0.3, 200.0), (-1.5, 0.7)],
     "lbeta": [(1000.0, 2.0), (1e-8, 1.0), (1e10, 3.5), (1e6, 1e5), (1e-250, 1e-240), (-1.5, 0.7)],
-    "zeta": [(1.5, 1.0), (1.0000001, 1.0), (60.0, 1.0), (2.0, 1e-5), (19.4, 511.0), (0.3, 1.0), (-0.7, 1.0), (-9.5, 1.0)],
+    "zeta": [(1.5, 1.0), (1.0000001, 1.0), (60.0, 1.0), (2.0, 1e-5), (19.4, 511.0), (0.3, 1.0),
+        (-0.7, 1.0), (-9.5, 1.0)],
     "zeta_by_x": [(1.0, 1.5, 1.0), (2.0, 9.0, 511.0), (1.0, -2.5, 1.0), (3.0, 2.0, 0.01)],
     "gammainc": [(10.0, 0.1), (0.5, 30.0), (200.0, 190.0), (1e-3, 1e-3)],
-    "gamma_density": [(0.0, 1e6, 1.0001e6), (0.0, 18.0, 1e-4), (1.0, 50.0, 60.0), (2.0, 1e-6, 0.01)],
-    "gammainc_by_a": [(1.0, 18.0, 1e-3), (1.0, 300.0, 310.0), (1.0, 0.5, 30.0), (2.0, 1e-6, 0.01), (1.0, 1e-3, 1e-6)],
+    "gamma_density": [(0.0, 1e6, 1.0001e6), (0.0, 18.0, 1e-4), (1.0, 50.0, 60.0),
+        (2.0, 1e-6, 0.01)],
+    "gammainc_by_a": [(1.0, 18.0, 1e-3), (1.0, 300.0, 310.0), (1.0, 0.5, 30.0), (2.0, 1e-6, 0.01),
+        (1.0, 1e-3, 1e-6)],
     "betainc": [(2.0, 5.0, 0.9), (80.0, 1.1, 0.6), (0.01, 0.02, 0.3), (200.0, 300.0, 0.4)],
-    "beta_density": [(0.0, 0.0, 300.0, 600.0, 0.35), (0.0, 0.0, 3.0, 1e6, 5e-6), (1.0, 1.0, 0.01, 20.0, 0.2)],
+    "beta_density": [(0.0, 0.0, 300.0, 600.0, 0.35), (0.0, 0.0, 3.0, 1e6, 5e-6),
+        (1.0, 1.0, 0.01, 20.0, 0.2)],
     "betainc_by_ab": [
-        (0.0, 1.0, 2.0, 5.0, 0.9), (1.0, 0.0, 200.0, 300.0, 0.37), (2.0, 0.0, 1e-4, 5.5, 0.2), (1.0, 1.0, 30.0, 0.01, 0.98),
+        (0.0, 1.0, 2.0, 5.0, 0.9), (1.0, 0.0, 200.0, 300.0, 0.37), (2.0, 0.0, 1e-4, 5.5, 0.2),
+        (1.0, 1.0, 30.0, 0.01, 0.98),
     ],
     "i0": [(1e-6,), (-20.0,), (100.0,), (700.0,)],
     "i1": [(0.0,), (1e-6,), (7.9,), (8.1,), (700.0,)],
     "bessel_i": [(2.0, 1e-6), (2.0, -24.9), (3.0, 25.1), (5.0, 40.0), (4.0, 705.0)],
 }  # fmt: skip
 
-# Digits to differentiate with: mpmath takes long over these, or has as many digits as asked for behind the point only.
+# Digits to differentiate with: mpmath takes long over these, or has as many digits as asked for
+# behind the point only.
 DIGITS = {
-    "gammainc": 60, "betainc": 60, "gammainc_by_a": 60, "betainc_by_ab": 60, "gamma_density": 60, "beta_density": 60,
-    "zeta": 200, "zeta_by_x": 200, "gamma": 100, "lgamma": 100, "digamma": 100, "beta": 100, "lbeta": 100, "polygamma": 100,
+    "gammainc": 60, "betainc": 60, "gammainc_by_a": 60, "betainc_by_ab": 60, "gamma_density": 60,
+    "beta_density": 60,
+    "zeta": 200, "zeta_by_x": 200, "gamma": 100, "lgamma": 100, "digamma": 100, "beta": 100,
+    "lbeta": 100, "polygamma": 100,
     "polygamma_difference": 100, "i0": 60, "i1": 60, "bessel_i": 60,
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""The calls that the structural entries get in their cases, with directions to differentiate them along."""
+"""The calls that the structural entries get in their cases, with directions to differentiate them
+along."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ class Spy(Language):
 
     __slots__ = ("calls", "op")
 
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+    def call(
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
+    ) -> Any:
         if name == self.op.name:
             given = {p.name: p.default for p in self.op.signature.options if not p.required}
             operands = [primal(a.v) if isinstance(a, Value) else a for a in arguments]
@@ -53,13 +56,17 @@ EXTRA: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("index_add", [A, V[:2]], {"index": (slice(None), np.array([1, 1])), "inplace": False}),
     ("float32", [V.astype("float32")], {}),
 ]
-CALLS: list[Call] = [call for name in CASES for call in noted(name)] + [(OPS[n], xs, options) for n, xs, options in EXTRA]
+CALLS: list[Call] = [call for name in CASES for call in noted(name)] + [
+    (OPS[n], xs, options) for n, xs, options in EXTRA
+]
 IDS = [f"{op.name}-{k}" for k, (op, _, _) in enumerate(CALLS)]
 every_call = pytest.mark.parametrize("call", CALLS, ids=IDS)
 
 
 def movable(op: Op, operands: list[Any]) -> list[int]:
-    return [k for k, x in enumerate(operands) if op.moves_with(k) and np.asarray(x).dtype.kind in "fc"]
+    return [
+        k for k, x in enumerate(operands) if op.moves_with(k) and np.asarray(x).dtype.kind in "fc"
+    ]
 
 
 def subsets(op: Op, operands: list[Any]) -> list[list[int]]:

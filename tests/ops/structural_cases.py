@@ -1,4 +1,5 @@
-"""Cases of every structural entry of the table: a function in the language of rules, and the values that it is called with."""
+"""Cases of every structural entry of the table: a function in the language of rules, and the values
+that it is called with."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def _parts(m: Any, z: Any) -> Any:
     return m.stack(m.real(z), m.imag(z)) if str(z.dtype).startswith("complex") else z
 
 
-# op name -> cases of (function of the rule language, values). A structural op with derivatives and no case is a failure.
+# op name -> cases of (function of the rule language, values). A structural op with derivatives and
+# no case is a failure.
 CASES: dict[str, list[tuple[Any, ...]]] = {
     "where": [
         (lambda m, a, b: m.where(W > 0, a, b), V, P),
@@ -40,11 +42,21 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "conj": [(lambda m, a: m.real(m.conj(a) * (1 + 2j)), V)],
     "sum": [
-        (lambda m, x, o=o: m.sum(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": -1, "keepdims": True})
+        (lambda m, x, o=o: m.sum(x * x, **o), T)
+        for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": -1, "keepdims": True})
     ],
-    "mean": [(lambda m, x, o=o: m.mean(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
-    "var": [(lambda m, x, o=o: m.var(x * x, **o), T) for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})],
-    "std": [(lambda m, x, o=o: m.std(x * x, **o), T) for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})],
+    "mean": [
+        (lambda m, x, o=o: m.mean(x * x, **o), T)
+        for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
+    "var": [
+        (lambda m, x, o=o: m.var(x * x, **o), T)
+        for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
+    "std": [
+        (lambda m, x, o=o: m.std(x * x, **o), T)
+        for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
     "norm": [
         (lambda m, x, o=o: m.norm(x, **o), T)
         for o in (
@@ -58,46 +70,88 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             {"ord": 1.5, "axis": -1, "keepdims": True},
         )
     ],
-    "min": [(lambda m, x, o=o: m.min(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
-    "max": [(lambda m, x, o=o: m.max(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
-    "median": [(lambda m, x, o=o: m.median(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
+    "min": [
+        (lambda m, x, o=o: m.min(x * x, **o), T)
+        for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
+    "max": [
+        (lambda m, x, o=o: m.max(x * x, **o), T)
+        for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
+    "median": [
+        (lambda m, x, o=o: m.median(x * x, **o), T)
+        for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})
+    ],
     "prod": [
-        *[(lambda m, x, o=o: m.prod(x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": 0, "keepdims": True})],
+        *[
+            (lambda m, x, o=o: m.prod(x, **o), T)
+            for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": 0, "keepdims": True})
+        ],
         *[(lambda m, x, o=o: m.prod(x, **o), Z) for o in ({}, {"axis": 0}, {"axis": 1})],
     ],
-    "cumsum": [(lambda m, x, o=o: m.cumsum(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": -1})],
-    "cumprod": [(lambda m, x, o=o: m.cumprod(x, **o), x) for x in (A, Z) for o in ({}, {"axis": 0}, {"axis": -1})],
-    "shift": [(lambda m, x: m.shift(x * x, by=1, fill=2.0), A), (lambda m, x: m.shift(x * x, by=-1, fill=2.0), A)],
-    "recurrence": [(lambda m, a, b: m.recurrence(a, b), V, W), (lambda m, a, b: m.recurrence(a, b), Z, A)],
+    "cumsum": [
+        (lambda m, x, o=o: m.cumsum(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": -1})
+    ],
+    "cumprod": [
+        (lambda m, x, o=o: m.cumprod(x, **o), x)
+        for x in (A, Z)
+        for o in ({}, {"axis": 0}, {"axis": -1})
+    ],
+    "shift": [
+        (lambda m, x: m.shift(x * x, by=1, fill=2.0), A),
+        (lambda m, x: m.shift(x * x, by=-1, fill=2.0), A),
+    ],
+    "recurrence": [
+        (lambda m, a, b: m.recurrence(a, b), V, W),
+        (lambda m, a, b: m.recurrence(a, b), Z, A),
+    ],
     "reshape": [(lambda m, x: m.reshape(x * x, shape=[3, -1]), T)],
     "ravel": [(lambda m, x: m.ravel(x * x), T)],
-    "transpose": [(lambda m, x: m.transpose(x * x), T), (lambda m, x: m.transpose(x * x, axes=[1, 2, 0]), T)],
+    "transpose": [
+        (lambda m, x: m.transpose(x * x), T),
+        (lambda m, x: m.transpose(x * x, axes=[1, 2, 0]), T),
+    ],
     "swapaxes": [(lambda m, x: m.swapaxes(x * x, axis1=0, axis2=-1), T)],
     "moveaxis": [
         (lambda m, x: m.moveaxis(x * x, source=0, destination=-1), T),
         (lambda m, x: m.moveaxis(x * x, source=[0, 1], destination=[2, 0]), T),
     ],
-    "expand_dims": [(lambda m, x: m.expand_dims(x * x, axis=1), A), (lambda m, x: m.expand_dims(x * x, axis=[0, -1]), A)],
+    "expand_dims": [
+        (lambda m, x: m.expand_dims(x * x, axis=1), A),
+        (lambda m, x: m.expand_dims(x * x, axis=[0, -1]), A),
+    ],
     "squeeze": [
         (lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2])), A),
         (lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2]), axis=2), A),
     ],
     "flip": [(lambda m, x: m.flip(x * x), T), (lambda m, x: m.flip(x * x, axis=[0, 1]), T)],
-    "roll": [(lambda m, x: m.roll(x * x, shift=2), A), (lambda m, x: m.roll(x * x, shift=[1, -1], axis=[0, 1]), A)],
+    "roll": [
+        (lambda m, x: m.roll(x * x, shift=2), A),
+        (lambda m, x: m.roll(x * x, shift=[1, -1], axis=[0, 1]), A),
+    ],
     "broadcast_to": [
         (lambda m, x: m.broadcast_to(x * x, shape=[4, 2, 3]), A),
         (lambda m, x: m.broadcast_to(x * x, shape=[2, 3]), 1.5),
     ],
     "sum_to": [(lambda m, x: m.sum_to(x * x, shape=[1, 2]), T)],
     "concatenate": [(lambda m, a, b: m.concatenate(a * a, b, a, axis=1), A, B.T)],
-    "stack": [(lambda m, a, b: m.stack(a * a, b, a, axis=-1), A, B.T), (lambda m, a, b: m.stack(a * a, b), 1.5, 2.0)],
-    "split": [(lambda m, x: m.split(x * x, sections=3, axis=1), T), (lambda m, x: m.split(x * x, sections=[1, 3]), V)],
+    "stack": [
+        (lambda m, a, b: m.stack(a * a, b, a, axis=-1), A, B.T),
+        (lambda m, a, b: m.stack(a * a, b), 1.5, 2.0),
+    ],
+    "split": [
+        (lambda m, x: m.split(x * x, sections=3, axis=1), T),
+        (lambda m, x: m.split(x * x, sections=[1, 3]), V),
+    ],
     "tile": [
         (lambda m, x: m.tile(x * x, reps=3), A),
         (lambda m, x: m.tile(x * x, reps=[2, 1, 2]), A),
         (lambda m, x: m.tile(x * x, reps=2), 1.5),
     ],
-    "repeat": [(lambda m, x: m.repeat(x * x, repeats=2), A), (lambda m, x: m.repeat(x * x, repeats=[1, 0, 3], axis=1), A)],
+    "repeat": [
+        (lambda m, x: m.repeat(x * x, repeats=2), A),
+        (lambda m, x: m.repeat(x * x, repeats=[1, 0, 3], axis=1), A),
+    ],
     "pad": [
         (lambda m, x: m.pad(x * x, width=2), A),
         (lambda m, x: m.pad(x * x, 3.0, width=[[1, 0], [2, 1]]), A),
@@ -123,10 +177,17 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda m, x, v: m.scatter_add(x, IDX, v * v), B, 1.5),
     ],
     "untake": [(lambda m, g: m.untake(g * g, IDX, axis=1, shape=(2, 4)), A)],
-    "ungather": [(lambda m, g: m.ungather(g * g, np.array([[2, 0, 0], [1, 1, 3]]), axis=1, shape=(2, 4)), A)],
-    "softmax": [(lambda m, x, o=o: m.softmax(x, **o), A) for o in ({}, {"axis": 0}, {"axis": None})],
+    "ungather": [
+        (lambda m, g: m.ungather(g * g, np.array([[2, 0, 0], [1, 1, 3]]), axis=1, shape=(2, 4)), A)
+    ],
+    "softmax": [
+        (lambda m, x, o=o: m.softmax(x, **o), A) for o in ({}, {"axis": 0}, {"axis": None})
+    ],
     "log_softmax": [(lambda m, x, o=o: m.log_softmax(x, **o), A) for o in ({}, {"axis": 0})],
-    "logsumexp": [(lambda m, x, o=o: m.logsumexp(x, **o), T) for o in ({}, {"axis": [0, 1]}, {"axis": -1, "keepdims": True})],
+    "logsumexp": [
+        (lambda m, x, o=o: m.logsumexp(x, **o), T)
+        for o in ({}, {"axis": [0, 1]}, {"axis": -1, "keepdims": True})
+    ],
     "class_errors": [
         (lambda m, x: m.class_errors(x * x, np.array([2, 0])), A),
         (lambda m, x: m.class_errors(x * x, 1), A[0]),
@@ -159,7 +220,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda m, a, b: m.dot(a, b), a, b)
         for a, b in ((A, B), (V, W), (2.0, V), (A, 3.0), (A, T), (T, V[:2]), (V[:3], T), (2.0, 3.0))
     ],
-    "inner": [(lambda m, a, b: m.inner(a, b), a, b) for a, b in ((V, W), (A, B.T), (T, B), (A, V[:3]), (2.0, A))],
+    "inner": [
+        (lambda m, a, b: m.inner(a, b), a, b)
+        for a, b in ((V, W), (A, B.T), (T, B), (A, V[:3]), (2.0, A))
+    ],
     "outer": [(lambda m, a, b: m.outer(a, b), a, b) for a, b in ((V, W), (A, V), (2.0, V))],
     "cross": [(lambda m, a, b: m.cross(a, b), a, b) for a, b in ((V[:3], W[:3]), (A, W[:3]))],
     "kron": [(lambda m, a, b: m.kron(a, b), a, b) for a, b in ((A, B), (V, A), (T, V))],
@@ -190,17 +254,31 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "inv": [(lambda m, x: m.inv(x), S), (lambda m, x: m.inv(x), SS)],
     "solve": [
         (lambda m, a, b: m.solve(a, b), a, b)
-        for a, b in ((S, V[:3]), (S, B), (SS, V[:3]), (SS, B), (S, T.transpose(2, 1, 0)[:, :, None] + B), (SS, T), (SS[:1], T))
+        for a, b in (
+            (S, V[:3]),
+            (S, B),
+            (SS, V[:3]),
+            (SS, B),
+            (S, T.transpose(2, 1, 0)[:, :, None] + B),
+            (SS, T),
+            (SS[:1], T),
+        )
     ],
     "solve_triangular": [
         (lambda m, a, b, lower=lower: m.solve_triangular(a, b, lower=lower), a, b)
         for a, b in ((S, V[:3]), (SS, B), (S, T), (SS, T))
         for lower in (False, True)
     ],
-    "det": [(lambda m, x: m.det(x), x) for x in (S, SS, R1, np.diag([1.0, 0.0, 0.0]), A[:, :2], np.array([[3.0]]))],
+    "det": [
+        (lambda m, x: m.det(x), x)
+        for x in (S, SS, R1, np.diag([1.0, 0.0, 0.0]), A[:, :2], np.array([[3.0]]))
+    ],
     "logdet": [(lambda m, x: m.logdet(x), x) for x in (S, SS)],
     "cofactors": [(lambda m, x: m.cofactors(x), S), (lambda m, x: m.cofactors(x * x), SS)],
-    "cofactors_along": [(lambda m, x, t: m.cofactors_along(x, t), S, S.T @ S), (lambda m, x, t: m.cofactors_along(x, t), SS, SS)],
+    "cofactors_along": [
+        (lambda m, x, t: m.cofactors_along(x, t), S, S.T @ S),
+        (lambda m, x, t: m.cofactors_along(x, t), SS, SS),
+    ],
     "cholesky": [(lambda m, x: m.cholesky(x), x) for x in (S @ S.T, SS @ SS.transpose(0, 2, 1))],
     "qr": [(lambda m, x: m.qr(x), x) for x in (S, B, A, SS, T, T.transpose(0, 2, 1))],
     "eigh": [
@@ -231,9 +309,14 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             (B, T[:, :3]),
         )
     ],
-    "lstsq_of_full_rank": [(lambda m, a, b: m.lstsq_of_full_rank(a, b), a, b) for a, b in ((B, V[:3]), (A, B.T))],
+    "lstsq_of_full_rank": [
+        (lambda m, a, b: m.lstsq_of_full_rank(a, b), a, b) for a, b in ((B, V[:3]), (A, B.T))
+    ],
     "expm": [(lambda m, x: m.expm(x), x) for x in (S, SS, 3.0 * S)],
-    "expm_along": [(lambda m, x, t: m.expm_along(x, t), S, S.T @ S), (lambda m, x, t: m.expm_along(x, t), SS, SS - 0.5)],
+    "expm_along": [
+        (lambda m, x, t: m.expm_along(x, t), S, S.T @ S),
+        (lambda m, x, t: m.expm_along(x, t), SS, SS - 0.5),
+    ],
     "conv": [
         (lambda m, x, k, o=o: m.conv(x, k, **o), IMAGES, KERNELS)
         for o in ({}, {"stride": 2}, {"padding": 1}, {"stride": [1, 3], "padding": [2, 0]})
@@ -256,17 +339,37 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     },
     **{
         name: [
-            (lambda m, x, name=name, o=o: _parts(m, getattr(m, name)(m.complex128(x * x) * C, **o)), x)
-            for x, o in ((V, {}), (V[:3], {}), (V, {"n": 3}), (V, {"n": 7, "norm": "ortho"}), (T, {"axis": 1, "norm": "forward"}))
+            (
+                lambda m, x, name=name, o=o: _parts(
+                    m, getattr(m, name)(m.complex128(x * x) * C, **o)
+                ),
+                x,
+            )
+            for x, o in (
+                (V, {}),
+                (V[:3], {}),
+                (V, {"n": 3}),
+                (V, {"n": 7, "norm": "ortho"}),
+                (T, {"axis": 1, "norm": "forward"}),
+            )
         ]
         for name in ("fft", "ifft", "irfft")
     },
     "rfft": [
         (lambda m, x, o=o: _parts(m, m.rfft(x * x, **o)), x)
-        for x, o in ((V, {}), (V[:3], {}), (V, {"n": 3}), (V, {"n": 7, "norm": "ortho"}), (T, {"axis": 1, "norm": "forward"}))
+        for x, o in (
+            (V, {}),
+            (V[:3], {}),
+            (V, {"n": 3}),
+            (V, {"n": 7, "norm": "ortho"}),
+            (T, {"axis": 1, "norm": "forward"}),
+        )
     ],
     "twice_inside": [(lambda m, x, n=n: m.twice_inside(x * x, n=n, axis=1), T) for n in (4, 5)],
-    "interp": [(lambda m, x, p, f: m.interp(x, p, f), x, KNOTS, W) for x in (V, A, 0.25, np.array([-3.0, 0.5, 2.0]))],
+    "interp": [
+        (lambda m, x, p, f: m.interp(x, p, f), x, KNOTS, W)
+        for x in (V, A, 0.25, np.array([-3.0, 0.5, 2.0]))
+    ],
     "linspace": [(lambda m, a, b, n=n: m.linspace(a * a, b, num=n), 1.5, -0.5) for n in (1, 4)],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
     "cast": [(lambda m, x: m.cast(x * x, dtype="float64"), A)],
@@ -274,6 +377,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "complex128": [(lambda m, x: m.real(m.complex128(x * x) * (1 + 2j)), A)],
     "getitem": [(lambda m, x: m.getitem(x * x, index=(slice(None), 1)), T)],
 }
-# float32 rounds, so differences can't see its derivative; the weights of a median are steps; the engine's own primitives.
-APART = {"float32", "median_weights", "setitem", "index_add", "part"} | {n for n, op in OPS.items() if op.category == "lanes"}
+# float32 rounds, so differences can't see its derivative; the weights of a median are steps; the
+# engine's own primitives.
+APART = {"float32", "median_weights", "setitem", "index_add", "part"} | {
+    n for n, op in OPS.items() if op.category == "lanes"
+}
 IDS = [(name, k) for name, cases in CASES.items() for k in range(len(cases))]

@@ -1,4 +1,5 @@
-"""Derivatives of small functions written in the language of rules, by the engine's sweeps and by central differences."""
+"""Derivatives of small functions written in the language of rules, by the engine's sweeps and by
+central differences."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def tangent(y: Value | Any) -> Any:
 
 
 def weighed(m: Any, y: Any, seed: int = 0) -> Any:
-    """A scalar that every element of `y` (or of a list of results) counts in, each with a weight of its own."""
+    """A scalar that every element of `y` (or of a list of results) counts in, each with a weight of
+    its own."""
     if type(y) is list:
         parts = [weighed(m, part, seed + k) for k, part in enumerate(y)]
         return sum(parts[1:], parts[0])
@@ -63,13 +65,18 @@ def weighed(m: Any, y: Any, seed: int = 0) -> Any:
 def gradient(function: Function, *values: Any) -> list[Any]:
     """The gradients of the weighed result of `function(m, *operands)`, by reverse mode."""
     session = Session(*values)
-    return [primal(g) for g in session.gradients(weighed(session.m, function(session.m, *session.operands)))]
+    return [
+        primal(g)
+        for g in session.gradients(weighed(session.m, function(session.m, *session.operands)))
+    ]
 
 
 def second(function: Function, *values: Any) -> list[Any]:
     """The gradients of the weighed gradients of the weighed result: reverse over reverse."""
     session = Session(*values)
-    first = session.gradients(weighed(session.m, function(session.m, *session.operands)), recorded=True)
+    first = session.gradients(
+        weighed(session.m, function(session.m, *session.operands)), recorded=True
+    )
     total = Value(0.0, session.m)
     for k, g in enumerate(first):
         total = total + weighed(session.m, Value(g, session.m), seed=100 + k)

@@ -1,4 +1,5 @@
-"""Values, shapes, dtypes and refusals as NumPy's, over many shapes, axes and dtypes: empty arrays, numbers, ints, bools."""
+"""Values, shapes, dtypes and refusals as NumPy's, over many shapes, axes and dtypes: empty arrays,
+numbers, ints, bools."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def sample(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
     """Whole numbers, so that ties and zeros occur."""
     random = np.random.default_rng(seed + 7 * sum(shape) + len(shape))
     x = random.integers(-3, 4, shape)
-    return np.asarray(x + 1j * random.integers(-3, 4, shape) if dtype == "complex128" else x, dtype=dtype)
+    return np.asarray(
+        x + 1j * random.integers(-3, 4, shape) if dtype == "complex128" else x, dtype=dtype
+    )
 
 
 def axes(ndim: int) -> list[Any]:
@@ -32,7 +35,9 @@ def axes(ndim: int) -> list[Any]:
 
 
 def reductions(ndim: int) -> Iterator[Options]:
-    return ({"axis": axis, "keepdims": keepdims} for axis in axes(ndim) for keepdims in (False, True))
+    return (
+        {"axis": axis, "keepdims": keepdims} for axis in axes(ndim) for keepdims in (False, True)
+    )
 
 
 def along(*more: str, none: bool = True) -> Callable[[int], Iterator[Options]]:
@@ -44,8 +49,17 @@ def along(*more: str, none: bool = True) -> Callable[[int], Iterator[Options]]:
 
 
 def _extras(names: tuple[str, ...]) -> list[Options]:
-    values = {"shift": [2, -1], "repeats": [0, 2], "sections": [1, 2, [1], [-1]], "ddof": [0, 1, 2.5], "keepdims": [False, True]}
-    return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*(values[name] for name in names))]
+    values = {
+        "shift": [2, -1],
+        "repeats": [0, 2],
+        "sections": [1, 2, [1], [-1]],
+        "ddof": [0, 1, 2.5],
+        "keepdims": [False, True],
+    }
+    return [
+        dict(zip(names, chosen, strict=True))
+        for chosen in itertools.product(*(values[name] for name in names))
+    ]
 
 
 def fixed(*choices: Options) -> Callable[[int], Iterator[Options]]:
@@ -56,10 +70,13 @@ def _tuples(options: Options) -> Options:
     return {k: tuple(v) if isinstance(v, list) and k == "axis" else v for k, v in options.items()}
 
 
-# name: NumPy's function, the options to try for arrays of as many axes, and the dtypes that it isn't defined for here
+# name: NumPy's function, the options to try for arrays of as many axes, and the dtypes that it
+# isn't defined for here
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[[int], Iterator[Options]], str]] = {
-    **{name: (getattr(np, name), reductions, "") for name in ("sum", "mean", "prod", "any", "all", "count_nonzero")},
-    **{name: (getattr(np, name), reductions, "complex128") for name in ("min", "max", "argmin", "argmax")},
+    **{name: (getattr(np, name), reductions, "") for name in ("sum", "mean", "prod", "any", "all",
+        "count_nonzero")},
+    **{name: (getattr(np, name), reductions, "complex128") for name in ("min", "max", "argmin",
+        "argmax")},
     "var": (np.var, along("ddof", "keepdims"), ""),
     "std": (np.std, along("ddof", "keepdims"), ""),
     "cumsum": (np.cumsum, along(), ""),
@@ -71,14 +88,18 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[[int], Iterator[Options]
     "repeat": (np.repeat, along("repeats"), ""),
     "squeeze": (np.squeeze, along(), ""),
     "expand_dims": (np.expand_dims, along(none=False), ""),
-    "split": (lambda x, sections, axis: np.split(x, sections, axis), along("sections", none=False), ""),
+    "split": (lambda x, sections, axis: np.split(x, sections, axis), along("sections", none=False),
+        ""),
     "ravel": (np.ravel, fixed({}), ""),
     "transpose": (np.transpose, fixed({"axes": None}, {"axes": [1, 0]}, {"axes": [-1, 0, 1]}), ""),
     "tile": (np.tile, fixed({"reps": 0}, {"reps": 2}, {"reps": [1, 2, 2]}), ""),
     "diag": (np.diag, fixed(*({"k": k} for k in (-1, 0, 2))), ""),
-    "reshape": (np.reshape, fixed(*({"shape": shape} for shape in ([-1], [2, -1], [4], [3, 2], [0], []))), ""),
-    "broadcast_to": (np.broadcast_to, fixed(*({"shape": shape} for shape in ([2, 3], [4], [2, 2, 1], [0, 3]))), ""),
-    "pad": (lambda x, **o: np.pad(x, o["width"], o["mode"]), fixed(*({"width": w, "mode": mode} for w in (0, 2, 5) for mode in (
+    "reshape": (np.reshape,
+        fixed(*({"shape": shape} for shape in ([-1], [2, -1], [4], [3, 2], [0], []))), ""),
+    "broadcast_to": (np.broadcast_to,
+        fixed(*({"shape": shape} for shape in ([2, 3], [4], [2, 2, 1], [0, 3]))), ""),
+    "pad": (lambda x, **o: np.pad(x, o["width"], o["mode"]),
+        fixed(*({"width": w, "mode": mode} for w in (0, 2, 5) for mode in (
         "constant", "edge", "reflect", "symmetric", "wrap"))), ""),
 }  # fmt: skip
 
@@ -122,15 +143,24 @@ def test_one_operand(name: str) -> None:
         for shape, dtype in itertools.product(SHAPES, DTYPES):
             x = sample(shape, dtype)
             for options in choices(len(shape)):
-                missing = not shape and options.get("axis") is not None and name != "expand_dims"  # which NumPy lets pass
+                missing = (
+                    not shape and options.get("axis") is not None and name != "expand_dims"
+                )  # which NumPy lets pass
                 if dtype not in without.split() and not missing:
-                    agree(language(name, [x], options), numpys(function, [x], options), f"{name}({dtype}{shape}, {options})")
+                    agree(
+                        language(name, [x], options),
+                        numpys(function, [x], options),
+                        f"{name}({dtype}{shape}, {options})",
+                    )
 
 
 PAIRS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
-    ((), ()), ((), (3,)), ((2, 3), ()), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((4, 2, 3), (3,)),
-    ((3,), (4, 3, 2)), ((4, 2, 3), (3, 2)), ((4, 2, 3), (4, 3, 2)), ((1, 2, 3), (4, 3, 1)), ((5, 1, 2, 3), (4, 3, 2)),
-    ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((0,), (0,)), ((3,), (4,)), ((2, 3), (2, 3)), ((2, 2, 3), (3, 3, 2)),
+    ((), ()), ((), (3,)), ((2, 3), ()), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)),
+    ((2, 3), (3, 4)), ((4, 2, 3), (3,)),
+    ((3,), (4, 3, 2)), ((4, 2, 3), (3, 2)), ((4, 2, 3), (4, 3, 2)), ((1, 2, 3), (4, 3, 1)),
+    ((5, 1, 2, 3), (4, 3, 2)),
+    ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((0,), (0,)), ((3,), (4,)), ((2, 3), (2, 3)),
+    ((2, 2, 3), (3, 3, 2)),
 ]  # fmt: skip
 
 
@@ -138,8 +168,17 @@ PAIRS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 def test_products(name: str) -> None:
     function = getattr(np, name)
     for (left, right), a, b in itertools.product(PAIRS, DTYPES, DTYPES):
-        if (name == "cross" and {left[-1:], right[-1:]} != {(3,)}) or ((), "bool") in ((left, a), (right, b)):
-            continue  # NumPy has products of two coordinates, too; and a single bool has a dtype of its own there
+        if (name == "cross" and {left[-1:], right[-1:]} != {(3,)}) or ((), "bool") in (
+            (left, a),
+            (right, b),
+        ):
+            # NumPy has products of two coordinates, too; and a single bool has a dtype of its own
+            # there
+            continue
         operands = [sample(left, a), sample(right, b, seed=1)]
         numbers = [x.astype("int64") if x.dtype == bool else x for x in operands]  # bools count
-        agree(language(name, operands, {}), numpys(function, numbers, {}), f"{name} of {a}{left} and {b}{right}")
+        agree(
+            language(name, operands, {}),
+            numpys(function, numbers, {}),
+            f"{name} of {a}{left} and {b}{right}",
+        )

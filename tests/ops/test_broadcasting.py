@@ -1,4 +1,5 @@
-"""Every elementwise entry on operands of every shape: of arrays it gives what it gives of their elements, in every mode."""
+"""Every elementwise entry on operands of every shape: of arrays it gives what it gives of their
+elements, in every mode."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ def of_numbers(name: str, point: Point) -> tuple[float, Any, Any]:
     y = session.m.call(name, (*point[:orders], *session.operands))
     first = session.gradients(session.m.mul(y, 1.0), recorded=True)
     second = [
-        session.gradients(session.m.mul(Value(g, session.m), 1.0)) if type(g) is tuple else [0.0] * len(first) for g in first
+        session.gradients(session.m.mul(Value(g, session.m), 1.0))
+        if type(g) is tuple
+        else [0.0] * len(first)
+        for g in first
     ]
     return (
         float(primal(y.v)),
@@ -55,7 +59,11 @@ def _fit(shapes: tuple[tuple[int, ...], ...]) -> bool:
 def summed(c: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent of the result, for an operand of a shape."""
     c = c.sum(axis=tuple(range(c.ndim - len(shape))))
-    return c.sum(axis=tuple(k for k, n in enumerate(shape) if n != c.shape[k]), keepdims=True) if c.ndim else c
+    return (
+        c.sum(axis=tuple(k for k, n in enumerate(shape) if n != c.shape[k]), keepdims=True)
+        if c.ndim
+        else c
+    )
 
 
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
@@ -66,12 +74,17 @@ def test_arrays_are_their_elements(op: Op) -> None:
         random, shape = np.random.default_rng(len(shapes)), np.broadcast_shapes(*shapes)
 
         def drawn(k: int, own: tuple[int, ...], random: Any = random) -> Any:
-            values = [pool[int(random.integers(len(pool)))][orders + k] for _ in range(math.prod(own))]
+            values = [
+                pool[int(random.integers(len(pool)))][orders + k] for _ in range(math.prod(own))
+            ]
             return np.array(values).reshape(own) if own else values[0]
 
         xs = [drawn(k, own) for k, own in enumerate(shapes)]
         elements = np.stack([np.broadcast_to(x, shape) for x in xs], axis=-1)
-        found = [of_numbers(op.name, (*given, *map(float, elements[place]))) for place in np.ndindex(*shape)]
+        found = [
+            of_numbers(op.name, (*given, *map(float, elements[place])))
+            for place in np.ndindex(*shape)
+        ]
         value = np.array([f[0] for f in found]).reshape(shape)
         slopes = np.array([f[1] for f in found]).reshape(*shape, n)
         curves = np.array([f[2] for f in found]).reshape(*shape, n, n)
@@ -82,7 +95,9 @@ def test_arrays_are_their_elements(op: Op) -> None:
             if type(a) is float and not np.any(b):  # of what doesn't move there is no array
                 return
             assert np.shape(a) == np.shape(b), what
-            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * (1.0 + np.max(np.abs(b), initial=0.0)), err_msg=what)
+            np.testing.assert_allclose(
+                a, b, rtol=1e-9, atol=1e-12 * (1.0 + np.max(np.abs(b), initial=0.0)), err_msg=what
+            )
 
         for recorded in (False, True):
             session = Session(*xs)
@@ -99,4 +114,7 @@ def test_arrays_are_their_elements(op: Op) -> None:
             along = Value(tangent(session.m.call(op.name, (*given, *duals))), session.m)
             agree(primal(along.v), np.broadcast_to(t, shape) * slopes[..., j])
             for k, g in enumerate(session.gradients(session.m.sum(along * weights))):
-                agree(primal(g), summed(weights * np.broadcast_to(t, shape) * curves[..., j, k], shapes[k]))
+                agree(
+                    primal(g),
+                    summed(weights * np.broadcast_to(t, shape) * curves[..., j, k], shapes[k]),
+                )

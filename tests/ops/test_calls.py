@@ -1,4 +1,5 @@
-"""Builtins as programs call them: bools and ints as operands, numbers beside arrays, parameters that move, odd arguments."""
+"""Builtins as programs call them: bools and ints as operands, numbers beside arrays, parameters
+that move, odd arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from gradcli.ops.op import Signature
 
 from ..engine.programs import evaluate, failure, value
 
-FLOATS = [op for op in OPS.values() if op.elementwise and op.integers == "float" and not op.internal]
+FLOATS = [
+    op for op in OPS.values() if op.elementwise and op.integers == "float" and not op.internal
+]
 
 
 @pytest.mark.parametrize("op", FLOATS, ids=lambda op: op.name)
@@ -21,7 +24,9 @@ def test_bools_are_numbers(op: Any) -> None:
     n = len(op.signature.operands)
 
     def call(a: str) -> Any:
-        return value(f"y = {a} {op.infix} {a}" if op.infix else f"y = {op.name}({', '.join([a] * n)})")
+        return value(
+            f"y = {a} {op.infix} {a}" if op.infix else f"y = {op.name}({', '.join([a] * n)})"
+        )
 
     found, expected = call("[true, true]"), call("[1.0, 1.0]")
     assert found.dtype == "float64"
@@ -73,7 +78,12 @@ def test_value(expression: str, expected: Any, dtype: str) -> None:
         ("sum(pad([1.0, x], 1, value = x)**2)", 1.5, 9.0, 6.0),
         ('sum(pad([1.0, x], 1, "edge", x)**2)', 1.5, 6.0, 4.0),
         ("sum(elu(2.5, [x, 2.0]) * x)", 1.5, 5.0, 0.0),
-        ("sum(elu(-x, [x, 2.0]))", 1.5, -1 + np.exp(-1.5) * (1 - 1.5 - 2), np.exp(-1.5) * (1.5 + 2 - 2)),
+        (
+            "sum(elu(-x, [x, 2.0]))",
+            1.5,
+            -1 + np.exp(-1.5) * (1 - 1.5 - 2),
+            np.exp(-1.5) * (1.5 + 2 - 2),
+        ),
         ("std([x, x, x])", 0.1, 0.0, 0.0),
         ("sum(atan2([true, false], x))", 0.5, -0.8, 0.64),
         ("sum(clip(x, 0.0, [1.0, 0.2]))", 0.5, 1.0, 0.0),
@@ -84,7 +94,9 @@ def test_derivative(body: str, x: float, first: float, second: float) -> None:
     for mode in ("grad(f)(x)", "jvp(f)(x, 1.0)"):
         assert value(f"fn f(x) = {body}; x = {x}; y = {mode}") == pytest.approx(first, rel=1e-14)
     for mode in ("hessian(f)(x)", "jvp(fn(x) = jvp(f)(x, 1.0))(x, 1.0)", "jvp(grad(f))(x, 1.0)"):
-        assert value(f"fn f(x) = {body}; x = {x}; y = {mode}") == pytest.approx(second, rel=1e-14, abs=1e-15)
+        assert value(f"fn f(x) = {body}; x = {x}; y = {mode}") == pytest.approx(
+            second, rel=1e-14, abs=1e-15
+        )
 
 
 @pytest.mark.parametrize(
@@ -94,17 +106,29 @@ def test_derivative(body: str, x: float, first: float, second: float) -> None:
         ("dot(none, 2.0)", "`dot` doesn't take none"),
         ("permutation(2.5)", "`permutation` needs an int or an array, not 2.5"),
         ("permutation(none)", "`permutation` needs an int or an array, not None"),
-        ("normal([2], std = -1.0)", "`normal` needs a standard deviation that isn't negative, not -1.0"),
+        (
+            "normal([2], std = -1.0)",
+            "`normal` needs a standard deviation that isn't negative, not -1.0",
+        ),
         ('normal([2], mean = "a")', "`normal` needs numbers for `mean`, not 'a'"),
         ("uniform([2], low = 0, high = none)", "`uniform` needs numbers for `high`, not None"),
         ("normal([2], mean = ones(3))", "`normal` cannot broadcast shapes (3,) and (2,)"),
-        ("normal([1], mean = ones(3))", "`normal` draws an array of shape (1,), and `mean` has shape (3,)"),
+        (
+            "normal([1], mean = ones(3))",
+            "`normal` draws an array of shape (1,), and `mean` has shape (3,)",
+        ),
         ('var([1.0], ddof = "a")', "`var` needs a number for `ddof`, not 'a'"),
         ("fft([1.0], norm = [1])", "`fft` has no norm [1]"),
         ("pad([1.0], 1, [1])", "`pad` has no mode [1]"),
-        ("pad([1.0], 1, value = [1.0])", "`pad` needs one number for `value`, not an array of shape (1,)"),
+        (
+            "pad([1.0], 1, value = [1.0])",
+            "`pad` needs one number for `value`, not an array of shape (1,)",
+        ),
         ("moveaxis(eye(2), 0, [])", "`moveaxis` needs one place for each axis, not [] for [0]"),
-        ("linspace(0, ones(2))", "`linspace` needs a number for `stop`, not an array of shape (2,)"),
+        (
+            "linspace(0, ones(2))",
+            "`linspace` needs a number for `stop`, not an array of shape (2,)",
+        ),
         ("arange(nan)", "`arange` needs finite numbers, not 0, nan and 1"),
     ],
 )
@@ -116,7 +140,12 @@ def test_refusal(call: str, message: str) -> None:
 
 def test_the_factors_of_ints_are_floats_of_the_run() -> None:
     for call in ("qr(a)[0]", "eigh(a)[0]", "svd(a)[1]", "inv(a)"):
-        assert evaluate(f"const a = [[2, 0], [0, 1]]; y = {call}", dtype="float32", grad=False).outputs["y"].dtype == "float32"
+        assert (
+            evaluate(f"const a = [[2, 0], [0, 1]]; y = {call}", dtype="float32", grad=False)
+            .outputs["y"]
+            .dtype
+            == "float32"
+        )
 
 
 def test_operands_after_options_in_a_signature() -> None:
@@ -141,24 +170,32 @@ def test_operands_after_options_in_a_signature() -> None:
     ],
 )
 def test_what_is_easily_mistaken_goes_by_keyword(call: str, keyword: str) -> None:
-    """Of two ways to read an argument neither is taken in silence: called as it stands, and under another name."""
+    """Of two ways to read an argument neither is taken in silence: called as it stands, and under
+    another name."""
     name, _, rest = call.partition("(")
     for source, code in ((f"y = {call}", "E202"), (f"f = {name}; y = f({rest}", "E308")):
         with pytest.raises(GradcliError) as failed:
             evaluate(source)
         diagnostic = failed.value.diagnostics[0]
-        assert (diagnostic.code, f"`{keyword}` goes by keyword: `{keyword} = …`" in diagnostic.help) == (code, True)
+        assert (
+            diagnostic.code,
+            f"`{keyword}` goes by keyword: `{keyword} = …`" in diagnostic.help,
+        ) == (code, True)
 
 
 LISTS = [
-    "sum([1.0, ITEM])", "sum([x, ITEM])", "array([x, ITEM])", "sum([[x, 2.0], [1.0, ITEM]])", "sum([[x, 2.0], [x, ITEM]])",
-    "vmap(fn(z) = sum([z, ITEM]))([1.0, 2.0])", "grad(fn(z) = sum([z, ITEM]))(x)", "jvp(fn(z) = sum([z, ITEM]))(x, 1.0)",
+    "sum([1.0, ITEM])", "sum([x, ITEM])", "array([x, ITEM])", "sum([[x, 2.0], [1.0, ITEM]])",
+    "sum([[x, 2.0], [x, ITEM]])",
+    "vmap(fn(z) = sum([z, ITEM]))([1.0, 2.0])", "grad(fn(z) = sum([z, ITEM]))(x)",
+    "jvp(fn(z) = sum([z, ITEM]))(x, 1.0)",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("item", ["none", '"a"', "f"])
 @pytest.mark.parametrize("expression", LISTS)
-def test_a_list_of_other_than_numbers_is_no_array_whatever_else_it_holds(expression: str, item: str) -> None:
+def test_a_list_of_other_than_numbers_is_no_array_whatever_else_it_holds(
+    expression: str, item: str
+) -> None:
     found = failure(f"var x = 1.0\nfn f(z) = z\noutput y = {expression.replace('ITEM', item)}")
     assert (found.code, found.help) == ("E302", "arrays hold numbers only")
     assert "in it is no array" in found.message

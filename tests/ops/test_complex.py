@@ -1,4 +1,5 @@
-"""Gradients by complex operands: ∂f/∂re + i ∂f/∂im of a real f, against differences in both directions."""
+"""Gradients by complex operands: ∂f/∂re + i ∂f/∂im of a real f, against differences in both
+directions."""
 
 from __future__ import annotations
 
@@ -33,6 +34,10 @@ def test_gradient_by_a_complex_operand(name: str) -> None:
         for unit in (1, 1j):
             session = Session()
             along = tangent(FUNCTIONS[name](session.m, session.dual(Z, unit * np.eye(3)[k])))
-            np.testing.assert_allclose(np.sum(along), np.real(np.conj(expected[k]) * unit), rtol=1e-7, atol=1e-8)
+            np.testing.assert_allclose(
+                np.sum(along), np.real(np.conj(expected[k]) * unit), rtol=1e-7, atol=1e-8
+            )
     recorded = total(Z)
-    np.testing.assert_allclose(primal(recorded[0].gradients(recorded[1], recorded=True)[0]), expected, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(
+        primal(recorded[0].gradients(recorded[1], recorded=True)[0]), expected, rtol=1e-7, atol=1e-8
+    )

@@ -1,5 +1,5 @@
-"""Every elementwise entry of the table against 50 digits: values, first and second derivatives, in every mode, on numbers and
-on arrays of both widths, within the bound that the entry states."""
+"""Every elementwise entry of the table against 50 digits: values, first and second derivatives, in
+every mode, on numbers and on arrays of both widths, within the bound that the entry states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.backend import CPU
-from gradcli.engine.formulas.functions import array_function, array_partial, scalar_function, scalar_partial
+from gradcli.engine.formulas.functions import (
+    array_function,
+    array_partial,
+    scalar_function,
+    scalar_partial,
+)
 from gradcli.engine.operations.rules import Value
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
@@ -25,11 +30,15 @@ PUBLIC = [op for op in REAL if not op.internal]
 every_entry = pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 
 
-def verify(op: Op, point: Point, operands: tuple[int, ...], found: Any, dtype: Any = np.float64) -> None:
+def verify(
+    op: Op, point: Point, operands: tuple[int, ...], found: Any, dtype: Any = np.float64
+) -> None:
     """The derivative by the operands is within the entry's bound."""
     orders, bound = unit_orders(len(point), *operands), op.ulps[len(operands)]
     off = error(op, point, orders, float(found), bound, dtype)
-    assert off <= bound, f"{op.name}{point} by {operands}: {found} is {off:.3g} ulps from {float(exact(op, point, orders))}"
+    assert off <= bound, (
+        f"{op.name}{point} by {operands}: {found} is {off:.3g} ulps from {float(exact(op, point, orders))}"
+    )
 
 
 def spread(op: Op, point: Point, dtype: Any = np.float64) -> list[Any]:
@@ -58,7 +67,12 @@ def test_second_derivatives(op: Op) -> None:
             for k in moving(op):
                 if k >= j:
                     verify(op, point, (j, k), reverse_over_reverse(op, point, j, k))
-                    verify(op, point, (j, k), reverse_over_reverse(op, tuple(spread(op, point)), j, k) / 2)
+                    verify(
+                        op,
+                        point,
+                        (j, k),
+                        reverse_over_reverse(op, tuple(spread(op, point)), j, k) / 2,
+                    )
                 verify(op, point, (j, k), forward_over_forward(op, point, j, k))
                 verify(op, point, (j, k), reverse_over_forward(op, point, j, k))
 
@@ -101,10 +115,18 @@ def test_programs_find_the_same_in_every_mode(op: Op) -> None:
     body = call if op.infix else f"{op.name}({', '.join(names)})"
     for point in points(op)[:: 5 if op.name in SLOW else 3]:
         for j in moving(op):
-            given = [name if k == j else repr(x) for k, (name, x) in enumerate(zip(names, point, strict=True))]
-            f, at = f"fn f({', '.join(names)}) = {body}; fn g({names[j]}) = f({', '.join(given)}); ", repr(point[j])
+            given = [
+                name if k == j else repr(x)
+                for k, (name, x) in enumerate(zip(names, point, strict=True))
+            ]
+            f, at = (
+                f"fn f({', '.join(names)}) = {body}; fn g({names[j]}) = f({', '.join(given)}); ",
+                repr(point[j]),
+            )
             first = value(f"{f}y = [grad(g)({at}), jvp(g)({at}, 1.0)]")
-            second = value(f"{f}y = [grad(grad(g))({at}), jvp(grad(g))({at}, 1.0), grad(fn(x) = jvp(g)(x, 1.0))({at})]")
+            second = value(
+                f"{f}y = [grad(grad(g))({at}), jvp(grad(g))({at}, 1.0), grad(fn(x) = jvp(g)(x, 1.0))({at})]"
+            )
             for found in first:
                 verify(op, point, (j,), found)
             for found in second:
@@ -125,14 +147,24 @@ def test_float32(op: Op) -> None:
         verify(op, point, (), ys[0], np.float32)
         for k in moving(op):
             partials = np.asarray(array_partial(CPU, op, k)(ys, *operands))
-            assert partials.dtype in (np.float32, np.float64, np.bool_)  # what is a number or a condition has no width
+            assert partials.dtype in (
+                np.float32,
+                np.float64,
+                np.bool_,
+            )  # what is a number or a condition has no width
             verify(op, point, (k,), np.broadcast_to(partials, (2,))[0], np.float32)
 
 
 def test_a_power_is_as_accurate_as_its_note_says() -> None:
     chance = random.Random(0)
     for _ in range(2000):
-        a, b = math.exp(chance.uniform(-200, 200)), chance.choice([1.0, 3.0, 1e-9]) * chance.uniform(-1, 1)
+        a, b = (
+            math.exp(chance.uniform(-200, 200)),
+            chance.choice([1.0, 3.0, 1e-9]) * chance.uniform(-1, 1),
+        )
         slope = scalar_partial(OPS["pow"], 0)(a**b, a, b)
         want = MP.mpf(b) * MP.power(a, MP.mpf(b) - 1)
-        assert abs(MP.mpf(slope) - want) <= (8 + abs((b - 1) * math.log(a))) * math.ulp(slope), (a, b)
+        assert abs(MP.mpf(slope) - want) <= (8 + abs((b - 1) * math.log(a))) * math.ulp(slope), (
+            a,
+            b,
+        )

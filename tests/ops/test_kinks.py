@@ -1,4 +1,5 @@
-"""The conventions at kinks and edges, one line each: first and second derivative, on floats and on arrays."""
+"""The conventions at kinks and edges, one line each: first and second derivative, on floats and on
+arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
     ("atanh'(-1)", lambda m, x: m.atanh(x), -1.0, INF),
     ("log1p'(-1)", lambda m, x: m.log1p(x), -1.0, INF),
     ("cbrt'(0)", lambda m, x: m.cbrt(x), 0.0, INF),
-    ("max along an axis", lambda m, x: m.max(m.reshape(x, shape=[2, 2]), axis=1), [1.0, 1.0, 2.0, 1.0], [0.5, 0.5, 1.0, 0.0]),
+    ("max along an axis", lambda m, x: m.max(m.reshape(x, shape=[2, 2]), axis=1),
+        [1.0, 1.0, 2.0, 1.0], [0.5, 0.5, 1.0, 0.0]),
     ("norm of order inf with ties", lambda m, x: m.norm(x, ord=INF), [2.0, -2.0], [0.5, -0.5]),
     ("norm of order 3 at the zero vector", lambda m, x: m.norm(x, ord=3), [0.0, 0.0], [0.0, 0.0]),
     ("norm of order 1 at 0", lambda m, x: m.norm(x, ord=1), [0.0, -2.0], [0.0, -1.0]),
@@ -64,22 +66,31 @@ KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
     ("min with ties", lambda m, x: m.min(x), [1.0, 1.0, 3.0], [0.5, 0.5, 0.0]),
     ("median, odd", lambda m, x: m.median(x), [3.0, 1.0, 2.0], [0.0, 0.0, 1.0]),
     ("median, even", lambda m, x: m.median(x), [4.0, 1.0, 3.0, 2.0], [0.0, 0.0, 0.5, 0.5]),
-    ("median with ties", lambda m, x: m.median(x), [2.0, 1.0, 2.0, 5.0, 2.0], [1 / 3, 0.0, 1 / 3, 0.0, 1 / 3]),
+    ("median with ties", lambda m, x: m.median(x), [2.0, 1.0, 2.0, 5.0, 2.0],
+        [1 / 3, 0.0, 1 / 3, 0.0, 1 / 3]),
     ("norm at the zero vector", lambda m, x: m.norm(x), [0.0, 0.0], [0.0, 0.0]),
-    ("norm of large values", lambda m, x: m.norm(x), [1e200, -1e200], [math.sqrt(0.5), -math.sqrt(0.5)]),
+    ("norm of large values", lambda m, x: m.norm(x), [1e200, -1e200],
+        [math.sqrt(0.5), -math.sqrt(0.5)]),
     ("norm of small values", lambda m, x: m.norm(x), [3e-200, 4e-200], [0.6, 0.8]),
     ("std of a constant", lambda m, x: m.std(x), [2.0, 2.0], [0.0, 0.0]),
     ("prod with a zero", lambda m, x: m.prod(x), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0]),
     ("prod with two zeros", lambda m, x: m.prod(x), [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]),
     ("logsumexp with -inf", lambda m, x: m.logsumexp(x), [-INF, 0.0, 0.0], [0.0, 0.5, 0.5]),
     ("logsumexp of -inf", lambda m, x: m.logsumexp(x), [-INF, -INF], [0.0, 0.0]),
-    ("log_softmax in the tail", lambda m, x: m.getitem(m.log_softmax(x), index=(0,)), [-800.0, 800.0], [1.0, -1.0]),
-    ("interp at a point", lambda m, x: m.interp(x, np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0])), 1.0, 0.5),
-    ("interp at the last point", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.0, 2.0),
-    ("interp at the first point", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 0.0, 2.0),
-    ("interp outside", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.5, 0.0),
-    ("interp at a jump", lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0, 3.0]), np.array([0.0, 2.0, 5.0, 9.0])), 1.0, 2.0),
-    ("interp at a jump at the end", lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0]), np.array([0.0, 2.0, 5.0])), 1.0, 0.0),
+    ("log_softmax in the tail", lambda m, x: m.getitem(m.log_softmax(x), index=(0,)),
+        [-800.0, 800.0], [1.0, -1.0]),
+    ("interp at a point",
+        lambda m, x: m.interp(x, np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0])), 1.0, 0.5),
+    ("interp at the last point",
+        lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.0, 2.0),
+    ("interp at the first point",
+        lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 0.0, 2.0),
+    ("interp outside", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.5,
+        0.0),
+    ("interp at a jump",
+        lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0, 3.0]), np.array([0.0, 2.0, 5.0, 9.0])), 1.0, 2.0),
+    ("interp at a jump at the end",
+        lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0]), np.array([0.0, 2.0, 5.0])), 1.0, 0.0),
     ("interp of one point", lambda m, x: m.interp(x, np.array([1.0]), np.array([2.0])), 1.0, 0.0),
     ("sort with ties", lambda m, x: m.getitem(m.sort(x), index=(0,)), [1.0, 1.0], [1.0, 0.0]),
 ]  # fmt: skip
@@ -106,14 +117,20 @@ def forms(point: Any) -> list[Any]:
     """The point as a number and as an array, both of either width."""
     wide = [np.array(point)] if isinstance(point, list) else [point, np.array([point])]
     narrow = [x.astype("float32") if np.shape(x) else np.float32(x) for x in wide]
-    return wide + [x for x in narrow if np.all(np.abs(x) < 1e30) and np.all((np.abs(x) > 1e-30) | (np.array(point) == 0))]
+    return wide + [
+        x
+        for x in narrow
+        if np.all(np.abs(x) < 1e30) and np.all((np.abs(x) > 1e-30) | (np.array(point) == 0))
+    ]
 
 
 def digits(at: Any) -> float:
     return 1e-6 if getattr(at, "dtype", None) == np.float32 else 1e-12
 
 
-@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
+@pytest.mark.parametrize(
+    ("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS]
+)
 def test_derivative_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
     for at in forms(point):
         for recorded in (False, True):
@@ -122,10 +139,14 @@ def test_derivative_at_a_kink(function: Callable[..., Any], point: Any, expected
             target = session.m.sum(y) if y.shape else y
             got = primal(session.gradients(target, recorded)[0])
             assert recorded or getattr(got, "dtype", np.float64) == getattr(at, "dtype", np.float64)
-            np.testing.assert_allclose(got, np.broadcast_to(expected, np.shape(at)), rtol=digits(at), atol=0)
+            np.testing.assert_allclose(
+                got, np.broadcast_to(expected, np.shape(at)), rtol=digits(at), atol=0
+            )
 
 
-@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
+@pytest.mark.parametrize(
+    ("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS]
+)
 def test_tangent_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
     for at in forms(point):
         session = Session()
@@ -135,10 +156,16 @@ def test_tangent_at_a_kink(function: Callable[..., Any], point: Any, expected: A
             np.testing.assert_allclose(np.sum(along), partial, rtol=digits(at), atol=0)
 
 
-@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])
-def test_second_derivative_at_a_kink_in_forward_mode(function: Callable[..., Any], point: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND]
+)
+def test_second_derivative_at_a_kink_in_forward_mode(
+    function: Callable[..., Any], point: float, expected: float
+) -> None:
     session = Session()
-    twice = tangent(tangent(function(session.m, session.dual(session.dual(point, 1.0).v, 1.0, level=2))))
+    twice = tangent(
+        tangent(function(session.m, session.dual(session.dual(point, 1.0).v, 1.0, level=2)))
+    )
     assert twice == pytest.approx(expected, rel=1e-12, abs=0.0)
 
     session = Session(point)
@@ -147,8 +174,12 @@ def test_second_derivative_at_a_kink_in_forward_mode(function: Callable[..., Any
     assert got == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
-@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])
-def test_second_derivative_at_a_kink(function: Callable[..., Any], point: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND]
+)
+def test_second_derivative_at_a_kink(
+    function: Callable[..., Any], point: float, expected: float
+) -> None:
     session = Session(point)
     first = session.gradients(function(session.m, *session.operands), recorded=True)[0]
     got = session.gradients(session.m.mul(first, 1.0))[0]

@@ -1,4 +1,5 @@
-"""Inverses, determinants, systems and factorisations against 60 digits, to second order in every mode; what they refuse."""
+"""Inverses, determinants, systems and factorisations against 60 digits, to second order in every
+mode; what they refuse."""
 
 from __future__ import annotations
 
@@ -39,7 +40,10 @@ def _qr(x: Any) -> list[Any]:
 def _eigh(x: Any) -> list[Any]:
     """With NumPy's signs."""
     values, vectors = MP.eigsy((x + x.T) / 2)
-    return [values, _with_signs_of(vectors, np.linalg.eigh(np.array(((x + x.T) / 2).tolist(), dtype=float))[1])]
+    return [
+        values,
+        _with_signs_of(vectors, np.linalg.eigh(np.array(((x + x.T) / 2).tolist(), dtype=float))[1]),
+    ]
 
 
 def _svd(x: Any) -> list[Any]:
@@ -60,7 +64,8 @@ def _lower(x: Any) -> Any:
     return MP.matrix([[x[i, j] if j <= i else 0 for j in range(x.cols)] for i in range(x.rows)])
 
 
-# name, options, operands, and the function on mpmath's matrices, which gives a number, a matrix or a list of them
+# name, options, operands, and the function on mpmath's matrices, which gives a number, a matrix or
+# a list of them
 CASES: list[tuple[str, dict[str, Any], list[Any], Callable[..., Any]]] = [
     ("inv", {}, [S], lambda x: x**-1),
     ("inv", {}, [HILBERT], lambda x: x**-1),
@@ -98,14 +103,18 @@ def flat(result: Any) -> Any:
     """Every number of a result, as a vector of mpmath's."""
     if isinstance(result, list):
         return np.concatenate([flat(part) for part in result])
-    return np.array(result.tolist() if hasattr(result, "tolist") else [[result]], dtype=object).ravel()
+    return np.array(
+        result.tolist() if hasattr(result, "tolist") else [[result]], dtype=object
+    ).ravel()
 
 
 def matrices(operands: list[Any]) -> list[Any]:
     return [MP.matrix(x.tolist()) for x in operands]
 
 
-def exact(function: Callable[..., Any], operands: list[Any], v: list[Any], w: list[Any]) -> list[Any]:
+def exact(
+    function: Callable[..., Any], operands: list[Any], v: list[Any], w: list[Any]
+) -> list[Any]:
     """The value, the derivative along v, and the second along v and w."""
     x, v, w = (matrices(list_) for list_ in (operands, v, w))
     h, k = MP.mpf(10) ** -20, MP.mpf(10) ** -12
@@ -125,19 +134,37 @@ def _distance(x: Any) -> float:
 
 
 def vector(results: Any) -> Any:
-    return np.concatenate([np.ravel(primal(y)) for y in (results if type(results) is list else [results])])
+    return np.concatenate(
+        [np.ravel(primal(y)) for y in (results if type(results) is list else [results])]
+    )
 
 
-@pytest.mark.parametrize(("name", "options", "operands", "function"), CASES, ids=lambda v: v if isinstance(v, str) else "")
-def test_against_60_digits(name: str, options: dict[str, Any], operands: list[Any], function: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "options", "operands", "function"),
+    CASES,
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_against_60_digits(
+    name: str, options: dict[str, Any], operands: list[Any], function: Callable[..., Any]
+) -> None:
     rng = np.random.default_rng(3)
     v, w = ([rng.normal(size=x.shape) for x in operands] for _ in range(2))
     expected = exact(function, operands, v, w)
-    # The derivatives of `det` don't divide, so they are as good for any matrix: errors are relative to its columns.
+    # The derivatives of `det` don't divide, so they are as good for any matrix: errors are relative
+    # to its columns.
     x = operands[0]
-    loss = 1.0 if name == "det" else _distance(x) if name in ("eigh", "svd") else float(np.linalg.cond(x))
+    loss = (
+        1.0
+        if name == "det"
+        else _distance(x)
+        if name in ("eigh", "svd")
+        else float(np.linalg.cond(x))
+    )
     floor = float(np.linalg.norm(x)) ** len(x) if name == "det" else np.max(np.abs(expected[0]))
-    bounds = [2e-15 * loss ** (k + 1) * max(np.max(np.abs(found)), floor) for k, found in enumerate(expected)]
+    bounds = [
+        2e-15 * loss ** (k + 1) * max(np.max(np.abs(found)), floor)
+        for k, found in enumerate(expected)
+    ]
 
     def agree(order: int, found: Any) -> None:
         np.testing.assert_allclose(found, expected[order], rtol=0, atol=bounds[order])
@@ -147,7 +174,10 @@ def test_against_60_digits(name: str, options: dict[str, Any], operands: list[An
 
     # forward over forward
     session = Session()
-    duals = [session.dual(session.dual(x, s).v, t, level=2) for x, s, t in zip(operands, w, v, strict=True)]
+    duals = [
+        session.dual(session.dual(x, s).v, t, level=2)
+        for x, s, t in zip(operands, w, v, strict=True)
+    ]
     y = parts(session.m.call(name, tuple(duals), options))
     agree(0, vector([p.v for p in y]))
     agree(1, vector([tangent(p) for p in y]))
@@ -159,63 +189,101 @@ def test_against_60_digits(name: str, options: dict[str, Any], operands: list[An
     for mode in ("reverse", "forward"):
         session = Session(*operands)
         m = session.m
-        xs = session.operands if mode == "reverse" else [session.dual(x, s) for x, s in zip(session.leaves, v, strict=True)]
+        xs = (
+            session.operands
+            if mode == "reverse"
+            else [session.dual(x, s) for x, s in zip(session.leaves, v, strict=True)]
+        )
         y, total, start = parts(m.call(name, tuple(xs), options)), Value(0.0, m), 0
         for p in y:
             part = p if mode == "reverse" else Value(tangent(p), m)
             weights = u[start : start + p.size].reshape(p.shape)
-            total, start = total + m.sum(part * (weights if p.shape else float(weights))), start + p.size
+            total, start = (
+                total + m.sum(part * (weights if p.shape else float(weights))),
+                start + p.size,
+            )
         if mode == "reverse":
             first = session.gradients(total, recorded=True)
             along = sum(float(np.sum(primal(g) * s)) for g, s in zip(first, v, strict=True))
             assert along == pytest.approx(u @ expected[1], rel=0, abs=10 * bounds[1])
             plain = session.gradients(total)
             np.testing.assert_array_equal(vector(plain), vector(first))
-            total = sum((m.sum(Value(g, m) * s) for g, s in zip(first, v, strict=True)), Value(0.0, m))
+            total = sum(
+                (m.sum(Value(g, m) * s) for g, s in zip(first, v, strict=True)), Value(0.0, m)
+            )
         gradients.append(vector(session.gradients(total)))
     assert gradients[0] @ vector(w) == pytest.approx(u @ expected[2], rel=0, abs=20 * bounds[2])
-    np.testing.assert_allclose(gradients[1], gradients[0], rtol=0, atol=20 * bounds[2] + 1e-14 * np.max(np.abs(gradients[0])))
+    np.testing.assert_allclose(
+        gradients[1],
+        gradients[0],
+        rtol=0,
+        atol=20 * bounds[2] + 1e-14 * np.max(np.abs(gradients[0])),
+    )
 
 
-# ---- what programs see -----------------------------------------------------------------------------------------------
+# ---- what programs see ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("source", "message", "label"),
     [
-        ("inv([[1.0, 2.0], [2.0, 4.0]])", "`inv` needs an invertible matrix: this one is singular", "it is [[1.0, 2.0], [2.0"),
+        ("inv([[1.0, 2.0], [2.0, 4.0]])", "`inv` needs an invertible matrix: this one is singular",
+            "it is [[1.0, 2.0], [2.0"),
         ("inv(ones([2, 3]))", "`inv` needs a square matrix: the shape is (2, 3)", ""),
         ("inv(3.0)", "`inv` needs a square matrix: the shape is ()", ""),
-        ("inv(stack([eye(2), zeros([2, 2])]))", "number [1] is singular", "it is [[0.0, 0.0], [0.0, 0.0]]"),
+        ("inv(stack([eye(2), zeros([2, 2])]))", "number [1] is singular",
+            "it is [[0.0, 0.0], [0.0, 0.0]]"),
         ("inv(zeros([5, 5]))", "this one is singular", "its shape is (5, 5)"),
-        ("solve([[1, 1], [1, 1]], [1.0, 2.0])", "`solve` needs an invertible matrix: this one", "it is [[1.0, 1.0], [1.0, 1.0]]"),
-        ("solve(zeros([1, 2, 2, 2]) + eye(2) * array([[[1.0]], [[0.0]]]), ones([2, 3]))", "number [0, 1] is singular", ""),
-        ("solve(eye(2), ones(3))", "`solve` needs as many rows on both sides", "left is (2, 2), right is (3,)"),
-        ("solve(eye(2), 1.0)", "`solve` needs as many rows on both sides", "left is (2, 2), right is ()"),
-        ("solve_triangular([[1.0, 2.0], [3.0, 0.0]], [1.0, 2.0])", "this one is singular", "it is [[1.0, 2.0], [0.0, 0.0]]"),
-        ("cholesky([[1.0, 2.0], [2.0, 1.0]])", "`cholesky` needs a positive definite matrix: this", "its smallest eigenvalue"),
-        ("cholesky(stack([eye(2), eye(2), -eye(2)]))", "number [2] is not", "its smallest eigenvalue is -1.0"),
+        ("solve([[1, 1], [1, 1]], [1.0, 2.0])", "`solve` needs an invertible matrix: this one",
+            "it is [[1.0, 1.0], [1.0, 1.0]]"),
+        ("solve(zeros([1, 2, 2, 2]) + eye(2) * array([[[1.0]], [[0.0]]]), ones([2, 3]))",
+            "number [0, 1] is singular", ""),
+        ("solve(eye(2), ones(3))", "`solve` needs as many rows on both sides",
+            "left is (2, 2), right is (3,)"),
+        ("solve(eye(2), 1.0)", "`solve` needs as many rows on both sides",
+            "left is (2, 2), right is ()"),
+        ("solve_triangular([[1.0, 2.0], [3.0, 0.0]], [1.0, 2.0])", "this one is singular",
+            "it is [[1.0, 2.0], [0.0, 0.0]]"),
+        ("cholesky([[1.0, 2.0], [2.0, 1.0]])", "`cholesky` needs a positive definite matrix: this",
+            "its smallest eigenvalue"),
+        ("cholesky(stack([eye(2), eye(2), -eye(2)]))", "number [2] is not",
+            "its smallest eigenvalue is -1.0"),
         ("cholesky([[1.0, inf], [inf, 1.0]])", "this one is not", "it isn't finite"),
         ("qr(ones(3))", "`qr` needs a matrix: the shape is (3,)", ""),
         ("det(ones(3))", "`det` needs a square matrix", ""),
-        ("grad(fn(x) = logdet(x))([[1.0, 1.0], [1.0, 1.0]])", "is singular, in the derivative of `logdet`", "it is [[1.0, 1.0]"),
-        ("jvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))", "is singular, in the derivative of `logdet`", ""),
-        ("hvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))", "is singular, in the derivative of `logdet`", ""),
-        ("grad(fn(x) = sum(qr(x)[0]))([[1.0, 0.0], [1.0, 0.0]])", "is singular, in the derivative of `qr`", ""),
+        ("grad(fn(x) = logdet(x))([[1.0, 1.0], [1.0, 1.0]])",
+            "is singular, in the derivative of `logdet`", "it is [[1.0, 1.0]"),
+        ("jvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))",
+            "is singular, in the derivative of `logdet`", ""),
+        ("hvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))",
+            "is singular, in the derivative of `logdet`", ""),
+        ("grad(fn(x) = sum(qr(x)[0]))([[1.0, 0.0], [1.0, 0.0]])",
+            "is singular, in the derivative of `qr`", ""),
         ("eigh(ones([2, 3]))", "`eigh` needs a square matrix", ""),
-        ("eigh([[1.0, nan], [nan, 1.0]])", "`eigh` needs a matrix of finite numbers: this one has others", "the shape is (2, 2)"),
-        ("svd(stack([eye(2), inf * ones([2, 2])]))", "`svd` needs a matrix of finite numbers: number [1] has others", ""),
+        ("eigh([[1.0, nan], [nan, 1.0]])",
+            "`eigh` needs a matrix of finite numbers: this one has others", "the shape is (2, 2)"),
+        ("svd(stack([eye(2), inf * ones([2, 2])]))",
+            "`svd` needs a matrix of finite numbers: number [1] has others", ""),
         ("svd(ones(3))", "`svd` needs a matrix: the shape is (3,)", ""),
-        ("grad(fn(x) = sum(eigh(x)[1]))(eye(2))", "1.0 and 1.0 are equal, so their vectors have no derivative, in the", ""),
-        ("grad(fn(x) = sum(svd(x)[0]))(3 * eye(2))", "3.0 and 3.0 are equal, so their vectors have no derivative, in the", ""),
-        ("grad(fn(x) = sum(svd(x)[2]))(stack([2 * eye(2), [[1.0, 0.0], [0.0, 3.0]]]))", "values 2.0 and 2.0 are equal", ""),
-        ("grad(fn(x) = sum(svd(x)[0]))([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])", "a singular value is 0.0, so its vectors", ""),
+        ("grad(fn(x) = sum(eigh(x)[1]))(eye(2))",
+            "1.0 and 1.0 are equal, so their vectors have no derivative, in the", ""),
+        ("grad(fn(x) = sum(svd(x)[0]))(3 * eye(2))",
+            "3.0 and 3.0 are equal, so their vectors have no derivative, in the", ""),
+        ("grad(fn(x) = sum(svd(x)[2]))(stack([2 * eye(2), [[1.0, 0.0], [0.0, 3.0]]]))",
+            "values 2.0 and 2.0 are equal", ""),
+        ("grad(fn(x) = sum(svd(x)[0]))([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])",
+            "a singular value is 0.0, so its vectors", ""),
         ("hessian(fn(x) = sum(eigh(x)[0]**2))(eye(2))", "values 1.0 and 1.0 are equal", ""),
-        ("lstsq(ones(3), ones(3))", "`lstsq` needs a matrix on the left side: the shape is (3,)", ""),
-        ("lstsq(ones([3, 2]), ones(2))", "`lstsq` needs as many rows on both sides", "left is (3, 2), right is (2,)"),
-        ("lstsq([[1.0, nan]], ones(1))", "`lstsq` needs a matrix of finite numbers: this one has others", ""),
-        ("grad(fn(a) = sum(lstsq(a, ones(3))))(ones([3, 2]))", "has a derivative for matrices of full rank only", "… "),
-        ("jvp(fn(a) = lstsq(a, ones(3)))(ones([3, 2]), ones([3, 2]))", "has a derivative for matrices of full rank only", "… "),
+        ("lstsq(ones(3), ones(3))", "`lstsq` needs a matrix on the left side: the shape is (3,)",
+            ""),
+        ("lstsq(ones([3, 2]), ones(2))", "`lstsq` needs as many rows on both sides",
+            "left is (3, 2), right is (2,)"),
+        ("lstsq([[1.0, nan]], ones(1))",
+            "`lstsq` needs a matrix of finite numbers: this one has others", ""),
+        ("grad(fn(a) = sum(lstsq(a, ones(3))))(ones([3, 2]))",
+            "has a derivative for matrices of full rank only", "… "),
+        ("jvp(fn(a) = lstsq(a, ones(3)))(ones([3, 2]), ones([3, 2]))",
+            "has a derivative for matrices of full rank only", "… "),
         ("expm(ones([2, 3]))", "`expm` needs a square matrix: the shape is (2, 3)", ""),
     ],
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""The structure of every structural op's Jacobian: all that moves is in it, whichever way the sweeps go."""
+"""The structure of every structural op's Jacobian: all that moves is in it, whichever way the
+sweeps go."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def by_rows(session: Session, target: Traced) -> list[Any]:
         rows.append(gradients(session.run, [(target, cotangent)], session.leaves, recorded=False))
     likes = [np.asarray(primal(leaf)) for leaf in session.leaves]
     return [
-        None if parts[0] is None else np.stack([np.asarray(part).ravel() for part in parts]).reshape(like.size, x.size)
+        None
+        if parts[0] is None
+        else np.stack([np.asarray(part).ravel() for part in parts]).reshape(like.size, x.size)
         for parts, x in zip(zip(*rows, strict=True), likes, strict=True)
     ]
 
@@ -58,7 +61,12 @@ def test_jacobians(name: str, k: int) -> None:
                         assert (a is None) == (b is None)
                         if b is not None:
                             matrix = dense(a) if sparse else np.asarray(a).reshape(b.shape)
-                            np.testing.assert_allclose(matrix, b, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(b).max(initial=0)))
+                            np.testing.assert_allclose(
+                                matrix,
+                                b,
+                                rtol=1e-9,
+                                atol=1e-12 * max(1.0, np.abs(b).max(initial=0)),
+                            )
 
 
 @pytest.mark.parametrize(("name", "k"), EVERY, ids=[f"{name}-{k}" for name, k in EVERY])
@@ -76,7 +84,9 @@ def test_hessians(name: str, k: int) -> None:
                 continue
             (expected,) = by_rows(Session_of(session, leaf), first)
             for mode in ("reverse", "forward", "auto"):
-                (found,) = blocks(session.run, first, [leaf], mode=mode, sparse=True, symmetric=True)
+                (found,) = blocks(
+                    session.run, first, [leaf], mode=mode, sparse=True, symmetric=True
+                )
                 assert (found is None) == (expected is None)
                 if found is not None:
                     scale = max(1.0, np.abs(expected).max(initial=0))
@@ -85,5 +95,10 @@ def test_hessians(name: str, k: int) -> None:
 
 def Session_of(session: Session, leaf: Traced) -> Session:  # noqa: N802
     one = Session()
-    one.run, one.m, one.leaves, one.operands = session.run, session.m, [leaf], [Value(leaf, session.m)]
+    one.run, one.m, one.leaves, one.operands = (
+        session.run,
+        session.m,
+        [leaf],
+        [Value(leaf, session.m)],
+    )
     return one

@@ -1,5 +1,6 @@
-"""The points at which peers test their own derivatives, with the answers: JAX's special values of its lax functions
-(tests/lax_autodiff_test.py), and PyTorch's norms and powers at zero (test/test_autograd.py)."""
+"""The points at which peers test their own derivatives, with the answers: JAX's special values of
+its lax functions (tests/lax_autodiff_test.py), and PyTorch's norms and powers at zero
+(test/test_autograd.py)."""
 
 from __future__ import annotations
 
@@ -49,12 +50,22 @@ ZEROS = [  # functions of zeros of a shape whose gradient is 0 there
 @pytest.mark.parametrize(("function", "at", "first", "second"), JAX)
 def test_special_values(function: str, at: float, first: float, second: float) -> None:
     for mode in ("grad({})({})", "jvp({})({}, 1.0)"):
-        assert value(f"y = {mode.format(function, at)}") == pytest.approx(first, rel=1e-14, abs=1.3e-16)
-    for mode in ("grad(grad({}))({})", "jvp(grad({}))({}, 1.0)", "grad(fn(x) = jvp({})(x, 1.0))({})"):
-        assert value(f"y = {mode.format(function, at)}") == pytest.approx(second, rel=1e-14, abs=1.3e-16)
+        assert value(f"y = {mode.format(function, at)}") == pytest.approx(
+            first, rel=1e-14, abs=1.3e-16
+        )
+    for mode in (
+        "grad(grad({}))({})",
+        "jvp(grad({}))({}, 1.0)",
+        "grad(fn(x) = jvp({})(x, 1.0))({})",
+    ):
+        assert value(f"y = {mode.format(function, at)}") == pytest.approx(
+            second, rel=1e-14, abs=1.3e-16
+        )
 
 
 @pytest.mark.parametrize(("body", "shape"), ZEROS)
 def test_zeros(body: str, shape: tuple[int, ...]) -> None:
-    np.testing.assert_array_equal(value(f"y = grad(fn(x) = {body})(zeros({list(shape)}))"), np.zeros(shape))
+    np.testing.assert_array_equal(
+        value(f"y = grad(fn(x) = {body})(zeros({list(shape)}))"), np.zeros(shape)
+    )
     assert value(f"y = jvp(fn(x) = {body})(zeros({list(shape)}), ones({list(shape)}))") == 0.0

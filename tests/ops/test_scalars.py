@@ -1,4 +1,5 @@
-"""Functions on Python floats: IEEE's answers as NumPy gives them, never an exception; and exact ints that stay small."""
+"""Functions on Python floats: IEEE's answers as NumPy gives them, never an exception; and exact
+ints that stay small."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ EDGES = [
     math.nan,
 ]
 SPECIAL = [op for op in OPS.values() if op.kernel or ":" in op.primitive]
-PRIMITIVES = [op for op in OPS.values() if op.elementwise and op.forward is None and op not in SPECIAL]
+PRIMITIVES = [
+    op for op in OPS.values() if op.elementwise and op.forward is None and op not in SPECIAL
+]
 
 
 @pytest.mark.parametrize("op", PRIMITIVES, ids=lambda op: op.name)
@@ -51,16 +54,24 @@ def test_floats_answer_as_numpy_does(op: Op) -> None:
             assert math.isnan(got), f"{op.name}{point}: {got} for nan"
         else:
             assert got == pytest.approx(float(want), rel=5e-16, abs=0), f"{op.name}{point}"
-            assert abs(got) > 0 or op.integers == "bool" or math.copysign(1, got) == math.copysign(1, want), f"{op.name}{point}"
+            assert (
+                abs(got) > 0
+                or op.integers == "bool"
+                or math.copysign(1, got) == math.copysign(1, want)
+            ), f"{op.name}{point}"
 
 
 @pytest.mark.parametrize("op", SPECIAL, ids=lambda op: op.name)
 def test_floats_answer_as_arrays_do(op: Op) -> None:
     n, orders = len(op.signature.operands), op.partials.count(None)
     points = [(1.0,) * orders + at for at in itertools.product(EDGES, repeat=min(n - orders, 2))]
-    for point in points if n - orders < 3 else [(*point, x) for point in points for x in (0.0, 0.3, 1.0)]:
+    for point in (
+        points if n - orders < 3 else [(*point, x) for point in points for x in (0.0, 0.3, 1.0)]
+    ):
         with ieee():
-            want = array_function(CPU, op)(*point[:orders], *(np.array([x]) for x in point[orders:]))[0]
+            want = array_function(CPU, op)(
+                *point[:orders], *(np.array([x]) for x in point[orders:])
+            )[0]
             got = scalar_function(op)(*point)
         assert type(got) is float
         assert got == pytest.approx(float(want), rel=2e-14, abs=0, nan_ok=True), f"{op.name}{point}"

@@ -1,4 +1,5 @@
-"""Convolutions, transforms and interpolation: values, and what programs see of them. Their rules: test_structural.py."""
+"""Convolutions, transforms and interpolation: values, and what programs see of them. Their rules:
+test_structural.py."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ def call(name: str, *operands: Any, **options: Any) -> Any:
     return Session().m.call(name, operands, options).v
 
 
-@pytest.mark.parametrize(("stride", "padding"), [(1, 0), (2, 0), (1, 1), ([1, 3], [2, 0]), (3, [0, 1])])
+@pytest.mark.parametrize(
+    ("stride", "padding"), [(1, 0), (2, 0), (1, 1), ([1, 3], [2, 0]), (3, [0, 1])]
+)
 def test_conv_is_the_sum_over_each_place(stride: Any, padding: Any) -> None:
     (s, t), (p, q) = (v if isinstance(v, list) else [v, v] for v in (stride, padding))
     padded = np.pad(IMAGES, ((0, 0), (0, 0), (p, p), (q, q)))
@@ -24,14 +27,22 @@ def test_conv_is_the_sum_over_each_place(stride: Any, padding: Any) -> None:
     rows, columns = (padded.shape[2] - h) // s + 1, (padded.shape[3] - w) // t + 1
     expected = np.empty((len(IMAGES), o, rows, columns))
     for n, k, i, j in np.ndindex(expected.shape):
-        expected[n, k, i, j] = np.sum(padded[n, :, i * s : i * s + h, j * t : j * t + w] * KERNELS[k])
-    np.testing.assert_allclose(call("conv", IMAGES, KERNELS, stride=stride, padding=padding), expected, rtol=1e-13, atol=1e-14)
+        expected[n, k, i, j] = np.sum(
+            padded[n, :, i * s : i * s + h, j * t : j * t + w] * KERNELS[k]
+        )
+    np.testing.assert_allclose(
+        call("conv", IMAGES, KERNELS, stride=stride, padding=padding),
+        expected,
+        rtol=1e-13,
+        atol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
 def test_gradients_of_vectors_of_any_lengths(name: str, mode: str) -> None:
-    """y is linear in each operand: with the gradients by both, <g, y(a, v)> is <grad_a, a> and <grad_v, v>."""
+    """y is linear in each operand: with the gradients by both, <g, y(a, v)> is <grad_a, a> and
+    <grad_v, v>."""
     random = np.random.default_rng(4)
     for n in range(1, 6):
         for k in range(1, 6):
@@ -62,7 +73,9 @@ def test_the_gradient_of_a_power_spectrum() -> None:
     np.testing.assert_allclose(found, [6.0, -12.0, 3.0], rtol=1e-14)
 
 
-@pytest.mark.parametrize("x", [0.25, -2.0, 1.4, 5.0, np.array([[-1.0, 0.35], [0.2, 1.3]]), np.nan, 1])
+@pytest.mark.parametrize(
+    "x", [0.25, -2.0, 1.4, 5.0, np.array([[-1.0, 0.35], [0.2, 1.3]]), np.nan, 1]
+)
 def test_interp_as_numpy(x: Any) -> None:
     np.testing.assert_array_equal(call("interp", x, KNOTS, W), np.interp(x, KNOTS, W))
 
@@ -92,6 +105,11 @@ def test_ints_overflow_as_everywhere() -> None:
 
 
 def test_float32_stays_float32() -> None:
-    for source in ("convolve(x, x)", "conv(x.reshape(1, 1, 1, 2), x.reshape(1, 1, 1, 2))", "interp(x, x, x)", "irfft(rfft(x))"):
+    for source in (
+        "convolve(x, x)",
+        "conv(x.reshape(1, 1, 1, 2), x.reshape(1, 1, 1, 2))",
+        "interp(x, x, x)",
+        "irfft(rfft(x))",
+    ):
         found = value(f"var x = float32([1.0, 2.0]); y = grad({source}, x)")
         assert found.dtype == "float32"

@@ -1,4 +1,5 @@
-"""Special functions in programs: to any order and in every mode, beyond where tables of them end, in float32 and complex."""
+"""Special functions in programs: to any order and in every mode, beyond where tables of them end,
+in float32 and complex."""
 
 from __future__ import annotations
 
@@ -48,11 +49,17 @@ def test_third_derivative(call: str, at: float) -> None:
     name, _, arguments = call.removesuffix(")").partition("(")
 
     def exact(x: Any) -> Any:
-        return counterpart(OPS[name])(*[x if a == "x" else MP.mpf(a) for a in arguments.split(", ")])
+        return counterpart(OPS[name])(
+            *[x if a == "x" else MP.mpf(a) for a in arguments.split(", ")]
+        )
 
     with MP.workdps(40):
         want = float(MP.diff(exact, MP.mpf(at), 3))
-    for modes in ("grad(grad(grad(f)))", "jvp(fn(x) = jvp(fn(x) = jvp(f)(x, 1.0))(x, 1.0))", "grad(fn(x) = hvp(f)(x, 1.0))"):
+    for modes in (
+        "grad(grad(grad(f)))",
+        "jvp(fn(x) = jvp(fn(x) = jvp(f)(x, 1.0))(x, 1.0))",
+        "grad(fn(x) = hvp(f)(x, 1.0))",
+    ):
         further = f"({at}, 1.0)" if modes.startswith("jvp") else f"({at})"
         found = value(f"fn f(x) = {call}; y = {modes}{further}")
         assert found == pytest.approx(want, rel=1e-10), modes
@@ -63,7 +70,9 @@ def test_float32_stays_float32(op: Op) -> None:
     n = op.partials.count(None)
     for point in points(op)[:2]:
         wide = array_function(CPU, op)(*point[:n], *(np.array([x]) for x in point[n:]))
-        narrow = array_function(CPU, op)(*point[:n], *(np.array([x], dtype="float32") for x in point[n:]))
+        narrow = array_function(CPU, op)(
+            *point[:n], *(np.array([x], dtype="float32") for x in point[n:])
+        )
         assert narrow.dtype == "float32"
         assert narrow[0] == pytest.approx(wide[0], rel=1e-4)
 
@@ -132,7 +141,9 @@ def test_value_at_an_edge(expression: str, expected: float) -> None:
 def test_derivative_at_an_edge(call: str, at: float, expected: float) -> None:
     for program in (f"y = grad(fn(x) = {call})({at})", f"y = jvp(fn(x) = {call})({at}, 1.0)"):
         assert value(program) == pytest.approx(expected, rel=1e-14, abs=0.0)
-    assert value(f"y = grad(fn(x) = sum({call}))([{at}])")[0] == pytest.approx(expected, rel=1e-14, abs=0.0)
+    assert value(f"y = grad(fn(x) = sum({call}))([{at}])")[0] == pytest.approx(
+        expected, rel=1e-14, abs=0.0
+    )
 
 
 def test_the_second_derivative_by_y_where_x_is_zero() -> None:
@@ -143,7 +154,9 @@ def test_far_from_where_sums_begin() -> None:
     assert value("y = grad(digamma)(-1e15 + 0.25)") == pytest.approx(2 * math.pi**2, rel=1e-13)
 
 
-@pytest.mark.parametrize("call", ["zeta(z)", "beta(z, 1.0)", "lbeta(2.0, z)", "gammainc(1.0, z)", "lgamma([z])", "i0(z)"])
+@pytest.mark.parametrize(
+    "call", ["zeta(z)", "beta(z, 1.0)", "lbeta(2.0, z)", "gammainc(1.0, z)", "lgamma([z])", "i0(z)"]
+)
 def test_real_functions_refuse_complex_numbers(call: str) -> None:
     diagnostic = failure(f"z = 1.5 + 2j; y = {call}")
     assert diagnostic.code == "E301"
@@ -172,7 +185,8 @@ def test_the_mixed_derivative_at_an_edge(call: str, a: float, x: float, expected
 
 @pytest.mark.parametrize("a", [1e10, 1e17, 1e100, 1e200, 1e300])
 def test_the_derivatives_by_parameters_that_are_huge(a: float) -> None:
-    """At the mean, by their asymptotic series: alone, and beside elements that take many more nodes."""
+    """At the mean, by their asymptotic series: alone, and beside elements that take many more
+    nodes."""
     for call, slope in (
         (f"gammainc(a, {a!r})", -(1 + 1 / (12 * a)) / math.sqrt(2 * math.pi * a)),
         (f"betainc(a, {a!r}, 0.5)", -(1 + 5 / (24 * a)) / math.sqrt(4 * math.pi * a)),

@@ -12,7 +12,11 @@ from .sweeps import differences, gradient, second, value, weighed_gradient
 
 
 def test_every_structural_rule_has_a_case() -> None:
-    differentiable = {op.name for op in OPS.values() if op.compute and op.differentiable and (op.vjp or op.accumulate)}
+    differentiable = {
+        op.name
+        for op in OPS.values()
+        if op.compute and op.differentiable and (op.vjp or op.accumulate)
+    }
     assert differentiable - APART == set(CASES)
 
 

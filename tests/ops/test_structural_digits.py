@@ -1,4 +1,5 @@
-"""Every structural entry against NumPy's definition of it in 60 digits: value, first and second derivative, in every mode."""
+"""Every structural entry against NumPy's definition of it in 60 digits: value, first and second
+derivative, in every mode."""
 
 from __future__ import annotations
 
@@ -13,11 +14,34 @@ from gradcli.ops import OPS
 
 from .numpy_counterparts import COUNTERPARTS
 from .special_functions import MP
-from .structural_calls import CALLS, IDS, STRUCTURAL, Call, directions, movable, parts, product, random_like
+from .structural_calls import (
+    CALLS,
+    IDS,
+    STRUCTURAL,
+    Call,
+    directions,
+    movable,
+    parts,
+    product,
+    random_like,
+)
 from .sweeps import Session, tangent
 
-# Those of matrices have their own test (test_matrices.py), and the rest follows from them, or has no derivative to speak of.
-MATRICES = {"inv", "solve", "solve_triangular", "det", "logdet", "cholesky", "qr", "eigh", "svd", "lstsq", "expm"}
+# Those of matrices have their own test (test_matrices.py), and the rest follows from them, or has
+# no derivative to speak of.
+MATRICES = {
+    "inv",
+    "solve",
+    "solve_triangular",
+    "det",
+    "logdet",
+    "cholesky",
+    "qr",
+    "eigh",
+    "svd",
+    "lstsq",
+    "expm",
+}
 INSIDE = {
     "cofactors",
     "cofactors_along",
@@ -33,7 +57,9 @@ ULPS = 32  # of the largest number in a result, or in what it comes from
 
 
 def test_every_entry_has_a_counterpart_or_a_test_of_its_own() -> None:
-    assert {op.name for op in STRUCTURAL if op.category != "lanes"} == set(COUNTERPARTS) | MATRICES | INSIDE
+    assert {op.name for op in STRUCTURAL if op.category != "lanes"} == set(
+        COUNTERPARTS
+    ) | MATRICES | INSIDE
     assert set(COUNTERPARTS) <= set(OPS)
 
 
@@ -47,7 +73,12 @@ def exactly(x: Any) -> Any:
 
 def flat(result: Any) -> Any:
     """Every number of a result, or of a list of them, in a line."""
-    return np.concatenate([np.asarray(part, dtype=object).ravel() for part in (result if type(result) is list else [result])])
+    return np.concatenate(
+        [
+            np.asarray(part, dtype=object).ravel()
+            for part in (result if type(result) is list else [result])
+        ]
+    )
 
 
 def expected(call: Call, v: list[Any], w: list[Any]) -> list[Any]:
@@ -93,7 +124,12 @@ def test_against_60_digits(call: Call) -> None:
     along = [tangent(p) for p in y]
     agree(0, numbers([p.v for p in y]))
     agree(1, numbers([np.broadcast_to(primal(t), p.shape) for t, p in zip(along, y, strict=True)]))
-    agree(2, numbers([np.broadcast_to(primal(tangent(t)), p.shape) for t, p in zip(along, y, strict=True)]))
+    agree(
+        2,
+        numbers(
+            [np.broadcast_to(primal(tangent(t)), p.shape) for t, p in zip(along, y, strict=True)]
+        ),
+    )
 
     # reverse over reverse and reverse over forward, for a weighed sum of the result
     u = [random_like(primal(p.v), 77 + 10 * k) for k, p in enumerate(y)]
@@ -109,19 +145,27 @@ def test_against_60_digits(call: Call) -> None:
     slopes = [(Value(g, m), v[k]) for g, k in zip(first, moving, strict=True)]
     assert inner(slopes) == pytest.approx(np.real(weights @ exact[1]), rel=0, abs=10 * bound)
     second = session.gradients(sum((product(m, g, Value(s, m)) for g, s in slopes), Value(0.0, m)))
-    twice = sum(float(np.real(np.sum(np.conj(primal(g)) * w[k]))) for g, k in zip(second, moving, strict=True))
+    twice = sum(
+        float(np.real(np.sum(np.conj(primal(g)) * w[k])))
+        for g, k in zip(second, moving, strict=True)
+    )
     assert twice == pytest.approx(np.real(weights @ exact[2]), rel=0, abs=10 * bound)
 
     for k, leaf in zip(moving, session.operands, strict=True):
         values[k] = session.dual(leaf.v, v[k])
     along = [Value(tangent(p), m) for p in parts(m.call(op.name, tuple(values), options))]
     mixed = session.gradients(weighed(m, along, u))
-    twice = sum(float(np.real(np.sum(np.conj(primal(g)) * w[k]))) for g, k in zip(mixed, moving, strict=True))
+    twice = sum(
+        float(np.real(np.sum(np.conj(primal(g)) * w[k])))
+        for g, k in zip(mixed, moving, strict=True)
+    )
     assert twice == pytest.approx(np.real(weights @ exact[2]), rel=0, abs=10 * bound)
 
 
 def weighed(m: Any, y: Any, u: list[Any]) -> Any:
-    return sum((product(m, p, Value(c, m)) for p, c in zip(parts(y), u, strict=True)), Value(0.0, m))
+    return sum(
+        (product(m, p, Value(c, m)) for p, c in zip(parts(y), u, strict=True)), Value(0.0, m)
+    )
 
 
 def inner(slopes: list[Any]) -> float:

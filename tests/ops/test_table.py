@@ -18,14 +18,19 @@ def test_entry_is_complete(op: Op) -> None:
     assert op.summary
     assert op.summary.endswith(".") or op.internal
     assert not op.domain or len(op.domain) == n
-    assert set(op.saves) <= {p.name for p in op.signature.operands} | {op.signature.variadic, "result"}
+    assert set(op.saves) <= {p.name for p in op.signature.operands} | {
+        op.signature.variadic,
+        "result",
+    }
     if op.elementwise:
         assert len(op.partials) == (n if op.differentiable else 0)
     elif op.compute and not op.signature.variadic and op.vjp:
         assert len(op.vjp) == n  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.elementwise], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in OPS.values() if op.elementwise], ids=lambda op: op.name
+)
 def test_formulas_use_the_table_only(op: Op) -> None:
     n = len(op.signature.operands)
     formulas = [read_partial(partial, n) for partial in op.partials if partial] + (
@@ -56,7 +61,9 @@ def test_no_name_or_alias_twice() -> None:
         ("shape: value", 2, [], [1], {"shape": 0}),
     ],
 )
-def test_binding(text: str, positional: int, keywords: list[str], slots: list[object], options: dict[str, object]) -> None:
+def test_binding(
+    text: str, positional: int, keywords: list[str], slots: list[object], options: dict[str, object]
+) -> None:
     assert Signature(text).bind("f", positional, keywords) == (slots, options)
 
 
@@ -71,7 +78,9 @@ def test_binding(text: str, positional: int, keywords: list[str], slots: list[ob
         ("stack", 0, [], "`stack` needs at least one argument", "stack(arrays, axis"),
     ],
 )
-def test_binding_refuses(name: str, positional: int, keywords: list[str], message: str, help: str) -> None:
+def test_binding_refuses(
+    name: str, positional: int, keywords: list[str], message: str, help: str
+) -> None:
     with pytest.raises(BindingError) as error:
         OPS[name].signature.bind(name, positional, keywords)
     assert message in error.value.message

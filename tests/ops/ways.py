@@ -1,7 +1,9 @@
-"""Every way that an elementwise function is computed, for the same operands: value, and derivatives in both modes.
+"""Every way that an elementwise function is computed, for the same operands: value, and derivatives
+in both modes.
 
-The ways differ in which of the engine's readings of the table they take: a number alone, hot scalar code, a loop that is
-compiled, arrays that are small, large, or fused to one pass, with numbers among them, and rows of `vmap` and `batch`.
+The ways differ in which of the engine's readings of the table they take: a number alone, hot scalar
+code, a loop that is compiled, arrays that are small, large, or fused to one pass, with numbers
+among them, and rows of `vmap` and `batch`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ NAMES = "abcde"
 
 
 class Found(NamedTuple):
-    """What a way gives: the value, and the derivative by each operand in reverse and in forward mode, a number a point each."""
+    """What a way gives: the value, and the derivative by each operand in reverse and in forward
+    mode, a number a point each."""
 
     values: np.ndarray
     reverse: tuple[np.ndarray, ...]
@@ -36,12 +39,17 @@ def call_of(op: Op, *operands: str) -> str:
     """A call of the op in the language."""
     if op.infix:
         sign = op.infix.removeprefix("unary ")
-        return f"({sign}{operands[0]})" if len(operands) == 1 else f"({operands[0]} {sign} {operands[1]})"
+        return (
+            f"({sign}{operands[0]})"
+            if len(operands) == 1
+            else f"({operands[0]} {sign} {operands[1]})"
+        )
     return f"{op.name}({', '.join(operands)})"
 
 
 def _function(call: str, names: str, fused: bool = False) -> str:
-    """`f`, which makes the call; `fused`: as one of several operations, of which the others change nothing."""
+    """`f`, which makes the call; `fused`: as one of several operations, of which the others change
+    nothing."""
     return f"fn f({names}) = {f'-(-{call})' if fused else call}\n"
 
 
@@ -65,12 +73,17 @@ def _asked(source: str, points: np.ndarray, *requests: str) -> list[np.ndarray]:
     n = points.shape[1]
     text = "".join(f"frozen {name.upper()}\n" for name in NAMES[:n]) + source
     text += "".join(f"output r{k} = {request}\n" for k, request in enumerate(requests))
-    found = load(source=text).with_options(grad=False).run({NAMES[k].upper(): points[:, k].copy() for k in range(n)})
+    found = (
+        load(source=text)
+        .with_options(grad=False)
+        .run({NAMES[k].upper(): points[:, k].copy() for k in range(n)})
+    )
     return [np.asarray(found.outputs[f"r{k}"], dtype=float) for k in range(len(requests))]
 
 
 def _requests(n: int) -> list[str]:
-    """What is asked of `f` at the operands: the value, the gradients, and the tangents along each operand."""
+    """What is asked of `f` at the operands: the value, the gradients, and the tangents along each
+    operand."""
     names = ", ".join(NAMES[:n])
     wrt = f"wrt = {list(range(n))}"
     return [
@@ -81,7 +94,11 @@ def _requests(n: int) -> list[str]:
 
 
 def _of(n: int, found: list[np.ndarray]) -> Found:
-    return Found(found[0], tuple(found[1].reshape(n, -1) if n > 1 else found[1].reshape(1, -1)), tuple(found[2:]))
+    return Found(
+        found[0],
+        tuple(found[1].reshape(n, -1) if n > 1 else found[1].reshape(1, -1)),
+        tuple(found[2:]),
+    )
 
 
 def _looped(call: str, points: np.ndarray, function: str) -> Found:
@@ -96,7 +113,8 @@ def _looped(call: str, points: np.ndarray, function: str) -> Found:
         lines += f"fn t{k}({names}) = jvp(fn({NAMES[k]}) = f({names}))({NAMES[k]}, 1.0)\n"
     lines += f"for i in range(len(A)) {{\n r0 = append(r0, f({at}))\n g = s({at})\n"
     lines += "".join(
-        f" r{1 + k} = append(r{1 + k}, g[{k}])\n r{1 + n + k} = append(r{1 + n + k}, t{k}({at}))\n" for k in range(n)
+        f" r{1 + k} = append(r{1 + k}, g[{k}])\n r{1 + n + k} = append(r{1 + n + k}, t{k}({at}))\n"
+        for k in range(n)
     )
     lines += "}\n"
     found = _asked(lines, points, *(f"array({name})" for name in lists))
@@ -129,7 +147,8 @@ def _on_arrays(call: str, points: np.ndarray, fused: bool = False) -> Found:
 
 
 def _tiled(points: np.ndarray, of: Callable[[np.ndarray], Found]) -> Found:
-    """The same for so many points that the arrays are large: once all of them in turns, the rest left away."""
+    """The same for so many points that the arrays are large: once all of them in turns, the rest
+    left away."""
     size = len(points)
     found = of(np.tile(points, (LARGE // size + 1, 1)))
     parts = [found.values, *found.reverse, *found.forward]
@@ -185,13 +204,18 @@ def native_arrays(call: str, points: np.ndarray) -> Found:
 def _vmapped(call: str, points: np.ndarray, fused: bool = False) -> Found:
     n = points.shape[1]
     names, given = ", ".join(NAMES[:n]), ", ".join(NAMES[:n].upper())
-    source = _function(call, names, fused) + f"fn s({names}) = grad(f, wrt = {list(range(n))})({names})\n"
+    source = (
+        _function(call, names, fused)
+        + f"fn s({names}) = grad(f, wrt = {list(range(n))})({names})\n"
+    )
     for k in range(n):
         source += f"fn t{k}({names}) = jvp(fn({NAMES[k]}) = f({names}))({NAMES[k]}, 1.0)\n"
     found = _asked(
         source,
         points,
-        f"vmap(f)({given.replace(' ', '')})" if n == 1 else f"vmap(f)({', '.join(NAMES[:n].upper())})",
+        f"vmap(f)({given.replace(' ', '')})"
+        if n == 1
+        else f"vmap(f)({', '.join(NAMES[:n].upper())})",
         *(f"vmap(fn({names}) = s({names})[{k}])({', '.join(NAMES[:n].upper())})" for k in range(n)),
         *(f"vmap(t{k})({', '.join(NAMES[:n].upper())})" for k in range(n)),
     )
@@ -215,7 +239,10 @@ def batch(call: str, points: np.ndarray) -> Found:
         + _function(call, ", ".join(names))
         + f"output y = f({', '.join(names)})\n"
     )
-    lines += "".join(f"output t{k} = jvp(fn({name}) = f({', '.join(names)}))({name}, 1.0)\n" for k, name in enumerate(names))
+    lines += "".join(
+        f"output t{k} = jvp(fn({name}) = f({', '.join(names)}))({name}, 1.0)\n"
+        for k, name in enumerate(names)
+    )
     outcome = together(parsed(lines), {name: points[:, k].copy() for k, name in enumerate(names)})
     assert not outcome.rejects, outcome.rejects[0]
     columns = {column.name: np.asarray(column.values, dtype=float) for column in outcome.columns}

@@ -14,17 +14,24 @@ PROCESSOR = "processor\t: 0\nvendor_id\t: {}\nmodel name\t: A: B\nflags\t\t: {}\
 
 @pytest.fixture(autouse=True)
 def _own_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process of gradcli's own on a new processor of AMD's, in which the user has chosen nothing."""
+    """A process of gradcli's own on a new processor of AMD's, in which the user has chosen
+    nothing."""
     for name in (blas.CORE, blas.PATIENCE, *blas.THREADS, ownership.VARIABLE):
         monkeypatch.setenv(name, "")  # so that what is put there is taken away again
         monkeypatch.delenv(name)
     monkeypatch.setattr(environment, "before", {})
     monkeypatch.setattr(ownership, "owned", True)
-    monkeypatch.setattr(blas, "processor_description", lambda: PROCESSOR.format("AuthenticAMD", AVX512))
+    monkeypatch.setattr(
+        blas, "processor_description", lambda: PROCESSOR.format("AuthenticAMD", AVX512)
+    )
 
 
 def told() -> dict[str, str]:
-    return {name: os.environ[name] for name in (blas.CORE, blas.PATIENCE, *blas.THREADS) if name in os.environ}
+    return {
+        name: os.environ[name]
+        for name in (blas.CORE, blas.PATIENCE, *blas.THREADS)
+        if name in os.environ
+    }
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,12 @@ def test_the_users_choice_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(blas.THREADS[0], "4")
     blas.advise()
     blas.one_thread()
-    assert told() == {**dict.fromkeys(blas.THREADS, "1"), blas.THREADS[0]: "4", blas.CORE: "Zen", blas.PATIENCE: "20"}
+    assert told() == {
+        **dict.fromkeys(blas.THREADS, "1"),
+        blas.THREADS[0]: "4",
+        blas.CORE: "Zen",
+        blas.PATIENCE: "20",
+    }
 
 
 def test_programs_of_the_user_get_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +78,9 @@ def test_programs_of_the_user_get_none_of_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_a_process_of_somebody_elses_is_left_alone(refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_somebody_elses_is_left_alone(
+    refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if refused:
         monkeypatch.setenv(ownership.VARIABLE, "0")
     else:

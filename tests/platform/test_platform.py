@@ -1,4 +1,5 @@
-"""What is changed of a process: nothing for good in one that imports gradcli, and nothing at all where the user says so."""
+"""What is changed of a process: nothing for good in one that imports gradcli, and nothing at all
+where the user says so."""
 
 from __future__ import annotations
 
@@ -24,8 +25,16 @@ def tell(value):
 
 def told_by(code: str, **variables: str) -> list[dict[str, Any]]:
     """What a fresh process tells, a line each."""
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE} | variables
-    done = subprocess.run([sys.executable, "-c", STATE + code], env=environment, capture_output=True, text=True, check=True)
+    environment = {
+        name: value for name, value in os.environ.items() if name != VARIABLE
+    } | variables
+    done = subprocess.run(
+        [sys.executable, "-c", STATE + code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
@@ -92,7 +101,12 @@ finally:
 
 def test_the_command_arranges_its_own_process() -> None:
     (changed,) = told_by(COMMAND)
-    assert {name for name in changed if changed[name]} == {"threshold", "frozen", "environment", "path"}
+    assert {name for name in changed if changed[name]} == {
+        "threshold",
+        "frozen",
+        "environment",
+        "path",
+    }
 
 
 def test_the_user_may_refuse_all_but_the_search_path() -> None:

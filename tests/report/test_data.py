@@ -17,7 +17,14 @@ from gradcli.tasks.evaluation import Evaluation, Expectation
 
 def evaluation(**changes: object) -> Evaluation:
     facts = {
-        "outputs": {"y": 0.1 + 0.2, "v": np.array([1.0, np.nan]), "z": 1 + 2j, "l": [1, "a", None], "i": 3, "b": True},
+        "outputs": {
+            "y": 0.1 + 0.2,
+            "v": np.array([1.0, np.nan]),
+            "z": 1 + 2j,
+            "l": [1, "a", None],
+            "i": 3,
+            "b": True,
+        },
         "gradients": {"y": {"x": np.array([[1.0, 2.0]]), "w": None}},
         "jacobians": {"v": {"x": np.array([[3.0], [4.0]])}, "l": {"x": [5.0, np.array([6.0])]}},
         "hessians": {"y": {"x": np.array([[7.0]]), "w": None, "x,w": 8.0}},
@@ -28,10 +35,17 @@ def evaluation(**changes: object) -> Evaluation:
 
 def test_json_is_the_contract_s_object() -> None:
     source = Source("a.tg", "var x = 1.0\ny = w\n")
-    remark = Diagnostic("W201", "unconnected", Span(source, 12, 13), help="watch it", reason="constant")
-    answer = json.loads(render("json", [evaluation(diagnostics=[remark], expectations=[Expectation(7, False, "m")])]))
+    remark = Diagnostic(
+        "W201", "unconnected", Span(source, 12, 13), help="watch it", reason="constant"
+    )
+    answer = json.loads(
+        render(
+            "json", [evaluation(diagnostics=[remark], expectations=[Expectation(7, False, "m")])]
+        )
+    )
     assert list(answer) == [
-        "file", "outputs", "gradients", "jacobians", "hessians", "closed_forms", "printed", "expectations", "diagnostics",
+        "file", "outputs", "gradients", "jacobians", "hessians", "closed_forms", "printed",
+        "expectations", "diagnostics",
     ]  # fmt: skip
     assert answer["outputs"] == {
         "y": {"value": 0.30000000000000004, "shape": [], "dtype": "float64"},
@@ -47,7 +61,12 @@ def test_json_is_the_contract_s_object() -> None:
     assert answer["printed"] == ["∂ line"]
     assert answer["expectations"] == [{"line": 7, "passed": False, "message": "m"}]
     (entry,) = answer["diagnostics"]
-    assert (entry["code"], entry["line"], entry["column"], entry["reason"]) == ("W201", 2, 1, "constant")
+    assert (entry["code"], entry["line"], entry["column"], entry["reason"]) == (
+        "W201",
+        2,
+        1,
+        "constant",
+    )
 
 
 def test_json_numbers_round_trip() -> None:
@@ -59,9 +78,20 @@ def test_json_numbers_round_trip() -> None:
 
 def test_json_nonfinite_numbers_are_strings() -> None:
     answer = json.loads(
-        render("json", [Evaluation("a.tg", {"a": float("inf"), "b": np.array([[-np.inf]]), "c": complex(0, np.nan)})])
+        render(
+            "json",
+            [
+                Evaluation(
+                    "a.tg", {"a": float("inf"), "b": np.array([[-np.inf]]), "c": complex(0, np.nan)}
+                )
+            ],
+        )
     )
-    assert [answer["outputs"][name]["value"] for name in "abc"] == ["inf", [["-inf"]], {"re": 0.0, "im": "nan"}]
+    assert [answer["outputs"][name]["value"] for name in "abc"] == [
+        "inf",
+        [["-inf"]],
+        {"re": 0.0, "im": "nan"},
+    ]
 
 
 def test_timings_stand_in_the_json_of_repeated_runs() -> None:
@@ -95,7 +125,14 @@ def test_npz() -> None:
     data = render("npz", [evaluation(outputs={"file": 1.0, "d": {"w": [1.0]}})])
     assert isinstance(data, bytes)
     with np.load(io.BytesIO(data)) as arrays:
-        derivatives = ["l/x/jacobian.0", "l/x/jacobian.1", "v/x/jacobian", "y/x", "y/x,w/hessian", "y/x/hessian"]
+        derivatives = [
+            "l/x/jacobian.0",
+            "l/x/jacobian.1",
+            "v/x/jacobian",
+            "y/x",
+            "y/x,w/hessian",
+            "y/x/hessian",
+        ]
         assert sorted(arrays.files) == ["d.w.0", "file", *derivatives]
         assert arrays["y/x"].tolist() == [[1.0, 2.0]]
         assert arrays["v/x/jacobian"].tolist() == [[3.0], [4.0]]

@@ -90,7 +90,10 @@ def test_the_labels_of_derivatives() -> None:
         outputs={"f": 1.0, "m": np.ones(2), "f(x, y)": 2.0},
         gradients={"f": {"x": 3.0}, "m": {"x": 4.0}},
         jacobians={"f": {"x": 3.0, "w": 5.0}, "m": {"x": np.array([6.0, 7.0])}},
-        hessians={"m": {"x": 8.0, "w": None, "x,w": 9.0}, "f(x, y)": {"g(a, b)": 1.0, "x": 2.0, "g(a, b),x": 3.0}},
+        hessians={
+            "m": {"x": 8.0, "w": None, "x,w": 9.0},
+            "f(x, y)": {"g(a, b)": 1.0, "x": 2.0, "g(a, b),x": 3.0},
+        },
         summed=["m"],
     )
     assert render("text", [done]) == (
@@ -129,8 +132,8 @@ def test_statistics() -> None:
     done.timings = [0.002, 0.001, 0.003]
     done.expectations = [Expectation(1, True), Expectation(2, False, "no")]
     (line,) = statistics(done)
-    assert statistics(Evaluation("a.tg", jacobians={"y": {"x": 1.0}}, hessians={"y": {"x": 1.0, "z": 2.0}})) == [
-        "a.tg: 0 outputs, 0 gradients, 1 Jacobian, 2 Hessians"
-    ]
+    assert statistics(
+        Evaluation("a.tg", jacobians={"y": {"x": 1.0}}, hessians={"y": {"x": 1.0, "z": 2.0}})
+    ) == ["a.tg: 0 outputs, 0 gradients, 1 Jacobian, 2 Hessians"]
     what = "3 outputs, 4 gradients in reverse mode, 1 of 2 expectations held"
     assert line == f"rosenbrock.tg: {what}; 3 runs, best 1 ms, median 2 ms"

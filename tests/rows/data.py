@@ -1,4 +1,5 @@
-"""Rows for tests: read back whole, in ranges of any size, each through a pickle as a cluster sends it."""
+"""Rows for tests: read back whole, in ranges of any size, each through a pickle as a cluster sends
+it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ class Read:
 
     @property
     def rejected(self) -> dict[int, str]:
-        return {block.start + row: reason for block in self.blocks for row, reason in block.rejected.items()}
+        return {
+            block.start + row: reason
+            for block in self.blocks
+            for row, reason in block.rejected.items()
+        }
 
     def column(self, name: str) -> list[Any]:
         """The values, None where they are missing, "!" where the row is rejected."""
@@ -46,7 +51,13 @@ class Read:
         return [value for block in self.blocks for value in block.kept[name].tolist()]
 
 
-def read(data: object, numeric: Sequence[str] = (), keep: Sequence[str] = (), rows: int = 1000, **how: Any) -> Read:
+def read(
+    data: object,
+    numeric: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    rows: int = 1000,
+    **how: Any,
+) -> Read:
     """Everything that a path has."""
     source = open_source(str(data), **how)
     result = Read(source)
@@ -59,7 +70,9 @@ def read(data: object, numeric: Sequence[str] = (), keep: Sequence[str] = (), ro
         assert (where.start, 0 < where.size <= rows) == (start, True)
         block = pickle.loads(pickle.dumps(where)).read(numeric, keep)
         assert (block.start, block.size) == (where.start, where.size)
-        assert all(len(values) == block.size for values in [*block.columns.values(), *block.kept.values()])
+        assert all(
+            len(values) == block.size for values in [*block.columns.values(), *block.kept.values()]
+        )
         result.blocks.append(block)
         start += block.size
     return result

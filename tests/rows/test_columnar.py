@@ -1,4 +1,5 @@
-"""Parquet, Arrow, NPY and NPZ in: ranges within row groups and batches, in any order, and what the types become."""
+"""Parquet, Arrow, NPY and NPZ in: ranges within row groups and batches, in any order, and what the
+types become."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ def test_ranges(tmp_path: Path, write: Write, size: int, rows: int) -> None:
     assert found.column("y") == [k if k % 3 else None for k in range(N)]
     assert found.column("x") == [[k, k + 1.0] for k in range(N)]
     assert [block.kept["id"].type for block in found.blocks] == [pa.string()] * len(found.blocks)
-    assert [key for block in found.blocks for key in block.kept["id"].to_pylist()] == TABLE["id"].to_pylist()
+    assert [key for block in found.blocks for key in block.kept["id"].to_pylist()] == TABLE[
+        "id"
+    ].to_pylist()
     if write is not write_stream:
         assert found.source.rows == N
 
@@ -80,7 +83,9 @@ def test_ranges_in_any_order(tmp_path: Path, write: Write) -> None:
     random.Random(1).shuffle(ranges)
     for where in ranges * 2:
         assert not isinstance(where, BadPart)
-        assert where.read(["x"], []).columns["x"][:, 0].tolist() == list(range(where.start, where.start + where.size))
+        assert where.read(["x"], []).columns["x"][:, 0].tolist() == list(
+            range(where.start, where.start + where.size)
+        )
 
 
 def test_ranges_in_threads(tmp_path: Path) -> None:
@@ -90,7 +95,10 @@ def test_ranges_in_threads(tmp_path: Path) -> None:
         return int(where.read(["x"], []).columns["x"][0, 0])
 
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(first, ranges * 2)) == [where.start for where in ranges if not isinstance(where, BadPart)] * 2
+        assert (
+            list(pool.map(first, ranges * 2))
+            == [where.start for where in ranges if not isinstance(where, BadPart)] * 2
+        )
 
 
 COLUMNS: list[tuple[Any, list[object]]] = [
@@ -111,32 +119,60 @@ COLUMNS: list[tuple[Any, list[object]]] = [
     (pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
     (pa.array([[[1], [2]], [[3]]]), [[[1], [2]], [[3]]]),
     (pa.array([{"re": 1.0, "im": 2.0}, None]), [1 + 2j, None]),
-    (pa.array([{"re": 1.0, "im": float("inf")}, {"re": None, "im": 1.0}]), [complex(1, float("inf")), "!"]),
-    (pa.array([{"re": 1, "im": 2**60 + 1}, {"re": 2**60, "im": 1}, {"re": 3, "im": 4}]), ["!", "!", 3 + 4j]),
+    (
+        pa.array([{"re": 1.0, "im": float("inf")}, {"re": None, "im": 1.0}]),
+        [complex(1, float("inf")), "!"],
+    ),
+    (
+        pa.array([{"re": 1, "im": 2**60 + 1}, {"re": 2**60, "im": 1}, {"re": 3, "im": 4}]),
+        ["!", "!", 3 + 4j],
+    ),
     (pa.array([{"re": [1.0], "im": [2.0]}]), ["!"]),
     (pa.array([[], []], pa.list_(pa.float64())), [[], []]),
 ]
 
 
-@pytest.mark.parametrize(("column", "values"), COLUMNS, ids=lambda value: str(getattr(value, "type", "")))
+@pytest.mark.parametrize(
+    ("column", "values"), COLUMNS, ids=lambda value: str(getattr(value, "type", ""))
+)
 def test_types(tmp_path: Path, column: Any, values: list[object]) -> None:
-    assert repr(read(write_arrow(tmp_path, pa.table({"x": column})), ["x"]).column("x")) == repr(values)
+    assert repr(read(write_arrow(tmp_path, pa.table({"x": column})), ["x"]).column("x")) == repr(
+        values
+    )
     if column.type != pa.list_(pa.int64(), 2):  # Parquet has no null among these
-        assert repr(read(write_parquet(tmp_path, pa.table({"x": column})), ["x"]).column("x")) == repr(values)
+        assert repr(
+            read(write_parquet(tmp_path, pa.table({"x": column})), ["x"]).column("x")
+        ) == repr(values)
 
 
 def test_a_type_that_is_no_number(tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([1, 2], pa.timestamp("us"))})
-    with pytest.raises(GradcliError, match=r"column `x` holds timestamp\[us\], which isn't a number"):
+    with pytest.raises(
+        GradcliError, match=r"column `x` holds timestamp\[us\], which isn't a number"
+    ):
         read(write_parquet(tmp_path, table), ["x"])
-    assert read(write_parquet(tmp_path, table), [], ["x"]).blocks[0].kept["x"].type == pa.timestamp("us")
+    assert read(write_parquet(tmp_path, table), [], ["x"]).blocks[0].kept["x"].type == pa.timestamp(
+        "us"
+    )
 
 
 def test_flat_columns_of_parquet(tmp_path: Path) -> None:
-    table = pa.table({"x.0": [1.0, 2.0], "x.1": [3.0, 4.0], "x": [5.0, 6.0], "w.0": [7.0, 8.0], "w.1": [9.0, 0.0]})
+    table = pa.table(
+        {
+            "x.0": [1.0, 2.0],
+            "x.1": [3.0, 4.0],
+            "x": [5.0, 6.0],
+            "w.0": [7.0, 8.0],
+            "w.1": [9.0, 0.0],
+        }
+    )
     found = read(write_parquet(tmp_path, table), ["x", "w", "x.1"])
     assert found.source.names == ("x.0", "x.1", "x", "w")
-    assert [found.column(name) for name in ("x", "w", "x.1")] == [[5.0, 6.0], [[7.0, 9.0], [8.0, 0.0]], [3.0, 4.0]]
+    assert [found.column(name) for name in ("x", "w", "x.1")] == [
+        [5.0, 6.0],
+        [[7.0, 9.0], [8.0, 0.0]],
+        [3.0, 4.0],
+    ]
 
 
 @pytest.mark.parametrize("size", [7, 1000])
@@ -155,24 +191,42 @@ def test_only_the_footer_says_where_batches_are(tmp_path: Path, size: int) -> No
 def test_files_of_polars(tmp_path: Path, format: str) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"x": np.arange(50.0), "k": [f"k{k % 5}" for k in range(50)]})
-    frame = frame.with_columns(c=polars.col("k").cast(polars.Categorical), x=polars.when(frame["x"] != 3).then(frame["x"]))
+    frame = frame.with_columns(
+        c=polars.col("k").cast(polars.Categorical), x=polars.when(frame["x"] != 3).then(frame["x"])
+    )
     path = tmp_path / f"a.{format.replace('stream', 'arrow')}"
-    write = {"arrow": frame.write_ipc, "stream": frame.write_ipc_stream, "jsonl": frame.write_ndjson, "csv": frame.write_csv}
+    write = {
+        "arrow": frame.write_ipc,
+        "stream": frame.write_ipc_stream,
+        "jsonl": frame.write_ndjson,
+        "csv": frame.write_csv,
+    }
     options = {"compression": "zstd"} if format in ("arrow", "stream") else {}
     write.get(format, frame.write_parquet)(path, **options)
     found = read(path, ["x"], ["k", "c"], rows=20)
     assert found.column("x") == [k if k != 3 else None for k in range(50)]
     for name in "kc":
-        assert [key for block in found.blocks for key in block.kept[name].tolist()] == frame["k"].to_list()
+        assert [key for block in found.blocks for key in block.kept[name].tolist()] == frame[
+            "k"
+        ].to_list()
 
 
 def test_integers_that_lie_beside_floats(tmp_path: Path) -> None:
     """Alone they stay integers; together they are float64, which doesn't hold all of them."""
-    table = pa.table({"x.0": [2**60 + 1, 2**53, -(2**63), 4], "x.1": [1.0, 2.0, 3.0, 4.0], "z.re": [1, 2, 3, -(2**60) - 1]})
+    table = pa.table(
+        {
+            "x.0": [2**60 + 1, 2**53, -(2**63), 4],
+            "x.1": [1.0, 2.0, 3.0, 4.0],
+            "z.re": [1, 2, 3, -(2**60) - 1],
+        }
+    )
     table = table.append_column("z.im", pa.array([float("inf"), 0.0, 0.0, 0.0]))
     found = read(write_parquet(tmp_path, table), ["x", "x.0"])
     assert found.column("x") == ["!", [2.0**53, 2.0], "!", [4.0, 4.0]]
-    assert found.rejected[0] == "column `x.0`: the integer 1152921504606846977 has more digits than a float64 holds"
+    assert (
+        found.rejected[0]
+        == "column `x.0`: the integer 1152921504606846977 has more digits than a float64 holds"
+    )
     assert read(tmp_path / "a.parquet", ["x.0"]).column("x.0") == [2**60 + 1, 2**53, -(2**63), 4]
     assert read(tmp_path / "a.parquet", ["z"]).column("z") == [complex(1, float("inf")), 2, 3, "!"]
 
@@ -187,7 +241,9 @@ def test_two_columns_of_one_name(tmp_path: Path, write: Write) -> None:
 def test_flat_columns_that_hold_lists(tmp_path: Path) -> None:
     table = pa.table({"x.0": [[1.0], [2.0]], "x.1": [3.0, 4.0]})
     found = read(write_parquet(tmp_path, table), ["x"])
-    assert found.rejected == dict.fromkeys(range(2), "the flat columns of `x` hold lists themselves")
+    assert found.rejected == dict.fromkeys(
+        range(2), "the flat columns of `x` hold lists themselves"
+    )
 
 
 @pytest.mark.parametrize("write", WRITE)
@@ -208,7 +264,9 @@ def test_a_part_that_changes_while_it_is_read(tmp_path: Path, write: Write) -> N
     assert not isinstance(first, BadPart)
     write(tmp_path, TABLE.slice(10))
     what = "row group 0: the file" if write is write_parquet else "it: it"
-    assert first.read(["y"], ["id"]).unreadable == f"cannot read {what} has changed while it was read"
+    assert (
+        first.read(["y"], ["id"]).unreadable == f"cannot read {what} has changed while it was read"
+    )
 
 
 def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> None:
@@ -222,12 +280,20 @@ def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> Non
     path.write_bytes(data[: -len(out) - 8] + out + data[-8:])
     blocks = read(path, ["x"], rows=10).blocks
     assert [block.unreadable for block in blocks[:3]] == [""] * 3
-    assert blocks[3].unreadable == "cannot read row group 0: there are fewer rows than the footer says"
+    assert (
+        blocks[3].unreadable == "cannot read row group 0: there are fewer rows than the footer says"
+    )
 
 
 def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"x": np.arange(3000.0)}), path, row_group_size=1000, use_dictionary=False, compression="snappy")
+    pq.write_table(
+        pa.table({"x": np.arange(3000.0)}),
+        path,
+        row_group_size=1000,
+        use_dictionary=False,
+        compression="snappy",
+    )
     data = bytearray(path.read_bytes())
     at = pq.read_metadata(path).row_group(1).column(0).data_page_offset
     data[at : at + 200] = bytes(200)
@@ -241,7 +307,14 @@ def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
 def test_damaged_pages_cost_the_rest_of_a_large_row_group(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table({"x": np.arange(50_000.0)})
-    pq.write_table(table, path, use_dictionary=False, compression="snappy", data_page_size=8 << 10, row_group_size=40_000)
+    pq.write_table(
+        table,
+        path,
+        use_dictionary=False,
+        compression="snappy",
+        data_page_size=8 << 10,
+        row_group_size=40_000,
+    )
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[middle : middle + 2000] = bytes(2000)
@@ -255,7 +328,12 @@ def test_damaged_pages_cost_the_rest_of_a_large_row_group(tmp_path: Path) -> Non
 
 def test_parts_must_agree(tmp_path: Path) -> None:
     for k, table in enumerate(
-        [{"x": [1.0], "id": ["a"]}, {"y": [1.0], "id": ["a"]}, {"x": [1], "id": [3]}, {"x": [4], "id": ["d"]}]
+        [
+            {"x": [1.0], "id": ["a"]},
+            {"y": [1.0], "id": ["a"]},
+            {"x": [1], "id": [3]},
+            {"x": [4], "id": ["d"]},
+        ]
     ):
         pq.write_table(pa.table(table), tmp_path / f"{k}.parquet")
     found = read(tmp_path, ["x"], ["id"])
@@ -267,7 +345,7 @@ def test_parts_must_agree(tmp_path: Path) -> None:
     assert read(tmp_path, ["x"]).column("x") == [1.0, 1, 4]
 
 
-# ---- NumPy ---------------------------------------------------------------------------------------------------------
+# ---- NumPy ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])
@@ -275,8 +353,10 @@ def test_parts_must_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        np.arange(20.0), np.arange(60, dtype=">i4").reshape(20, 3), np.arange(120, dtype=np.float32).reshape(20, 2, 3),
-        np.arange(20) % 2 == 0, np.arange(20) + 1j, np.zeros((20, 0)), np.arange(20, dtype=np.uint8),
+        np.arange(20.0), np.arange(60, dtype=">i4").reshape(20, 3),
+        np.arange(120, dtype=np.float32).reshape(20, 2, 3),
+        np.arange(20) % 2 == 0, np.arange(20) + 1j, np.zeros((20, 0)),
+        np.arange(20, dtype=np.uint8),
     ],
     ids=lambda array: f"{array.dtype}{array.shape}",
 )  # fmt: skip
@@ -305,16 +385,29 @@ def test_compressed_npz_and_structured_npy(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", records)
     found = read(tmp_path / "a.npy", ["x", "n"], ["name"], rows=7)
     assert found.source.columns == ("x", "name", "n")
-    assert (found.column("x"), found.kept("name"), found.column("n")) == (x.tolist(), name.tolist(), [0] * 20)
+    assert (found.column("x"), found.kept("name"), found.column("n")) == (
+        x.tolist(),
+        name.tolist(),
+        [0] * 20,
+    )
 
 
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
         ({"x": np.zeros(3), "y": np.zeros(4)}, "its arrays differ in length: `x` 3, `y` 4"),
-        ({"x": np.array(3.0)}, "its array `x` can't be used: it holds a single value: its first axis must be the rows"),
-        ({"x": np.array([None, 1])}, "its array `x` can't be used: it holds Python objects, which are never read"),
-        ({"x": np.zeros(3, "i4,f8")}, "its array `x` has fields: save these as arrays, or it alone as an NPY file"),
+        (
+            {"x": np.array(3.0)},
+            "its array `x` can't be used: it holds a single value: its first axis must be the rows",
+        ),
+        (
+            {"x": np.array([None, 1])},
+            "its array `x` can't be used: it holds Python objects, which are never read",
+        ),
+        (
+            {"x": np.zeros(3, "i4,f8")},
+            "its array `x` has fields: save these as arrays, or it alone as an NPY file",
+        ),
         ({}, "it has no arrays"),
     ],
 )
@@ -325,9 +418,20 @@ def test_npz_that_cannot_be_used(tmp_path: Path, arrays: dict[str, Any], reason:
     assert caught.value.diagnostics[0].message.endswith(reason)
 
 
-@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.parquet", "a.arrow", "a.csv.gz", "a.csv.zst"])
 @pytest.mark.parametrize(
-    "data", [b"", b"\x1f\x8b", b"ARROW1\0\0", b"\x93NUMPY\x01", b"PK\x03\x04", b"\x28\xb5\x2f\xfdabc", b"x" * 99]
+    "name", ["a.npy", "a.npz", "a.parquet", "a.arrow", "a.csv.gz", "a.csv.zst"]
+)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x1f\x8b",
+        b"ARROW1\0\0",
+        b"\x93NUMPY\x01",
+        b"PK\x03\x04",
+        b"\x28\xb5\x2f\xfdabc",
+        b"x" * 99,
+    ],
 )
 def test_what_is_not_what_it_says(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
@@ -347,7 +451,10 @@ def test_integers_too_large_for_int64(tmp_path: Path) -> None:
 def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "a.npz", x=np.asfortranarray(np.zeros((4, 2))), y=np.zeros(4))
     (bad,) = read(tmp_path / "a.npz", ["x"]).bad
-    assert bad.reason == "its array lies column by column: save it in C order, or uncompressed in a file"
+    assert (
+        bad.reason
+        == "its array lies column by column: save it in C order, or uncompressed in a file"
+    )
     (tmp_path / "a.npy").write_bytes(gzip.compress(npy(np.zeros(4))))
     with pytest.raises(GradcliError, match="it is compressed: an NPY file is read where it lies"):
         read(tmp_path / "a.npy")
@@ -356,7 +463,10 @@ def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("ending", ["npy", "npz"])
 def test_arrays_are_read_where_they_lie(tmp_path: Path, order: Any, ending: str) -> None:
-    path, array = tmp_path / f"a.{ending}", np.arange(60.0).reshape(10, 3, 2).astype(">f8", order=order)
+    path, array = (
+        tmp_path / f"a.{ending}",
+        np.arange(60.0).reshape(10, 3, 2).astype(">f8", order=order),
+    )
     if ending == "npy":
         np.save(path, array)
     else:
@@ -372,4 +482,6 @@ def test_an_array_that_becomes_shorter(tmp_path: Path) -> None:
     np.save(path, np.arange(10.0))
     (where,) = open_source(str(path)).ranges(10)
     path.write_bytes(path.read_bytes()[:-8])
-    assert where.read([""], []).unreadable == "cannot read it: it has become shorter while it was read"  # type: ignore[union-attr]
+    assert (
+        where.read([""], []).unreadable == "cannot read it: it has become shorter while it was read"
+    )  # type: ignore[union-attr]

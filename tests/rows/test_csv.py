@@ -1,4 +1,5 @@
-"""CSV in: what counts as a number, a missing value, a row; and that ranges of any size say the same."""
+"""CSV in: what counts as a number, a missing value, a row; and that ranges of any size say the
+same."""
 
 from __future__ import annotations
 
@@ -29,9 +30,12 @@ def same(a: object, b: object) -> bool:
 @pytest.mark.parametrize(
     ("cell", "value"),
     [
-        ("1", 1.0), ("-2.5", -2.5), ("1e5", 1e5), (".5", 0.5), ("3.", 3.0), ("+7", 7.0), (" 4 ", 4.0), ('"2.5"', 2.5),
-        ("nan", NAN), ("NaN", NAN), ("inf", INF), ("-inf", -INF), ("-0.0", -0.0), ("5e-324", 5e-324), ("true", 1.0),
-        ("FALSE", 0.0), ("", None), ('""', None), ("9007199254740992", 2.0**53), ("1234567890123456800", 1234567890123456800.0),
+        ("1", 1.0), ("-2.5", -2.5), ("1e5", 1e5), (".5", 0.5), ("3.", 3.0), ("+7", 7.0),
+        (" 4 ", 4.0), ('"2.5"', 2.5),
+        ("nan", NAN), ("NaN", NAN), ("inf", INF), ("-inf", -INF), ("-0.0", -0.0),
+        ("5e-324", 5e-324), ("true", 1.0),
+        ("FALSE", 0.0), ("", None), ('""', None), ("9007199254740992", 2.0**53),
+        ("1234567890123456800", 1234567890123456800.0),
         ("1e22", 1e22), ("123456789012345680000", 123456789012345680000.0), ("0.1", 0.1),
     ],
 )  # fmt: skip
@@ -49,8 +53,14 @@ def test_what_a_cell_says(tmp_path: Path, cell: str, value: float | None) -> Non
         ("nan(abc)", 'column `x`: "nan(abc)" is not a number'),
         ("0x10", 'column `x`: "0x10" is not a number'),
         ("1,5", "expected 2 cells, got 3"),
-        ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
-        ("-9007199254740993", "column `x`: the integer -9007199254740993 has more digits than a float64 holds"),
+        (
+            "9007199254740993",
+            "column `x`: the integer 9007199254740993 has more digits than a float64 holds",
+        ),
+        (
+            "-9007199254740993",
+            "column `x`: the integer -9007199254740993 has more digits than a float64 holds",
+        ),
         ("\xff", "column `x`: b'\\xff' is not UTF-8 text"),
         ("y" * 100, f'column `x`: "{"y" * 40}…" is not a number'),
     ],
@@ -74,7 +84,9 @@ def test_too_few_cells(tmp_path: Path) -> None:
     assert read(path, ["x"], ["id"]).column("x") == ["!"]
 
 
-def test_latin_1_with_a_row_that_is_too_long(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_latin_1_with_a_row_that_is_too_long(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("id,x\né,1\né,é,2\né\na,5\n".encode("latin-1"))
     found = read(path, ["x"], ["id"])
@@ -100,7 +112,11 @@ def test_a_column_of_true_and_false_is_bool(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 1000])
 def test_lines(tmp_path: Path, end: str, last: str, mark: str, rows: int) -> None:
     path = tmp_path / "a.csv"
-    path.write_bytes((f'{mark}id,"x.0",x.1ENDu,1,2END"v,"" w",3,4END"y\nz",5,6' + last).replace("END", end).encode())
+    path.write_bytes(
+        (f'{mark}id,"x.0",x.1ENDu,1,2END"v,"" w",3,4END"y\nz",5,6' + last)
+        .replace("END", end)
+        .encode()
+    )
     found = read(path, ["x"], ["id"], rows=rows)
     assert found.source.names == ("id", "x")
     assert found.column("x") == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
@@ -137,7 +153,10 @@ def test_complex_and_matrix(tmp_path: Path) -> None:
     [
         ("", "it has no header: its first line must name the columns"),
         ("1,2\n3,4\n", "its first line must name the columns, and says `1,2`"),
-        ('x,"' + "y" * 200_000 + '"\n', "its first line must name the columns: field larger than field limit (131072)"),
+        (
+            'x,"' + "y" * 200_000 + '"\n',
+            "its first line must name the columns: field larger than field limit (131072)",
+        ),
         ("x,x\n3,4\n", "two of its columns are named `x`"),
         ("x,\xff\n3,4\n", "it is not UTF-8 text"),
         ("x,y\r1,2\r3,4\r", "its lines end with a carriage return alone: save it with line feeds"),
@@ -159,7 +178,9 @@ def test_a_quote_that_never_ends(tmp_path: Path, last: str, rows: int) -> None:
     path.write_text(f'x,y\n1,"a\nb"\n2,b\n{last}')
     found = read(path, ["x"], rows=rows)
     assert found.column("x") == [1.0, 2.0]
-    assert [(bad.start, bad.reason) for bad in found.bad] == [(2, "a quote that begins in its last row never ends")]
+    assert [(bad.start, bad.reason) for bad in found.bad] == [
+        (2, "a quote that begins in its last row never ends")
+    ]
 
 
 def test_quotes_in_names(tmp_path: Path) -> None:
@@ -194,7 +215,10 @@ def test_quotes_in_odd_places(tmp_path: Path) -> None:
 
     data = b'1,"a\nb"\n2,c\n'
     block = CsvRange(0, 3, Lines(len(data), data), ("x", "y"), ",").read(["x"], [])
-    assert block.unreadable == "cannot read it: 3 lines were counted, and 2 rows found: quotes in odd places?"
+    assert (
+        block.unreadable
+        == "cannot read it: 3 lines were counted, and 2 rows found: quotes in odd places?"
+    )
 
 
 def test_names_that_are_numbers(tmp_path: Path) -> None:
@@ -212,9 +236,13 @@ def test_only_a_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [1, 7, 1000])
 def test_compressed(tmp_path: Path, rows: int) -> None:
     text = "x,id\n" + "".join(f"{k},k{k}\n" for k in range(500))
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text[:100].encode()) + gzip.compress(text[100:].encode()))
+    (tmp_path / "a.csv.gz").write_bytes(
+        gzip.compress(text[:100].encode()) + gzip.compress(text[100:].encode())
+    )
     passed_over = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"  # a frame that parallel tools begin with
-    (tmp_path / "a.csv.zst").write_bytes(passed_over + pa.compress(text.encode(), codec="zstd", asbytes=True))
+    (tmp_path / "a.csv.zst").write_bytes(
+        passed_over + pa.compress(text.encode(), codec="zstd", asbytes=True)
+    )
     for ending in ("gz", "zst"):
         found = read(tmp_path / f"a.csv.{ending}", ["x"], ["id"], rows=rows)
         assert found.column("x") == list(range(500))
@@ -224,7 +252,11 @@ def test_compressed(tmp_path: Path, rows: int) -> None:
 @pytest.mark.parametrize("ending", ["gz", "zst"])
 def test_compressed_data_that_ends_too_early(tmp_path: Path, ending: str) -> None:
     text = "x\n" + "".join(f"{x!r}\n" for x in np.random.default_rng(1).random(300_000).tolist())
-    whole = gzip.compress(text.encode(), 1) if ending == "gz" else pa.compress(text.encode(), codec="zstd", asbytes=True)
+    whole = (
+        gzip.compress(text.encode(), 1)
+        if ending == "gz"
+        else pa.compress(text.encode(), codec="zstd", asbytes=True)
+    )
     (tmp_path / f"b.csv.{ending}").write_bytes(whole[: len(whole) - 5])
     (tmp_path / f"c.csv.{ending}").write_bytes(whole)
     found = read(tmp_path / f"*.csv.{ending}", ["x"], rows=10_000)
@@ -248,14 +280,23 @@ def test_a_file_that_changes_is_unreadable(tmp_path: Path) -> None:
 CELLS = st.text(st.sampled_from('ab ,"\n;é'), max_size=6)
 
 
-@given(st.lists(st.tuples(CELLS, CELLS, st.floats()), max_size=30), st.integers(1, 12), st.integers(1, 40), st.booleans())
-def test_pieces_end_where_rows_do(rows: list[tuple[str, str, float]], size: int, chunk: int, crlf: bool) -> None:
+@given(
+    st.lists(st.tuples(CELLS, CELLS, st.floats()), max_size=30),
+    st.integers(1, 12),
+    st.integers(1, 40),
+    st.booleans(),
+)
+def test_pieces_end_where_rows_do(
+    rows: list[tuple[str, str, float]], size: int, chunk: int, crlf: bool
+) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     data = text.getvalue().encode()
     found = list(pieces([data[k : k + chunk] for k in range(0, len(data), chunk)], size, b","))
     assert b"".join(piece.data or b"" for piece in found) == data
-    assert [piece.size for piece in found] == [min(size, len(rows) - k) for k in range(0, len(rows), size)]
+    assert [piece.size for piece in found] == [
+        min(size, len(rows) - k) for k in range(0, len(rows), size)
+    ]
     offset = 0
     for k, piece in enumerate(found):
         assert (piece.offset, data[offset : offset + piece.length]) == (offset, piece.data)
@@ -266,7 +307,11 @@ def test_pieces_end_where_rows_do(rows: list[tuple[str, str, float]], size: int,
 
 def test_a_quote_within_a_cell_means_nothing() -> None:
     data = b'5" pipe,1\n6" pipe and "more,2\n"a\nb",3\n'
-    assert [piece.data for piece in pieces([data], 1, b",")] == [b'5" pipe,1\n', b'6" pipe and "more,2\n', b'"a\nb",3\n']
+    assert [piece.data for piece in pieces([data], 1, b",")] == [
+        b'5" pipe,1\n',
+        b'6" pipe and "more,2\n',
+        b'"a\nb",3\n',
+    ]
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.integers(1, 5), st.integers(1, 9))

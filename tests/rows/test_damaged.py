@@ -69,7 +69,9 @@ def test_wrong_bytes(tmp_path: Path, name: str) -> None:
         damaged = bytearray(data)
         for _ in range(chance.choice([1, 1, 2, 5])):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        path.write_bytes(damaged[: chance.choice([len(damaged)] * 9 + [chance.randrange(len(damaged))])])
+        path.write_bytes(
+            damaged[: chance.choice([len(damaged)] * 9 + [chance.randrange(len(damaged))])]
+        )
         with suppress(GradcliError):
             for where in islice(open_source(str(path)).ranges(4, numeric=["x"], keep=["k"]), 50):
                 if not isinstance(where, BadPart):
@@ -94,10 +96,13 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def rows_of(path: Path) -> dict[int, Any]:
-    """The values of the rows that can be read, by their numbers; {} where the file says that it can't be."""
+    """The values of the rows that can be read, by their numbers; {} where the file says that it
+    can't be."""
     found = {}
     with suppress(GradcliError):
-        for where in islice(open_source(str(path)).ranges(9, numeric=["x", "y", "d"], keep=["k"]), 50):
+        for where in islice(
+            open_source(str(path)).ranges(9, numeric=["x", "y", "d"], keep=["k"]), 50
+        ):
             if isinstance(where, BadPart):
                 continue
             block = where.read(["x", "y", "d"], ["k"])
@@ -105,16 +110,24 @@ def rows_of(path: Path) -> dict[int, Any]:
             for row in range(block.size) if not block.unreadable else ():
                 if row not in block.rejected:
                     gone = [name for name, mask in block.missing.items() if mask[row]]
-                    numbers = {name: values[row] for name, values in block.columns.items() if name not in gone}
+                    numbers = {
+                        name: values[row]
+                        for name, values in block.columns.items()
+                        if name not in gone
+                    }
                     key = block.kept["k"][row].as_py()
-                    found[block.start + row] = (numbers, key.decode() if isinstance(key, bytes) else key)
+                    found[block.start + row] = (
+                        numbers,
+                        key.decode() if isinstance(key, bytes) else key,
+                    )
     return found
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_flipped_bits_of_parquet(tmp_path: Path, way: str) -> None:
-    """One wrong bit, anywhere in a file that has checksums: a row is as it was, or it is told that it can't be read. (A key
-    may be bytes instead of text: that something is text a footer says only once.)"""
+    """One wrong bit, anywhere in a file that has checksums: a row is as it was, or it is told that
+    it can't be read. (A key may be bytes instead of text: that something is text a footer says only
+    once.)"""
     path = tmp_path / "a.parquet"
     pq.write_table(SOUND, path, row_group_size=9, write_page_checksum=True, **WAYS[way])
     data, sound, chance = path.read_bytes(), rows_of(path), random.Random(way)

@@ -27,9 +27,12 @@ def rows_of(tmp_path: Path, *values: str, rows: int = 1000) -> Any:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1", 1.0), ("2.5", 2.5), ('"nan"', float("nan")), ('"-inf"', float("-inf")), ("null", None), ("1e300", 1e300),
-        ("[1, 2]", [1.0, 2.0]), ("[[1, 2], [3, 4]]", [[1.0, 2.0], [3.0, 4.0]]), ('[1, "inf"]', [1.0, float("inf")]),
-        ('{"re": 1, "im": "nan"}', complex(1, float("nan"))), ('[{"re": 1, "im": 2}, 3]', [1 + 2j, 3 + 0j]), ("[]", []),
+        ("1", 1.0), ("2.5", 2.5), ('"nan"', float("nan")), ('"-inf"', float("-inf")),
+        ("null", None), ("1e300", 1e300),
+        ("[1, 2]", [1.0, 2.0]), ("[[1, 2], [3, 4]]", [[1.0, 2.0], [3.0, 4.0]]),
+        ('[1, "inf"]', [1.0, float("inf")]),
+        ('{"re": 1, "im": "nan"}', complex(1, float("nan"))),
+        ('[{"re": 1, "im": 2}, 3]', [1 + 2j, 3 + 0j]), ("[]", []),
         ("true", True), ("9007199254740992", 2.0**53), ("NaN", float("nan")),
     ],
 )  # fmt: skip
@@ -43,10 +46,22 @@ def test_values(tmp_path: Path, text: str, value: object, rows: int) -> None:
         ('"banana"', 'column `x`: "banana" is not a number'),
         ("[1, null]", "column `x`: null is not a number"),
         ("[[1], [1, 2]]", "column `x`: the lists in [[1], [1, 2]] differ in length"),
-        ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
-        ("[9007199254740993]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
-        ("[9007199254740993, 1.5]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
-        ('{"re": {"re": 1, "im": 2}, "im": 3}', 'column `x`: {"re": {"re": 1, "im": 2}, "im": 3} is not a number'),
+        (
+            "9007199254740993",
+            "column `x`: the integer 9007199254740993 has more digits than a float64 holds",
+        ),
+        (
+            "[9007199254740993]",
+            "column `x`: the integer 9007199254740993 has more digits than a float64 holds",
+        ),
+        (
+            "[9007199254740993, 1.5]",
+            "column `x`: the integer 9007199254740993 has more digits than a float64 holds",
+        ),
+        (
+            '{"re": {"re": 1, "im": 2}, "im": 3}',
+            'column `x`: {"re": {"re": 1, "im": 2}, "im": 3} is not a number',
+        ),
         ('{"re": 1}', 'column `x`: {"re": 1} is not a number'),
     ],
 )
@@ -92,9 +107,15 @@ def test_keys_are_kept_as_they_are(tmp_path: Path) -> None:
 def test_keys_that_nothing_could_write(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     deep = '{"a": ' * 900 + "1" + "}" * 900
-    path.write_text('{"k": "\\ud83d\\ude00"}\n{"k": "\\uD800"}\n{"k": ["\\udfff"]}\n' + f'{{"k": {deep}}}\n{{"k": "a"}}\n')
+    path.write_text(
+        '{"k": "\\ud83d\\ude00"}\n{"k": "\\uD800"}\n{"k": ["\\udfff"]}\n'
+        + f'{{"k": {deep}}}\n{{"k": "a"}}\n'
+    )
     found = read(path, [], ["k"])
-    assert found.rejected[1] == 'column `k`: "\\ud800" has half a character, a surrogate without its other'
+    assert (
+        found.rejected[1]
+        == 'column `k`: "\\ud800" has half a character, a surrogate without its other'
+    )
     assert list(found.rejected) == [1, 2, 3]
     assert found.rejected[3].endswith("nests lists or objects too deeply")
 
@@ -116,7 +137,9 @@ def test_utf_16_is_no_json_lines(tmp_path: Path) -> None:
 def test_flat_keys_that_hold_complex_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"z.re": 1, "z.im": {"re": 1, "im": 2}}\n')
-    assert read(path, ["z"]).rejected == {0: "the flat columns of `z` hold complex numbers themselves"}
+    assert read(path, ["z"]).rejected == {
+        0: "the flat columns of `z` hold complex numbers themselves"
+    }
 
 
 def test_flat_keys(tmp_path: Path) -> None:
@@ -145,8 +168,13 @@ SCALAR = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_s
 JSON = SCALAR | st.lists(SCALAR, max_size=3) | st.lists(st.lists(SCALAR, max_size=2), max_size=2)
 
 
-@given(st.lists(st.dictionaries(st.sampled_from("xyz"), JSON), min_size=1, max_size=9), st.integers(1, 4))
-def test_any_values(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], size: int) -> None:
+@given(
+    st.lists(st.dictionaries(st.sampled_from("xyz"), JSON), min_size=1, max_size=9),
+    st.integers(1, 4),
+)
+def test_any_values(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], size: int
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [{"x": 1}, *rows]))
     found = read(path, ["x"], ["x"], rows=size)

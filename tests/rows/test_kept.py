@@ -1,4 +1,5 @@
-"""Key columns of any type, from the files that have it to the formats that haven't: as they are, or as text."""
+"""Key columns of any type, from the files that have it to the formats that haven't: as they are, or
+as text."""
 
 from __future__ import annotations
 
@@ -38,13 +39,18 @@ ARROW: list[tuple[Any, str, str]] = [
     (pa.array(["a", None, "c"], pa.large_string()), "a", "c"),
     (pa.array(["a", None, "c"], pa.string_view()), "a", "c"),
     (pa.array(["a", None, "c"]).dictionary_encode(), "a", "c"),
-    (pa.DictionaryArray.from_arrays([0, None, 1], pa.array(["a", "c"], pa.string_view())), "a", "c"),
-    (pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), pa.array(["a", None, "c"])), "a", "c"),
+    (pa.DictionaryArray.from_arrays([0, None, 1], pa.array(["a", "c"], pa.string_view())), "a",
+        "c"),
+    (pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), pa.array(["a", None, "c"])),
+        "a", "c"),
     (pa.array([[1, 2], None, []]), "[1, 2]", "[]"),
     (pa.array([["a", None], None, []]), '["a", null]', "[]"),
-    (pa.array([{"a": 1, "b": DAY}, None, {}]), '{"a": 1, "b": "2020-01-31"}', '{"a": null, "b": null}'),
-    (pa.array([[1], None, []], pa.list_(pa.timestamp("ns"))), '["1970-01-01 00:00:00.000000001"]', "[]"),
-    (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.duration("ns"))), '[["a", "1"]]', "[]"),
+    (pa.array([{"a": 1, "b": DAY}, None, {}]), '{"a": 1, "b": "2020-01-31"}',
+        '{"a": null, "b": null}'),
+    (pa.array([[1], None, []], pa.list_(pa.timestamp("ns"))), '["1970-01-01 00:00:00.000000001"]',
+        "[]"),
+    (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.duration("ns"))), '[["a", "1"]]',
+        "[]"),
     (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())), '[["a", 1]]', "[]"),
     (pa.array([1.5, None, 2], pa.float16()), "1.5", "2"),
     (pa.array([True, None, False]), "true", "false"),
@@ -55,7 +61,9 @@ ARROW: list[tuple[Any, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "first", "third"), ARROW, ids=lambda value: str(getattr(value, "type", "")))
+@pytest.mark.parametrize(
+    ("values", "first", "third"), ARROW, ids=lambda value: str(getattr(value, "type", ""))
+)
 def test_columns_of_arrow(tmp_path: Path, values: Any, first: str, third: str) -> None:
     table = pa.table({"k": values})
     with ipc.new_file(str(tmp_path / "in.arrow"), table.schema) as writer:
@@ -74,11 +82,19 @@ def test_columns_of_arrow(tmp_path: Path, values: Any, first: str, third: str) -
     )
     for format, reads in [("parquet", pq.read_table), ("arrow", feather.read_table)]:
         written(tmp_path / f"a.{format}", [columns, columns])
-        assert reads(tmp_path / f"a.{format}")["k"].combine_chunks().cast(kept.type) == pa.concat_arrays([kept, kept])
-    is_number = pa.types.is_floating(kept.type) or pa.types.is_integer(kept.type) or pa.types.is_boolean(kept.type)
+        assert reads(tmp_path / f"a.{format}")["k"].combine_chunks().cast(
+            kept.type
+        ) == pa.concat_arrays([kept, kept])
+    is_number = (
+        pa.types.is_floating(kept.type)
+        or pa.types.is_integer(kept.type)
+        or pa.types.is_boolean(kept.type)
+    )
     if first in (str(BIG), str(2**64 - 1)):
         for format in ("npy", "npz"):
-            with pytest.raises(GradcliError, match="`k` has integers of more digits than a float64 holds") as caught:
+            with pytest.raises(
+                GradcliError, match="`k` has integers of more digits than a float64 holds"
+            ) as caught:
                 written(tmp_path / f"a.{format}", [columns])
             assert caught.value.diagnostics[0].code == "E006"
         return
@@ -87,17 +103,26 @@ def test_columns_of_arrow(tmp_path: Path, values: Any, first: str, third: str) -
     if is_number:
         written(tmp_path / "a.npy", [columns])
         assert repr(found) == repr(np.load(tmp_path / "a.npy")[:, 0].tolist())
-        assert [found[0], str(found[1]), found[2]] == [float(kept[0].as_py()), "nan", float(kept[2].as_py())]
+        assert [found[0], str(found[1]), found[2]] == [
+            float(kept[0].as_py()),
+            "nan",
+            float(kept[2].as_py()),
+        ]
     else:
         assert found == [first, "", third]
-        with pytest.raises(GradcliError, match="`k` holds text, which an NPY file of numbers can't"):
+        with pytest.raises(
+            GradcliError, match="`k` holds text, which an NPY file of numbers can't"
+        ):
             written(tmp_path / "a.npy", [columns])
 
 
 def test_integers_of_npz_that_lack_a_value_in_another_block(tmp_path: Path) -> None:
     """That they become floats is only known in the end."""
     first, second = Column("k", pa.array([BIG])), Column("k", pa.array([1, None]))
-    with pytest.raises(GradcliError, match="`k` has integers of more digits than a float64 holds, and an NPZ file says with nan"):
+    with pytest.raises(
+        GradcliError,
+        match="`k` has integers of more digits than a float64 holds, and an NPZ file says with nan",
+    ):
         written(tmp_path / "a.npz", [[first], [second]])
     written(tmp_path / "a.npz", [[first], [first]])
     assert np.load(tmp_path / "a.npz")["k"].tolist() == [BIG, BIG]
@@ -119,7 +144,9 @@ NUMPY: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "text"), NUMPY, ids=lambda value: str(getattr(value, "dtype", "")))
+@pytest.mark.parametrize(
+    ("values", "text"), NUMPY, ids=lambda value: str(getattr(value, "dtype", ""))
+)
 def test_columns_of_numpy(tmp_path: Path, values: Any, text: str) -> None:
     np.savez(tmp_path / "in.npz", k=values)
     (block,) = read(tmp_path / "in.npz", [], ["k"]).blocks
@@ -136,8 +163,12 @@ def test_what_cannot_be_kept(tmp_path: Path) -> None:
     for name in "vt":
         with pytest.raises(GradcliError, match=f"column `{name}` holds .*, which can't be kept"):
             read(tmp_path / "a.npz", ["x"], [name])
-    feather.write_feather(pa.table({"i": pa.array([pa.MonthDayNano([1, 2, 3])])}), tmp_path / "a.arrow")
-    with pytest.raises(GradcliError, match="column `i` holds month_day_nano_interval, which can't be kept"):
+    feather.write_feather(
+        pa.table({"i": pa.array([pa.MonthDayNano([1, 2, 3])])}), tmp_path / "a.arrow"
+    )
+    with pytest.raises(
+        GradcliError, match="column `i` holds month_day_nano_interval, which can't be kept"
+    ):
         read(tmp_path / "a.arrow", [], ["i"])
 
 
@@ -150,14 +181,23 @@ def test_text_that_is_not_utf8(tmp_path: Path, make: Any) -> None:
         found = read(tmp_path / "a.arrow", numeric, keep)
         assert found.rejected == {0: "column `k`: b'a\\xff' is not UTF-8 text"}
     assert found.column("k") == ["!", None, 1.0]
-    lists = pa.table({"k": pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), table["k"].chunk(0))})
+    lists = pa.table(
+        {"k": pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), table["k"].chunk(0))}
+    )
     with make(str(tmp_path / "a.arrow"), lists.schema) as writer:
         writer.write_table(lists)
     assert read(tmp_path / "a.arrow", [], ["k"]).blocks[0].unreadable.startswith("cannot read it: ")
 
 
 def test_parts_with_different_kinds_of_text(tmp_path: Path) -> None:
-    for k, kind in enumerate([pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())]):
+    for k, kind in enumerate(
+        [
+            pa.string(),
+            pa.large_string(),
+            pa.string_view(),
+            pa.dictionary(pa.int8(), pa.large_string()),
+        ]
+    ):
         pq.write_table(pa.table({"k": pa.array(["a", "b"]).cast(kind)}), tmp_path / f"{k}.parquet")
     found = read(tmp_path, [], ["k"])
     assert found.bad == []

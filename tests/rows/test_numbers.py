@@ -1,4 +1,5 @@
-"""Numbers as text says them: a row has the number that is written, rounded as float64 rounds, or it is rejected and says why.
+"""Numbers as text says them: a row has the number that is written, rounded as float64 rounds, or it
+is rejected and says why.
 
 The rule itself is stated here once more, in exact arithmetic.
 """
@@ -23,7 +24,11 @@ from gradcli.tasks.inputs import parse_json, read_value
 from .data import Read, npy, read
 
 DIGITS = st.text("0123456789", min_size=1, max_size=25) | st.integers(1, 420).map(lambda n: "9" * n)
-EXPONENTS = st.just("") | st.integers(-420, 420).map("e{}".format) | st.sampled_from(["e99999999999", "E-99999999999", "e+308"])
+EXPONENTS = (
+    st.just("")
+    | st.integers(-420, 420).map("e{}".format)
+    | st.sampled_from(["e99999999999", "E-99999999999", "e+308"])
+)
 JSON_NUMBERS = st.tuples(
     st.sampled_from(["", "-"]),
     DIGITS.map(lambda digits: digits.lstrip("0") or "0"),
@@ -97,13 +102,18 @@ def test_any_number(text: str, ending: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(JSON_NUMBERS, min_size=1, max_size=4))
 def test_any_vector(texts: list[str]) -> None:
-    """Of JSON lines: a number that is lost within a list costs the row, also where it is only kept."""
+    """Of JSON lines: a number that is lost within a list costs the row, also where it is only
+    kept."""
     value = f"[{', '.join(texts)}]"
     found = from_text("jsonl", f'{{"x": [0.5], "k": 1}}\n{{"x": {value}, "k": 2}}\n')
     numbers = [expected(text) for text in texts]
     assert repr(found.column("x")) == repr([[0.5], "!" if None in numbers else numbers])
     kept = from_text("jsonl", f'{{"x": 0.5, "k": {value}}}\n')
-    is_lost = any(math.isinf(float(text)) or (float(text) == 0 and Decimal(text) != 0) for text in texts if not is_integer(text))
+    is_lost = any(
+        math.isinf(float(text)) or (float(text) == 0 and Decimal(text) != 0)
+        for text in texts
+        if not is_integer(text)
+    )
     assert bool(kept.rejected) == is_lost
 
 
@@ -114,12 +124,16 @@ def is_integer(text: str) -> bool:
 @pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
 def test_what_is_no_number(text: str, ending: str) -> None:
-    found = three(ending, f'"{text}"' if ending == "csv" else text if ending == "tsv" else json.dumps(text))
+    found = three(
+        ending, f'"{text}"' if ending == "csv" else text if ending == "tsv" else json.dumps(text)
+    )
     assert found.column("x")[::2] == [0.5, 0.0]
     assert found.column("x")[1] == "!"
 
 
-@pytest.mark.parametrize("word", ["nan", "NaN", "NAN", "-nan", "inf", "Inf", "INFINITY", "+inf", "-Infinity"])
+@pytest.mark.parametrize(
+    "word", ["nan", "NaN", "NAN", "-nan", "inf", "Inf", "INFINITY", "+inf", "-Infinity"]
+)
 def test_words_that_are_numbers_in_csv(word: str) -> None:
     assert repr(three("csv", word).column("x")[1]) == repr(float(word)).replace("-nan", "nan")
 
@@ -128,7 +142,8 @@ def test_words_that_are_numbers_in_csv(word: str) -> None:
     ("line", "reason"),
     [
         ('{"x": "\\ud800"}', 'column `x`: "\\ud800" is not a number'),
-        ('{"x": 1, "k": "\\udfff\\ud800"}', 'column `k`: "\\udfff\\ud800" has half a character, a surrogate without its other'),
+        ('{"x": 1, "k": "\\udfff\\ud800"}',
+            'column `k`: "\\udfff\\ud800" has half a character, a surrogate without its other'),
         ('{"x": 1, "k": {"a": ["\\ud800"]}}', "has half a character"),
         ('{"x": 1, "x": 2}', 'the key "x" stands twice in an object'),
         ('{"x": 1, "y": {"a" :1, "a":2}}', 'the key "a" stands twice in an object'),
@@ -137,10 +152,13 @@ def test_words_that_are_numbers_in_csv(word: str) -> None:
         ('{"x": 1, "k": 1' + "0" * 5000 + "}", "is too large for a float64"),
         ('{"x": 1, "k": ' + "0" * 5000 + "}", "the line is not JSON"),
         ('{"x": 1, "k": 1e400}', "column `k`: 1e400 is too large for a float64"),
-        ('{"x": 1, "k": [{"a": 1e-400}]}', "column `k`: 1e-400 is too small for a float64, which would be 0"),
+        ('{"x": 1, "k": [{"a": 1e-400}]}',
+            "column `k`: 1e-400 is too small for a float64, which would be 0"),
         ('{"x": {"re": 1e400, "im": 1}}', "column `x`: 1e400 is too large for a float64"),
-        ('{"x": ' + "[" * 50_000 + "]" * 50_000 + "}", "the line nests lists or objects too deeply"),
-        ('{"x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}", "the line nests lists or objects too deeply"),
+        ('{"x": ' + "[" * 50_000 + "]" * 50_000 + "}",
+            "the line nests lists or objects too deeply"),
+        ('{"x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}",
+            "the line nests lists or objects too deeply"),
         ('{"x": "' + "a" * 100_000 + '"}', "… is not a number"),
     ],
 )  # fmt: skip
@@ -179,7 +197,11 @@ def valid(line: bytes) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.lists(st.binary(max_size=30) | st.sampled_from([b'"', b"1,a", b'"1","a"', b"1,a,b", b"1", b"\r", b"\0,\0"]), max_size=6)
+    st.lists(
+        st.binary(max_size=30)
+        | st.sampled_from([b'"', b"1,a", b'"1","a"', b"1,a,b", b"1", b"\r", b"\0,\0"]),
+        max_size=6,
+    )
 )
 def test_any_csv(lines: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +219,7 @@ def test_any_csv(lines: list[bytes]) -> None:
             reason.encode()
 
 
-# ---- arrays ----------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 
 def head(shape: str, descr: str = "'<f8'", fortran: bool = False) -> bytes:
@@ -224,7 +246,10 @@ def head(shape: str, descr: str = "'<f8'", fortran: bool = False) -> bytes:
         (head("(1000000000000, 0)"), "its rows hold nothing"),
         (head("(1000000000000,)", "'|S0'"), "its rows hold nothing"),
         (head("(5,)", "'|O'"), "it holds Python objects, which are never read"),
-        (head("(5,)", "[('x', '<f8'), ('k', '|O')]"), "it holds Python objects, which are never read"),
+        (
+            head("(5,)", "[('x', '<f8'), ('k', '|O')]"),
+            "it holds Python objects, which are never read",
+        ),
         (head("()"), "it holds a single value"),
         (head("(5,)", "-" * 9000 + "1"), "it is not NPY, or damaged"),
         (head("(" + "-" * 3000 + "5,)"), "it is not NPY, or damaged"),
@@ -241,28 +266,46 @@ def test_an_array_that_claims_what_it_has_not(tmp_path: Path, data: bytes, why: 
 def test_arrays_of_all_layouts(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(head("(5, 2)", fortran=True) + np.arange(10.0).tobytes())
-    assert read(path, [""], rows=2).column("") == [[0.0, 5.0], [1.0, 6.0], [2.0, 7.0], [3.0, 8.0], [4.0, 9.0]]
+    assert read(path, [""], rows=2).column("") == [
+        [0.0, 5.0],
+        [1.0, 6.0],
+        [2.0, 7.0],
+        [3.0, 8.0],
+        [4.0, 9.0],
+    ]
     path.write_bytes(head("(2,)", "[('x', '<f8'), ('k', '<i8')]") + np.arange(4.0).tobytes())
     assert read(path, ["x"], ["k"]).column("x") == [0.0, 2.0]
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="there is nothing wider here")
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="there is nothing wider here"
+)
 @pytest.mark.parametrize("dtype", [np.longdouble, np.clongdouble])
 def test_numbers_wider_than_float64(tmp_path: Path, dtype: type) -> None:
     path = tmp_path / "a.npy"
-    path.write_bytes(npy(np.array([1, np.longdouble("1e400"), np.longdouble("-1e-400"), np.inf, 0, np.nan], dtype)))
+    path.write_bytes(
+        npy(
+            np.array(
+                [1, np.longdouble("1e400"), np.longdouble("-1e-400"), np.inf, 0, np.nan], dtype
+            )
+        )
+    )
     for found in (read(path, [""]), read(path, keep=[""])):
         assert found.rejected == {
             1: "column ``: 1e+400 is too large for a float64",
             2: "column ``: -1e-400 is too small for a float64",
         }
-    assert repr(found.kept("")[3:]) == repr([(float if dtype is np.longdouble else complex)(v) for v in (np.inf, 0, np.nan)])
+    assert repr(found.kept("")[3:]) == repr(
+        [(float if dtype is np.longdouble else complex)(v) for v in (np.inf, 0, np.nan)]
+    )
 
 
-# ---- values of --set and --inputs ------------------------------------------------------------------------------------
+# ---- values of --set and --inputs ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["1e400", "-1e400", "1e-400", "9" * 400, "9007199254740993", "1_000", "１２"])
+@pytest.mark.parametrize(
+    "text", ["1e400", "-1e400", "1e-400", "9" * 400, "9007199254740993", "1_000", "１２"]
+)
 def test_a_value_from_a_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.csv").write_text(f"1\n{text}\n")
     with pytest.raises(GradcliError, match=r"a\.csv:2: "):

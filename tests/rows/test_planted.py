@@ -1,4 +1,5 @@
-"""Files that a stranger planted where gradcli writes: none is followed, and none outside is touched."""
+"""Files that a stranger planted where gradcli writes: none is followed, and none outside is
+touched."""
 
 from __future__ import annotations
 
@@ -35,7 +36,22 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def batch(out: str, *more: str) -> int:
-    return run(["batch", "-e", "x**2", "--rows", "rows.csv", "-o", out, "--block-rows", "10", "--threads", "1", *more])
+    return run(
+        [
+            "batch",
+            "-e",
+            "x**2",
+            "--rows",
+            "rows.csv",
+            "-o",
+            out,
+            "--block-rows",
+            "10",
+            "--threads",
+            "1",
+            *more,
+        ]
+    )
 
 
 def plant(file: Path, how: str, outside: Path) -> None:
@@ -46,22 +62,37 @@ def plant(file: Path, how: str, outside: Path) -> None:
         os.mkfifo(file)
     else:
         file.symlink_to(
-            {"link": outside, "dangling link": outside.parent / "new", "link to a folder": outside.parent / "folder"}[how]
+            {
+                "link": outside,
+                "dangling link": outside.parent / "new",
+                "link to a folder": outside.parent / "folder",
+            }[how]
         )
 
 
-@pytest.mark.parametrize("how", ["link", "second name", "dangling link", "link to a folder", "pipe"])
+@pytest.mark.parametrize(
+    "how", ["link", "second name", "dangling link", "link to a folder", "pipe"]
+)
 @pytest.mark.parametrize("format", WRITERS)
 def test_nothing_in_the_folder_of_a_job_is_followed(outside: Path, format: str, how: str) -> None:
     out = Path(f"out.{format}")
     folder = Path(f"{out}.partial")
-    for name in ("journal.jsonl", "rejects.jsonl", f"rows.{format}", "delivered.jsonl", f"rows.{format}.blocks", "evil"):
+    for name in (
+        "journal.jsonl",
+        "rejects.jsonl",
+        f"rows.{format}",
+        "delivered.jsonl",
+        f"rows.{format}.blocks",
+        "evil",
+    ):
         for more in ((), ("--resume",)):
             folder.mkdir()
             (folder / "journal.jsonl").write_bytes(b"")
             plant(folder / name, how, outside)
             assert batch(str(out), *more) in (2, 6)
-            assert outside.read_bytes() == (outside.parent / "folder" / "kept").read_bytes() == SECRET
+            assert (
+                outside.read_bytes() == (outside.parent / "folder" / "kept").read_bytes() == SECRET
+            )
             assert {path.name for path in outside.parent.iterdir()} == {"job", "folder", "outside"}
             assert not out.is_symlink()
             for left in folder.iterdir() if folder.exists() else ():
@@ -71,7 +102,9 @@ def test_nothing_in_the_folder_of_a_job_is_followed(outside: Path, format: str, 
             out.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("how", ["link", "second name", "dangling link", "link to a folder", "pipe"])
+@pytest.mark.parametrize(
+    "how", ["link", "second name", "dangling link", "link to a folder", "pipe"]
+)
 def test_a_finished_job_is_no_link(outside: Path, how: str) -> None:
     """What is planted at `.OUT.done` is neither read nor written to, but replaced."""
     done = Path(".out.csv.done")
@@ -85,7 +118,9 @@ def test_a_finished_job_is_no_link(outside: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["link", "second name"])
-def test_what_another_job_left_is_no_finished_job(outside: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_another_job_left_is_no_finished_job(
+    outside: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A journal that is right, but lies elsewhere: the job is done again."""
     assert batch("out.csv") == 6
     Path(".out.csv.done").rename(outside)
@@ -97,7 +132,9 @@ def test_what_another_job_left_is_no_finished_job(outside: Path, how: str, capsy
     assert outside.read_bytes() == journal
 
 
-def test_a_link_in_place_of_the_journal_is_told(outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_in_place_of_the_journal_is_told(
+    outside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("out.csv.partial").mkdir()
     Path("out.csv.partial/journal.jsonl").symlink_to(outside)
     assert batch("out.csv") == 2
@@ -139,7 +176,14 @@ def test_an_answer_is_written_to_a_file_of_its_own_first(outside: Path) -> None:
 
 def test_what_a_killed_run_left_of_an_answer_is_removed_later(outside: Path) -> None:
     left = [Path(f".y.json.{k:016x}.partial") for k in range(3)]
-    others = [Path(name) for name in (".y.json.1.partial", ".z.json.0000000000000000.partial", "y.json.0000000000000000.partial")]
+    others = [
+        Path(name)
+        for name in (
+            ".y.json.1.partial",
+            ".z.json.0000000000000000.partial",
+            "y.json.0000000000000000.partial",
+        )
+    ]
     for path in (*left, *others):
         path.write_text("{")
     left[1].unlink()
@@ -148,7 +192,11 @@ def test_what_a_killed_run_left_of_an_answer_is_removed_later(outside: Path) -> 
         os.utime(path, (0, 0))
     os.utime(left[1], (0, 0), follow_symlinks=False)
     assert run(["eval", "-e", "x**2", "--set", "x=3", "-o", "y.json", "--format", "json"]) == 0
-    assert [path.is_symlink() or path.exists() for path in left] == [False, False, True]  # the last may still be written
+    assert [path.is_symlink() or path.exists() for path in left] == [
+        False,
+        False,
+        True,
+    ]  # the last may still be written
     assert all(path.exists() for path in others)
     assert outside.read_bytes() == SECRET
 
@@ -161,9 +209,23 @@ def test_only_plain_files_are_opened(outside: Path) -> None:
             plain_file(name, os.O_RDONLY)
 
 
-# ---- names in archives -----------------------------------------------------------------------------------------------
+# ---- names in archives ---------------------------------------------------------------------------
 
-EVIL = ["../../x", "/etc/x", "a/../../b", "..", ".", "a//b", "a/", "..\\x", "a\nb", "\x1b[2J", "%2E%2E", "//x", "../" * 9]
+EVIL = [
+    "../../x",
+    "/etc/x",
+    "a/../../b",
+    "..",
+    ".",
+    "a//b",
+    "a/",
+    "..\\x",
+    "a\nb",
+    "\x1b[2J",
+    "%2E%2E",
+    "//x",
+    "../" * 9,
+]
 
 
 @pytest.mark.usefixtures("outside")
@@ -174,9 +236,13 @@ def test_members_of_an_archive_stay_below_it(name: str) -> None:
     writer.finish()
     verify_below(Path("y.npz").read_bytes())
     Path("dict.tg").write_text(
-        "var x = 2.0\ny = {'a': x, KEY: x}\noutput y\n".replace("'a'", '"a"').replace("KEY", json.dumps(name))
+        "var x = 2.0\ny = {'a': x, KEY: x}\noutput y\n".replace("'a'", '"a"').replace(
+            "KEY", json.dumps(name)
+        )
     )
-    if run(["eval", "dict.tg", "--format", "npz", "-o", "z.npz"]) == 0:  # such a key may be none of the language's
+    if (
+        run(["eval", "dict.tg", "--format", "npz", "-o", "z.npz"]) == 0
+    ):  # such a key may be none of the language's
         verify_below(Path("z.npz").read_bytes())
 
 

@@ -1,4 +1,5 @@
-"""Where rows come from: files, folders, globs, standard input; what is passed over, and what is said of what isn't there."""
+"""Where rows come from: files, folders, globs, standard input; what is passed over, and what is
+said of what isn't there."""
 
 from __future__ import annotations
 
@@ -46,9 +47,17 @@ def test_resuming_passes_over_ranges(tmp_path: Path) -> None:
     (tmp_path / "part-1.csv").write_text("y\n1\n")
     source = open_source(str(tmp_path))
     every = [(type(where).__name__, where.start) for where in source.ranges(1, numeric=["x"])]
-    assert every == [("CsvRange", 0), ("CsvRange", 1), ("BadPart", 2), ("CsvRange", 2), ("CsvRange", 3)]
+    assert every == [
+        ("CsvRange", 0),
+        ("CsvRange", 1),
+        ("BadPart", 2),
+        ("CsvRange", 2),
+        ("CsvRange", 3),
+    ]
     for first in range(7):
-        assert [(type(where).__name__, where.start) for where in source.ranges(1, first, ["x"])] == every[first:]
+        assert [
+            (type(where).__name__, where.start) for where in source.ranges(1, first, ["x"])
+        ] == every[first:]
 
 
 def test_identity(tmp_path: Path) -> None:
@@ -56,7 +65,9 @@ def test_identity(tmp_path: Path) -> None:
     assert json.loads(json.dumps(before)) == before == open_source(str(tmp_path)).identity
     (tmp_path / "part-1.csv").write_text("x\n1\n2\n3\n")
     assert open_source(str(tmp_path)).identity != before
-    assert open_source(str(tmp_path)).bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert open_source(str(tmp_path)).bytes == sum(
+        path.stat().st_size for path in tmp_path.iterdir()
+    )
 
 
 def test_a_part_that_is_no_csv(tmp_path: Path) -> None:
@@ -70,8 +81,10 @@ def test_a_part_that_is_no_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "format"),
     [
-        ("a.csv", "csv"), ("a.CSV.GZ", "csv"), ("a.tsv.zst", "tsv"), ("a.ndjson", "jsonl"), ("a.pq", "parquet"),
-        ("a.feather", "arrow"), ("a.parquet.gz", None), ("a.txt", None), ("a", None), ("a.gz", None),
+        ("a.csv", "csv"), ("a.CSV.GZ", "csv"), ("a.tsv.zst", "tsv"), ("a.ndjson", "jsonl"),
+        ("a.pq", "parquet"),
+        ("a.feather", "arrow"), ("a.parquet.gz", None), ("a.txt", None), ("a", None),
+        ("a.gz", None),
     ],
 )  # fmt: skip
 def test_endings(name: str, format: str | None) -> None:
@@ -107,7 +120,11 @@ def pipe(path: Path) -> str:
 @pytest.mark.parametrize(
     ("make", "code", "message"),
     [
-        (lambda path: f"{path}/nowhere.csv", "E002", "nowhere.csv: cannot read it: no such file or folder"),
+        (
+            lambda path: f"{path}/nowhere.csv",
+            "E002",
+            "nowhere.csv: cannot read it: no such file or folder",
+        ),
         (lambda path: f"{path}/*.csv", "E002", "*.csv: no file matches"),
         (empty, "E002", ": the folder has no part files"),
         (mixed, "E002", ": parts of several formats: csv, jsonl"),
@@ -117,7 +134,9 @@ def pipe(path: Path) -> str:
         (lambda path: "-", "E001", "the format of the rows from standard input is unknown"),
     ],
 )
-def test_what_is_not_there(tmp_path: Path, make: Callable[[Path], str], code: str, message: str) -> None:
+def test_what_is_not_there(
+    tmp_path: Path, make: Callable[[Path], str], code: str, message: str
+) -> None:
     with pytest.raises(GradcliError) as caught:
         open_source(make(tmp_path))
     assert (caught.value.diagnostics[0].code, caught.value.exit_code) == (code, 2)
@@ -140,7 +159,7 @@ def test_a_format_that_there_is_not(tmp_path: Path) -> None:
         open_source("-", "npz")
 
 
-# ---- standard input ------------------------------------------------------------------------------------------------
+# ---- standard input ------------------------------------------------------------------------------
 
 FROM_STDIN = """
 import sys
@@ -179,7 +198,7 @@ def test_standard_input(format: str, data: bytes) -> None:
     assert (done.stderr, done.stdout.decode().strip()) == (b"", str([float(k) for k in range(20)]))
 
 
-# ---- without pyarrow -----------------------------------------------------------------------------------------------
+# ---- without pyarrow -----------------------------------------------------------------------------
 
 WITHOUT_ARROW = """
 import sys
@@ -222,7 +241,8 @@ def test_formats_are_all_there() -> None:
     assert set(OPENERS) == set(WRITERS) == set(ENDINGS.values())
 
 
-# pyarrow looks for pandas when it makes arrays of Python objects; importing it would take longer than a small job.
+# pyarrow looks for pandas when it makes arrays of Python objects; importing it would take longer
+# than a small job.
 WITHOUT_PANDAS = """
 import sys
 class Finder:
@@ -251,12 +271,18 @@ for ending, make in WRITERS.items():
 
 
 def test_pandas_is_not_imported(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(tmp_path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PANDAS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr == ""
 
 
 def test_how_much_of_the_data_is_done(tmp_path: Path) -> None:
-    """Of plain text by its bytes; where it is compressed or its rows are counted, nobody has to guess."""
+    """Of plain text by its bytes; where it is compressed or its rows are counted, nobody has to
+    guess."""
     (tmp_path / "a.csv").write_text("x\n" + "1\n" * 99)
     (tmp_path / "b.csv").write_text("x\n" + "1\n" * 199)
     source = open_source(str(tmp_path / "*.csv"))

@@ -1,4 +1,5 @@
-"""Rows out: what formats say of values, that they read back the same, and that a killed run goes on to the same bytes."""
+"""Rows out: what formats say of values, that they read back the same, and that a killed run goes on
+to the same bytes."""
 
 from __future__ import annotations
 
@@ -39,14 +40,18 @@ def fitting(format: str, block: list[Column]) -> list[Column]:
     return numeric(block) if format == "npy" else block
 
 
-# ---- what is written -----------------------------------------------------------------------------------------------
+# ---- what is written -----------------------------------------------------------------------------
 
 
 def test_csv(tmp_path: Path) -> None:
     block = [
         Column("id", pa.array(["a", 'say "b"', "c,d", None])),
         Column("f", np.array([0.1, math.nan, -math.inf, 1e300])),
-        Column("df/dx", np.array([[1, 2], [3, 4], [5, 6], [7, 8.5]]), np.array([False, True, False, False])),
+        Column(
+            "df/dx",
+            np.array([[1, 2], [3, 4], [5, 6], [7, 8.5]]),
+            np.array([False, True, False, False]),
+        ),
         Column("z", np.array([1j, 2, 3, 4])),
         Column("ok", np.array([True, False, True, True])),
     ]
@@ -64,11 +69,35 @@ def test_csv_says_the_same_of_numbers_beside_text(tmp_path: Path) -> None:
     """Columns of numbers alone are written by another function of Arrow's."""
     random = np.random.default_rng(0)
     bits = random.integers(-(2**63), 2**63 - 1, 5000)
-    edges = np.resize([0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, 0.1, 1e15, 1e16, 1e20, 1e21, 1e22, 1e-4, 1e-5], 5000)
-    columns = [Column("a", bits, None), Column("b", bits.view(float), bits % 7 == 0), Column("c", edges, None)]
+    edges = np.resize(
+        [
+            0.0,
+            -0.0,
+            math.nan,
+            math.inf,
+            -math.inf,
+            5e-324,
+            0.1,
+            1e15,
+            1e16,
+            1e20,
+            1e21,
+            1e22,
+            1e-4,
+            1e-5,
+        ],
+        5000,
+    )
+    columns = [
+        Column("a", bits, None),
+        Column("b", bits.view(float), bits % 7 == 0),
+        Column("c", edges, None),
+    ]
     columns += [Column("d", edges.astype(np.float32), None), Column("e,", bits > 0, bits % 5 == 0)]
     alone = written(tmp_path / "a.csv", [columns]).splitlines()
-    beside = written(tmp_path / "b.csv", [[*columns, Column("f", np.full(5000, "t", object), None)]]).splitlines()
+    beside = written(
+        tmp_path / "b.csv", [[*columns, Column("f", np.full(5000, "t", object), None)]]
+    ).splitlines()
     assert [line + b",f" for line in alone[:1]] + [line + b",t" for line in alone[1:]] == beside
 
 
@@ -78,7 +107,11 @@ def test_jsonl(tmp_path: Path) -> None:
     block = [
         Column("id", np.array([1, "\u00e9\n", {"a": [None]}], dtype=object)),
         Column("f", np.array([0.1, math.nan, -0.0])),
-        Column("df/dx", np.array([[[1.0], [2]], [[3], [4]], [[math.inf], [6]]]), np.array([False, True, False])),
+        Column(
+            "df/dx",
+            np.array([[[1.0], [2]], [[3], [4]], [[math.inf], [6]]]),
+            np.array([False, True, False]),
+        ),
         Column("z", np.array([1j, 2, complex(math.nan, 0)]), np.array([False, True, False])),
         Column("r", ragged),
         Column("e", np.zeros((3, 0))),
@@ -100,8 +133,10 @@ def test_tables(tmp_path: Path, format: str) -> None:
     assert table.num_rows == 45
     types = {field.name: str(field.type) for field in table.schema}
     assert types == {
-        "id": "string", "t": "string", "f": "double", "df/dx.0": "double", "df/dx.1": "double", "i": "int64", "b": "bool",
-        "z.re": "double", "z.im": "double", "none": "double", "m.0.0": "double", "m.0.1": "double", "m.0.2": "double",
+        "id": "string", "t": "string", "f": "double", "df/dx.0": "double", "df/dx.1": "double",
+        "i": "int64", "b": "bool",
+        "z.re": "double", "z.im": "double", "none": "double", "m.0.0": "double", "m.0.1": "double",
+        "m.0.2": "double",
         "m.1.0": "double", "m.1.1": "double", "m.1.2": "double", "s": "float",
     }  # fmt: skip
     assert table["i"].to_pylist() == [k * 2**55 for k in [*range(5), *range(40)]]
@@ -127,12 +162,18 @@ def test_npy(tmp_path: Path) -> None:
 
 def test_npz(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    blocks = [example(5), example(0), [*example(40, 1)[:4], Column("i", np.arange(40), np.arange(40) == 3), *example(40)[5:]]]
+    blocks = [
+        example(5),
+        example(0),
+        [*example(40, 1)[:4], Column("i", np.arange(40), np.arange(40) == 3), *example(40)[5:]],
+    ]
     written(path, blocks)
     with np.load(path, allow_pickle=False) as found:
         assert {name: (found[name].dtype.str, found[name].shape) for name in found} == {
-            "id": ("<U3", (45,)), "t": ("<U4", (45,)), "f": ("<f8", (45,)), "df/dx": ("<f8", (45, 2)), "i": ("<f8", (45,)),
-            "b": ("|b1", (45,)), "z": ("<c16", (45,)), "none": ("<f8", (45,)), "m": ("<f8", (45, 2, 3)), "s": ("<f4", (45,)),
+            "id": ("<U3", (45,)), "t": ("<U4", (45,)), "f": ("<f8", (45,)),
+            "df/dx": ("<f8", (45, 2)), "i": ("<f8", (45,)),
+            "b": ("|b1", (45,)), "z": ("<c16", (45,)), "none": ("<f8", (45,)),
+            "m": ("<f8", (45, 2, 3)), "s": ("<f4", (45,)),
         }  # fmt: skip
         assert np.array_equal(found["m"][5:], example(40)[8].values)
         assert found["id"].tolist()[:3] == ["", "k1", "k2"]
@@ -145,7 +186,9 @@ def test_npz(tmp_path: Path) -> None:
 def test_rows_of_different_shapes_need_json_lines(tmp_path: Path, format: str) -> None:
     ragged = np.empty(2, dtype=object)
     ragged[:] = [np.zeros(1), np.zeros(2)]
-    with pytest.raises(GradcliError, match="`f` holds arrays of different shapes, which only JSON lines can show"):
+    with pytest.raises(
+        GradcliError, match="`f` holds arrays of different shapes, which only JSON lines can show"
+    ):
         written(tmp_path / f"a.{format}", [[Column("f", ragged)]])
     with pytest.raises(GradcliError, match="the columns of this block don't fit"):
         written(tmp_path / f"a.{format}", [[Column("f", np.zeros((3, k)))] for k in (2, 3)])
@@ -170,19 +213,25 @@ def test_no_rows(tmp_path: Path, format: str) -> None:
         assert np.load(path).shape == (0, 14)
 
 
-# ---- round trips ---------------------------------------------------------------------------------------------------
+# ---- round trips ---------------------------------------------------------------------------------
 
 FLOATS = st.integers(0, 30).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(width=64)))
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(values=FLOATS)
 def test_numbers_come_back_to_the_last_bit(tmp_path: Path, format: str, values: Any) -> None:
     path = tmp_path / f"a.{format}"
     written(path, [[Column("x", values), Column("v", np.stack([values, -values], axis=1))]])
     if format == "npy":
-        assert np.array_equal(np.load(path), np.stack([values, values, -values], axis=1), equal_nan=True)
+        assert np.array_equal(
+            np.load(path), np.stack([values, values, -values], axis=1), equal_nan=True
+        )
         return
     found = read(path, ["x", "v"], rows=7).blocks
     x = np.concatenate([np.zeros(0), *(block.columns["x"] for block in found)])
@@ -204,7 +253,9 @@ def test_complex_numbers_come_back(tmp_path: Path, format: str) -> None:
     values.real, values.imag = np.repeat(PARTS, len(PARTS)), np.tile(PARTS, len(PARTS))
     written(path, [[Column("z", values), Column("v", np.stack([values, values[::-1]], axis=1))]])
     if format == "npy":
-        assert np.array_equal(np.load(path)[:, :2], values.view(np.float64).reshape(-1, 2), equal_nan=True)
+        assert np.array_equal(
+            np.load(path)[:, :2], values.view(np.float64).reshape(-1, 2), equal_nan=True
+        )
         return
     (block,) = read(path, ["z", "v"]).blocks
     assert not block.rejected
@@ -214,12 +265,33 @@ def test_complex_numbers_come_back(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
-@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5), max_size=20))
+@settings(
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
+@given(
+    texts=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
+        max_size=20,
+    )
+)
 def test_text_comes_back(tmp_path: Path, format: str, texts: list[str]) -> None:
     path = tmp_path / f"a.{format}"
-    written(path, [[Column("t", np.array([*texts, None], dtype=object)), Column("x", np.arange(len(texts) + 1.0))]])
-    found = [value for block in read(path, [], ["t"], rows=7).blocks for value in block.kept["t"].tolist()]
+    written(
+        path,
+        [
+            [
+                Column("t", np.array([*texts, None], dtype=object)),
+                Column("x", np.arange(len(texts) + 1.0)),
+            ]
+        ],
+    )
+    found = [
+        value
+        for block in read(path, [], ["t"], rows=7).blocks
+        for value in block.kept["t"].tolist()
+    ]
     empty = None if format in ("csv", "tsv") else ""  # CSV doesn't tell them apart
     assert found == [text or empty for text in texts] + ["" if format == "npz" else None]
 
@@ -238,7 +310,11 @@ VALUES = (
     | st.lists(st.integers(-9, 9), max_size=20).map(lambda numbers: (9, (5, numbers)))
 )
 STRUCTS = st.recursive(
-    VALUES, lambda inner: st.dictionaries(st.integers(1, 40), inner, max_size=4).map(lambda fields: (12, fields)), max_leaves=8
+    VALUES,
+    lambda inner: st.dictionaries(st.integers(1, 40), inner, max_size=4).map(
+        lambda fields: (12, fields)
+    ),
+    max_leaves=8,
 )
 
 
@@ -249,13 +325,19 @@ def test_footers_are_written_as_they_were_read(field: tuple[int, Any]) -> None:
     assert read_struct(bytes(out)) == ({3: field}, len(out))
 
 
-# ---- going on ------------------------------------------------------------------------------------------------------
+# ---- going on ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(
-    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6), cuts=st.sets(st.integers(0, 5)), garbage=st.binary(max_size=20)
+    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6),
+    cuts=st.sets(st.integers(0, 5)),
+    garbage=st.binary(max_size=20),
 )
 def test_a_run_that_was_killed_ends_with_the_same_bytes(
     tmp_path: Path, format: str, sizes: list[int], cuts: set[int], garbage: bytes
@@ -297,7 +379,8 @@ def test_a_partial_file_that_has_lost_something(tmp_path: Path, format: str) -> 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_bits_that_have_flipped(tmp_path: Path, format: str) -> None:
-    """In what is finished: they are found when the file is taken up, and before it is finished, or don't matter."""
+    """In what is finished: they are found when the file is taken up, and before it is finished, or
+    don't matter."""
     path, chance = tmp_path / f"a.{format}", random.Random(format)
     blocks = [fitting(format, example(n, n)) for n in (5, 7)]
     whole = written(path, blocks)
@@ -353,7 +436,7 @@ def test_a_full_disk(tmp_path: Path, format: str) -> None:
     assert path.read_bytes() == whole
 
 
-# ---- standard output -----------------------------------------------------------------------------------------------
+# ---- standard output -----------------------------------------------------------------------------
 
 TO_STDOUT = """
 import sys
@@ -379,7 +462,9 @@ def test_standard_output(tmp_path: Path, format: str) -> None:
     found = read(path, ["f", "df/dx"])
     assert found.column("f") == [0.0, 1.0, 2.0, 1.0, 2.0, 3.0]
     assert found.column("df/dx") == [[1.0, 1.0]] * 6
-    with subprocess.Popen([*command, "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*command, "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.read(1)

@@ -14,8 +14,11 @@ from gradcli.diagnostics import GradcliError
 from gradcli.rows.writing import WRITERS, Column
 
 
-def written(path: Path, blocks: Sequence[Sequence[Column]], cuts: Sequence[int] = (), garbage: bytes = b"") -> bytes:
-    """The bytes of a file in the format that its ending says; after each block in `cuts`, another writer goes on."""
+def written(
+    path: Path, blocks: Sequence[Sequence[Column]], cuts: Sequence[int] = (), garbage: bytes = b""
+) -> bytes:
+    """The bytes of a file in the format that its ending says; after each block in `cuts`, another
+    writer goes on."""
     make = WRITERS[path.suffix[1:]]
     writer = make(str(path), None)
     for k, block in enumerate(blocks):
@@ -40,7 +43,9 @@ def example(n: int, seed: int = 0) -> list[Column]:
     random = np.random.default_rng(seed)
     numbers = random.standard_normal(n) * 10.0 ** random.integers(-300, 300, n)
     numbers[:4] = [math.nan, math.inf, -math.inf, -0.0][:n]
-    words = np.array([["a", 'b"c,', "x\ny", None, "", "\u00e9\t\\"][k % 6] for k in range(n)], dtype=object)
+    words = np.array(
+        [["a", 'b"c,', "x\ny", None, "", "\u00e9\t\\"][k % 6] for k in range(n)], dtype=object
+    )
     return [
         Column("id", pa.array([f"k{k}" if k % 4 else None for k in range(n)], pa.string())),
         Column("t", words),

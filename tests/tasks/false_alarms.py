@@ -1,7 +1,9 @@
-"""Random programs whose gradients are right: smooth ones and ones of pieces, at safe points and at badly conditioned ones.
+"""Random programs whose gradients are right: smooth ones and ones of pieces, at safe points and at
+badly conditioned ones.
 
-Run as a program (`python -m tests.tasks.false_alarms --seed S --programs N`) it checks them with SymPy and without, names those
-that are reported wrong, and says what share of the gradients is verified and what share undecided.
+Run as a program (`python -m tests.tasks.false_alarms --seed S --programs N`) it checks them with
+SymPy and without, names those that are reported wrong, and says what share of the gradients is
+verified and what share undecided.
 """
 
 from __future__ import annotations
@@ -25,53 +27,79 @@ from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-# Expressions by what they are of: {a} and {b} stand for numbers, {k} for a constant, {v} and {w} for vectors.
+# Expressions by what they are of: {a} and {b} stand for numbers, {k} for a constant, {v} and {w}
+# for vectors.
 SMOOTH = [
-    "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "({a}) * ({b})", "({a}) + ({b})", "({a}) - ({b})", "-({a})",
-    "{k} * ({a})", "exp(0.3 * sin({a}))", "log(1.5 + ({a})**2)", "sqrt(0.2 + ({a})**2)", "({a}) / (2.0 + sin({b}))",
-    "({a})**3", "({a})**-2.5", "(1.5 + sin({a}))**tanh({b})", "asinh({a})", "sinh(tanh({a}))", "cosh(tanh({a}))",
-    "log1p(({a})**2)", "expm1(0.2 * sin({a}))", "asin(0.9 * sin({a}))", "acos(0.9 * cos({a}))", "tan(tanh({a}))",
-    "atanh(0.9 * tanh({a}))", "acosh(1.5 + ({a})**2)", "exp2(tanh({a}))", "log2(1.2 + ({a})**2)", "log10(1.2 + ({a})**2)",
+    "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "({a}) * ({b})", "({a}) + ({b})",
+    "({a}) - ({b})", "-({a})",
+    "{k} * ({a})", "exp(0.3 * sin({a}))", "log(1.5 + ({a})**2)", "sqrt(0.2 + ({a})**2)",
+    "({a}) / (2.0 + sin({b}))",
+    "({a})**3", "({a})**-2.5", "(1.5 + sin({a}))**tanh({b})", "asinh({a})", "sinh(tanh({a}))",
+    "cosh(tanh({a}))",
+    "log1p(({a})**2)", "expm1(0.2 * sin({a}))", "asin(0.9 * sin({a}))", "acos(0.9 * cos({a}))",
+    "tan(tanh({a}))",
+    "atanh(0.9 * tanh({a}))", "acosh(1.5 + ({a})**2)", "exp2(tanh({a}))", "log2(1.2 + ({a})**2)",
+    "log10(1.2 + ({a})**2)",
     "cbrt(2.0 + sin({a}))", "hypot({a}, 1.0 + ({b})**2)", "atan2({a}, 2.0 + cos({b}))", "sinc({a})",
     "degrees(sin({a})) * 0.01", "square({a})",
 ]  # fmt: skip
 SPECIAL = [
-    "erf({a})", "erfc({a})", "ndtr({a})", "expit({a})", "softplus({a})", "silu({a})", "gelu({a})", "elu({a})",
-    "logaddexp({a}, {b})", "gamma(2.5 + tanh({a}))", "lgamma(2.5 + ({a})**2)", "digamma(1.2 + ({a})**2)",
-    "beta(1.5 + expit({a}), 2.0 + expit({b}))", "lbeta(1.5 + ({a})**2, 2.0 + expit({b}))", "zeta(3.0 + tanh({a}))",
+    "erf({a})", "erfc({a})", "ndtr({a})", "expit({a})", "softplus({a})", "silu({a})", "gelu({a})",
+    "elu({a})",
+    "logaddexp({a}, {b})", "gamma(2.5 + tanh({a}))", "lgamma(2.5 + ({a})**2)",
+    "digamma(1.2 + ({a})**2)",
+    "beta(1.5 + expit({a}), 2.0 + expit({b}))", "lbeta(1.5 + ({a})**2, 2.0 + expit({b}))",
+    "zeta(3.0 + tanh({a}))",
     "zeta(2.5 + tanh({a}), 1.5 + expit({b}))", "gammainc(2.0 + tanh({a}), 1.5 + expit({b}))",
-    "betainc(1.5 + expit({a}), 2.0 + expit({b}), 0.1 + 0.8 * expit({a}))", "i0(tanh({a}) * 2.0)", "i1(tanh({a}) * 2.0)",
-    "ndtri(0.1 + 0.8 * expit({a}))", "erfinv(0.9 * tanh({a}))", "logit(0.1 + 0.8 * expit({a}))", "xlogy({a}, 1.5 + sin({b}))",
+    "betainc(1.5 + expit({a}), 2.0 + expit({b}), 0.1 + 0.8 * expit({a}))", "i0(tanh({a}) * 2.0)",
+    "i1(tanh({a}) * 2.0)",
+    "ndtri(0.1 + 0.8 * expit({a}))", "erfinv(0.9 * tanh({a}))", "logit(0.1 + 0.8 * expit({a}))",
+    "xlogy({a}, 1.5 + sin({b}))",
 ]  # fmt: skip
 HARD = [
-    "((({a}) + 1e8) - 1e8)", "sin(1e4 * ({a}))", "exp(20.0 * tanh({a})) * 1e-6", "(({a}) - ({a}) * (1.0 - 1e-9)) * 1e6",
+    "((({a}) + 1e8) - 1e8)", "sin(1e4 * ({a}))", "exp(20.0 * tanh({a})) * 1e-6",
+    "(({a}) - ({a}) * (1.0 - 1e-9)) * 1e6",
     "log(1.0 + 1e-8 * ({a})**2) * 1e6", "(1.0 - cos(1e-4 * ({a}))) * 1e7", "sqrt(1e-12 + ({a})**2)",
-    "erfc(3.0 + 2.0 * expit({a}))", "gammainc(30.0 + tanh({a}), 25.0 + tanh({b}))", "tanh(15.0 + tanh({a}))",
-    "expit(30.0 * tanh({a}))", "1.0 / (1e-6 + ({a})**2)", "tanh({a})**15", "lgamma(1e6 + ({a})) * 1e-6",
-    "digamma(1e-3 + expit({a})**9)", "asin(1.0 - 1e-9 * (2.0 + sin({a})))", "acosh(1.0 + 1e-10 * (2.0 + sin({a}))) * 1e4",
+    "erfc(3.0 + 2.0 * expit({a}))", "gammainc(30.0 + tanh({a}), 25.0 + tanh({b}))",
+    "tanh(15.0 + tanh({a}))",
+    "expit(30.0 * tanh({a}))", "1.0 / (1e-6 + ({a})**2)", "tanh({a})**15",
+    "lgamma(1e6 + ({a})) * 1e-6",
+    "digamma(1e-3 + expit({a})**9)", "asin(1.0 - 1e-9 * (2.0 + sin({a})))",
+    "acosh(1.0 + 1e-10 * (2.0 + sin({a}))) * 1e4",
     "zeta(1.0 + 1e-5 * (2.0 + sin({a})))", "ndtri(1e-12 * (1.5 + sin({a})))",
     "betainc(50.0 + tanh({a}), 60.0, 0.4 + 0.1 * tanh({b}))", "(1.0 - expit({a} + 12.0)) * 1e4",
     "erfinv(1.0 - 1e-8 * (1.5 + sin({a})))", "(exp(1e-5 * ({a})) - 1.0) * 1e5",
     "hypot(1e-9 * ({a}), 1e-9 + 1e-9 * ({b})**2) * 1e8", "i0(40.0 + tanh({a})) * 1e-16",
-    "gamma(1e-4 * (1.5 + sin({a}))) * 1e-4", "(({a})**2 - 2.0 * ({a}) * ({b}) + ({b})**2)", "atan2(1e-10 * ({a}), 1.0) * 1e9",
-    "log(1e-300 * (1.5 + sin({a})))", "exp(-30.0 - ({a})**2) * 1e12", "ndtr(-9.0 + tanh({a})) * 1e15",
+    "gamma(1e-4 * (1.5 + sin({a}))) * 1e-4", "(({a})**2 - 2.0 * ({a}) * ({b}) + ({b})**2)",
+    "atan2(1e-10 * ({a}), 1.0) * 1e9",
+    "log(1e-300 * (1.5 + sin({a})))", "exp(-30.0 - ({a})**2) * 1e12",
+    "ndtr(-9.0 + tanh({a})) * 1e15",
 ]  # fmt: skip
 PIECES = [
-    "abs(({a}) - {k})", "maximum({a}, {b})", "minimum({a}, {k})", "relu({a})", "leaky_relu({a})", "clip({a}, -0.7, 0.8)",
-    "where(({a}) > {k}, {b}, ({a})**2)", "(({a}) if ({b}) > {k} else sin({a}))", "floor({a}) * ({b})", "fmod({a}, 1.3)",
-    "sign({a}) * ({b})", "({a}) % 0.9", "trunc(3.0 * ({a})) + ({b})", "clip(({a}) * 1e3, -1.0, 1.0) * ({b})",
+    "abs(({a}) - {k})", "maximum({a}, {b})", "minimum({a}, {k})", "relu({a})", "leaky_relu({a})",
+    "clip({a}, -0.7, 0.8)",
+    "where(({a}) > {k}, {b}, ({a})**2)", "(({a}) if ({b}) > {k} else sin({a}))",
+    "floor({a}) * ({b})", "fmod({a}, 1.3)",
+    "sign({a}) * ({b})", "({a}) % 0.9", "trunc(3.0 * ({a})) + ({b})",
+    "clip(({a}) * 1e3, -1.0, 1.0) * ({b})",
 ]  # fmt: skip
 OF_VECTORS = [
-    "sum(sin({v}))", "mean({v} * {w})", "{v} @ {w}", "logsumexp({v})", "norm({v} + 2.0)", "prod(1.5 + sin({v}))", "std({v})",
-    "var({v})", "max({v})", "sum(cumsum({v}) * {w})", "sum(softmax({v}) * {w})", "sum(convolve({v}, {w}))", "median({v})",
-    "sum(sort({v}) * [1.0, -0.5, 2.0])", "sum(vmap(fn(t) = sin(t) * t)({v}))", "interp({k}, [-3.0, 0.1, 3.0], {v})",
-    "sum(real(fft({v})) * {w})", "sum(cumprod(1.2 + tanh({v})))", "sum(outer({v}, {w})**2)", "{v}[1] * {w}[-1]",
+    "sum(sin({v}))", "mean({v} * {w})", "{v} @ {w}", "logsumexp({v})", "norm({v} + 2.0)",
+    "prod(1.5 + sin({v}))", "std({v})",
+    "var({v})", "max({v})", "sum(cumsum({v}) * {w})", "sum(softmax({v}) * {w})",
+    "sum(convolve({v}, {w}))", "median({v})",
+    "sum(sort({v}) * [1.0, -0.5, 2.0])", "sum(vmap(fn(t) = sin(t) * t)({v}))",
+    "interp({k}, [-3.0, 0.1, 3.0], {v})",
+    "sum(real(fft({v})) * {w})", "sum(cumprod(1.2 + tanh({v})))", "sum(outer({v}, {w})**2)",
+    "{v}[1] * {w}[-1]",
     "sum(({v}[1:])**2)",
 ]  # fmt: skip
 OF_MATRICES = [
     "det({m})", "logdet({m})", "trace(inv({m}))", "sum(solve({m}, {v}))", "sum(sin({m} @ {v}))",
-    "sum(cholesky({m} @ {m}.T + 2.0 * eye(3)))", "sum(eigh({m} + {m}.T)[0] * [1.0, -2.0, 0.5])", "trace(expm(0.2 * {m}))",
-    "svd({m})[1][0]", "sum(qr({m})[1]**2)", "sum(lstsq({m}, {v})**2)", "norm(ravel({m}))", "sum({m}**2)",
+    "sum(cholesky({m} @ {m}.T + 2.0 * eye(3)))", "sum(eigh({m} + {m}.T)[0] * [1.0, -2.0, 0.5])",
+    "trace(expm(0.2 * {m}))",
+    "svd({m})[1][0]", "sum(qr({m})[1]**2)", "sum(lstsq({m}, {v})**2)", "norm(ravel({m}))",
+    "sum({m}**2)",
 ]  # fmt: skip
 NUMBERS = ["0.37", "-0.82", "1.43", "2.19", "-1.61", "0.053"]
 
@@ -107,13 +135,24 @@ class Writer:
         if pick.random() < 0.6:
             self.lines.append(f"var u = {[pick.uniform(-1.5, 1.5) for _ in range(3)]}")
             self.vectors.append("u")
-        kinds = [self.assign, self.loop, self.repeat, self.branch, self.function, self.newton, self.vector, self.matrix]
+        kinds = [
+            self.assign,
+            self.loop,
+            self.repeat,
+            self.branch,
+            self.function,
+            self.newton,
+            self.vector,
+            self.matrix,
+        ]
         for number in range(pick.randint(1, statements)):
             pick.choice([self.assign, *kinds])(f"s{number}")
         self.lines.append(f"output q = {' + '.join(self.numbers[-3:])} + 0.1 * ({self.number(2)})")
-        return Program("\n".join(self.lines), 2 if in_domains else 0, 2 if pick.random() < 0.1 else 1)
+        return Program(
+            "\n".join(self.lines), 2 if in_domains else 0, 2 if pick.random() < 0.1 else 1
+        )
 
-    # ---- expressions -------------------------------------------------------------------------------------------------
+    # ---- expressions -----------------------------------------------------------------------------
 
     def number(self, depth: int) -> str:
         """An expression for a number."""
@@ -134,7 +173,7 @@ class Writer:
         """One whose size doesn't grow, however often it is taken of itself."""
         return f"tanh({self.number(depth)})"
 
-    # ---- statements --------------------------------------------------------------------------------------------------
+    # ---- statements ------------------------------------------------------------------------------
 
     def assign(self, name: str) -> None:
         self.lines.append(f"{name} = {self.number(3)}")
@@ -146,18 +185,33 @@ class Writer:
         term = self.tame(2)
         self.lines.append(f"for i in range({pick.randint(1, 12)}) {{")
         if pick.random() < 0.4:
-            self.lines.append(f"    if i == {pick.randint(0, 5)} {{ {pick.choice(['continue', 'break'])} }}")
-        self.lines += [f"    {name} = 0.5 * tanh({name}) + {term} * {pick.choice(['1.0', '0.3 * i', '(i + 1.0)**-0.5'])}", "}"]
+            self.lines.append(
+                f"    if i == {pick.randint(0, 5)} {{ {pick.choice(['continue', 'break'])} }}"
+            )
+        self.lines += [
+            f"    {name} = 0.5 * tanh({name}) + {term} * {pick.choice(['1.0', '0.3 * i', '(i + 1.0)**-0.5'])}",
+            "}",
+        ]
         self.numbers.append(name)
 
     def repeat(self, name: str) -> None:
-        self.lines += [f"{name} = 0.3", f"n_{name} = 0", f"while abs({name}) < 1.1 and n_{name} < 6 {{"]
-        self.lines += [f"    {name} = {name} * 0.7 + 0.4 * {self.tame(2)} + 0.2", f"    n_{name} = n_{name} + 1", "}"]
+        self.lines += [
+            f"{name} = 0.3",
+            f"n_{name} = 0",
+            f"while abs({name}) < 1.1 and n_{name} < 6 {{",
+        ]
+        self.lines += [
+            f"    {name} = {name} * 0.7 + 0.4 * {self.tame(2)} + 0.2",
+            f"    n_{name} = n_{name} + 1",
+            "}",
+        ]
         self.numbers.append(name)
 
     def branch(self, name: str) -> None:
         condition = f"{self.number(1)} {self.random.choice('<>')} {self.random.choice(NUMBERS)}"
-        self.lines += [f"if {condition} {{ {name} = {self.number(2)} }} else {{ {name} = {self.number(2)} }}"]
+        self.lines += [
+            f"if {condition} {{ {name} = {self.number(2)} }} else {{ {name} = {self.number(2)} }}"
+        ]
         self.numbers.append(name)
 
     def function(self, name: str) -> None:
@@ -165,14 +219,24 @@ class Writer:
         body = self.number(2)
         self.numbers = outer
         form = self.random.choice(
-            ["{0} = f_{0}({1}) + f_{0}({2})", "{0} = grad(f_{0})({1})", "{0} = sum(vmap(f_{0})([{1}, {2}]))"]
+            [
+                "{0} = f_{0}({1}) + f_{0}({2})",
+                "{0} = grad(f_{0})({1})",
+                "{0} = sum(vmap(f_{0})([{1}, {2}]))",
+            ]
         )
-        self.lines += [f"fn f_{name}(p) = {body}", form.format(name, self.number(1), self.number(1))]
+        self.lines += [
+            f"fn f_{name}(p) = {body}",
+            form.format(name, self.number(1), self.number(1)),
+        ]
         self.numbers.append(name)
 
     def newton(self, name: str) -> None:
         self.lines += [f"{name} = 1.0", f"for i in range({self.random.randint(3, 9)}) {{"]
-        self.lines += [f"    {name} = {name} - ({name}**3 + {name} - {self.tame(1)}) / (3.0 * {name}**2 + 1.0)", "}"]
+        self.lines += [
+            f"    {name} = {name} - ({name}**3 + {name} - {self.tame(1)}) / (3.0 * {name}**2 + 1.0)",
+            "}",
+        ]
         self.numbers.append(name)
 
     def vector(self, name: str) -> None:
@@ -197,7 +261,7 @@ class Writer:
             self.vector(f"v_{name}")
 
 
-# ---- the campaign ----------------------------------------------------------------------------------------------------
+# ---- the campaign --------------------------------------------------------------------------------
 
 
 def programs(seed: int, count: int, statements: int = 5) -> Iterator[Program]:
@@ -228,7 +292,9 @@ def checked(program: Program, sympy: bool) -> Check:
     """A check of it."""
     methods = tuple(method for method in METHODS if sympy or method != "sympy")
     node = parse_program(Source("<random>", program.text))
-    return check(node, {}, CheckOptions(methods=methods, points=program.points, order=program.order))
+    return check(
+        node, {}, CheckOptions(methods=methods, points=program.points, order=program.order)
+    )
 
 
 def alarms(found: Check) -> list[str]:
@@ -245,7 +311,8 @@ def alarms(found: Check) -> list[str]:
 
 
 class Seen(NamedTuple):
-    """What came of one check: how many gradients have each verdict, what SymPy said, and the false alarms."""
+    """What came of one check: how many gradients have each verdict, what SymPy said, and the false
+    alarms."""
 
     verdicts: Counter[str]
     sympy: Counter[str]
@@ -255,7 +322,9 @@ class Seen(NamedTuple):
 def seen(program: Program, sympy: bool) -> Seen:
     found = checked(program, sympy)
     verdicts = Counter(result.verdict for result in found.results)
-    said = Counter(f.verdict for result in found.results for f in result.findings if f.method == "sympy")
+    said = Counter(
+        f.verdict for result in found.results for f in result.findings if f.method == "sympy"
+    )
     return Seen(verdicts, said, alarms(found))
 
 
@@ -280,37 +349,61 @@ def within(seconds: int, program: Program, sympy: bool) -> Seen | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--statements", type=int, default=5, help="of a program at most")
-    parser.add_argument("--patience", type=int, default=20, help="seconds of processor time for a check")
+    parser.add_argument(
+        "--patience", type=int, default=20, help="seconds of processor time for a check"
+    )
     chosen = parser.parse_args()
     began, wrong = time.monotonic(), 0
-    checked(Program("var x = 0.5\noutput q = gamma(x)", 0, 2), True)  # what takes long to load is there for all processes
+    checked(
+        Program("var x = 0.5\noutput q = gamma(x)", 0, 2), True
+    )  # what takes long to load is there for all processes
     ways = {True: "with SymPy", False: "without SymPy"}
     verdicts: dict[bool, Counter[str]] = {sympy: Counter() for sympy in ways}
     said: Counter[str] = Counter()
     for number, program in enumerate(programs(chosen.seed, chosen.programs, chosen.statements)):
         if number and number % 50 == 0:
-            print(f"{number} programs, {wrong} checks with a false alarm, {time.monotonic() - began:.0f} s", flush=True)
+            print(
+                f"{number} programs, {wrong} checks with a false alarm, {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
         for sympy, way in ways.items():
             found = within(chosen.patience, program, sympy)
             if found is None:
                 verdicts[sympy]["in checks that took too long"] += 1
-                print(f"---- program {number} of seed {chosen.seed}, {way}: takes too long", program.text, sep="\n", flush=True)
+                print(
+                    f"---- program {number} of seed {chosen.seed}, {way}: takes too long",
+                    program.text,
+                    sep="\n",
+                    flush=True,
+                )
                 continue
             verdicts[sympy] += found.verdicts
             said += found.sympy
             if found.told:
                 wrong += 1
-                print(f"---- program {number} of seed {chosen.seed}, {way}", program.text, *found.told, sep="\n", flush=True)
+                print(
+                    f"---- program {number} of seed {chosen.seed}, {way}",
+                    program.text,
+                    *found.told,
+                    sep="\n",
+                    flush=True,
+                )
     for sympy, way in ways.items():
         total = sum(verdicts[sympy].values()) or 1
-        shares = ", ".join(f"{name} {count} ({count / total:.1%})" for name, count in verdicts[sympy].most_common())
+        shares = ", ".join(
+            f"{name} {count} ({count / total:.1%})" for name, count in verdicts[sympy].most_common()
+        )
         print(f"gradients {way}: {shares}")
     print(f"SymPy: {dict(said)}")
-    print(f"{chosen.programs} programs, {wrong} checks with a false alarm, {time.monotonic() - began:.0f} s")
+    print(
+        f"{chosen.programs} programs, {wrong} checks with a false alarm, {time.monotonic() - began:.0f} s"
+    )
     return 1 if wrong else 0
 
 

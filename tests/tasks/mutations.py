@@ -1,7 +1,9 @@
-"""Programs with a derivative rule that is wrong, of every kind: in each entry of the op table, and in rules of their own.
+"""Programs with a derivative rule that is wrong, of every kind: in each entry of the op table, and
+in rules of their own.
 
-Run as a program (`python -m tests.tasks.mutations [table] [programs] [arrays]`) it checks all of them, with SymPy and
-without, and names those that pass although their gradient is wrong by more than CAUGHT.
+Run as a program (`python -m tests.tasks.mutations [table] [programs] [arrays]`) it checks all of
+them, with SymPy and without, and names those that pass although their gradient is wrong by more
+than CAUGHT.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from .planting import Mutation, planted
 
 CAUGHT = 1e-9  # of a gradient: a change that no check may pass over
 
-# What is wrong with a rule, by name: a function of its right value. `m` are the functions of the language, `x` is the operand.
+# What is wrong with a rule, by name: a function of its right value. `m` are the functions of the
+# language, `x` is the operand.
 MUTATIONS: dict[str, Mutation] = {
     "tiny": lambda m, value, x: value * (1.0 + 4e-9),
     "factor": lambda m, value, x: value * 1.001,
@@ -44,8 +47,8 @@ BY_VALUE = ("above", "below", "small")  # which look at the operand
 
 
 class Mutant(NamedTuple):
-    """A program that has a rule which is wrong, in a context that makes it so or in its text; and the text with the right
-    rule."""
+    """A program that has a rule which is wrong, in a context that makes it so or in its text; and
+    the text with the right rule."""
 
     name: str
     text: str
@@ -54,7 +57,7 @@ class Mutant(NamedTuple):
     order: int = 1
 
 
-# ---- entries of the table --------------------------------------------------------------------------------------------
+# ---- entries of the table ------------------------------------------------------------------------
 
 # Where an operation stands, as the lines that make `y` of it: in a function, in a loop, in rows.
 PLACES: dict[str, str] = {
@@ -70,17 +73,27 @@ PLACES: dict[str, str] = {
 
 
 def elementwise() -> Iterator[tuple[Op, int, str, str]]:
-    """Every public elementwise entry and operand: the entry, the operand, and its program's declarations and call."""
+    """Every public elementwise entry and operand: the entry, the operand, and its program's
+    declarations and call."""
     for op in REAL:
         if op.internal:
             continue
         for number, operands in enumerate(points(op)[:2]):
-            names = [f"x{j}" if op.partials[j] is not None else repr(int(v)) for j, v in enumerate(operands)]
-            lines = [f"var x{j} = {v!r}" for j, v in enumerate(operands) if op.partials[j] is not None]
+            names = [
+                f"x{j}" if op.partials[j] is not None else repr(int(v))
+                for j, v in enumerate(operands)
+            ]
+            lines = [
+                f"var x{j} = {v!r}" for j, v in enumerate(operands) if op.partials[j] is not None
+            ]
             if op.infix.startswith("unary"):
                 call = f"({op.infix[-1]}({names[0]}))"
             else:
-                call = f"({f' {op.infix} '.join(names)})" if op.infix else f"{op.name}({', '.join(names)})"
+                call = (
+                    f"({f' {op.infix} '.join(names)})"
+                    if op.infix
+                    else f"{op.name}({', '.join(names)})"
+                )
             for k in range(len(op.partials)):
                 if op.partials[k] is not None:
                     yield op, k, "\n".join(lines), call
@@ -89,13 +102,21 @@ def elementwise() -> Iterator[tuple[Op, int, str, str]]:
 
 
 def structural() -> Iterator[tuple[Op, int, str, str]]:
-    """The public structural entries on the operands of their tests, where they can be written down."""
+    """The public structural entries on the operands of their tests, where they can be written
+    down."""
     for op, operands, options in CALLS:
         if op.internal or op.infix or op.signature.variadic:
             continue
         try:
-            declared = [f"var x{k} = {written(v)}" for k, v in enumerate(operands) if k in movable(op, operands)]
-            given = [f"x{k}" if k in movable(op, operands) else written(v) for k, v in enumerate(operands)]
+            declared = [
+                f"var x{k} = {written(v)}"
+                for k, v in enumerate(operands)
+                if k in movable(op, operands)
+            ]
+            given = [
+                f"x{k}" if k in movable(op, operands) else written(v)
+                for k, v in enumerate(operands)
+            ]
             named = [f"{name} = {written(value)}" for name, value in options.items()]
         except TypeError:
             continue
@@ -104,13 +125,18 @@ def structural() -> Iterator[tuple[Op, int, str, str]]:
         if op.name == "full":
             given = [f"value = {given[0]}"]  # `shape` comes first
         call = f"{op.name}({', '.join([*given, *named])})"
-        parts = "sum(sin({0}[0] + 0.2)) + sum(cos({0}[1] + 0.2))" if op.name in SEVERAL else "sum(sin({0}))"
+        parts = (
+            "sum(sin({0}[0] + 0.2)) + sum(cos({0}[1] + 0.2))"
+            if op.name in SEVERAL
+            else "sum(sin({0}))"
+        )
         for k in movable(op, operands):
             yield op, k, "\n".join(declared), parts.format(call)
 
 
 def written(value: Any) -> str:
-    """A value as the language writes it. Raises TypeError for anything but real numbers, bools, strings and lists of them."""
+    """A value as the language writes it. Raises TypeError for anything but real numbers, bools,
+    strings and lists of them."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fi" and value.size < 200:
         return written(value.tolist())
     if isinstance(value, list | tuple):
@@ -133,12 +159,18 @@ def of_the_table() -> Iterator[Mutant]:
                 continue  # not every structural rule has the values of its operands
             place, lines = places[(number + turn) % len(places)] if op.elementwise else places[0]
             text = f"{declared}\n{lines.format(call=call, x=f'x{k}')}\noutput y"
-            yield Mutant(f"{op.name} {k} {name} {place}", text, text, lambda op=op, m=mutation, k=k: planted(op, m, k))
+            yield Mutant(
+                f"{op.name} {k} {name} {place}",
+                text,
+                text,
+                lambda op=op, m=mutation, k=k: planted(op, m, k),
+            )
 
 
-# ---- rules of programs -----------------------------------------------------------------------------------------------
+# ---- rules of programs ---------------------------------------------------------------------------
 
-# A body and its right rule, and what that becomes: {term} is right, and each of WRONG puts something else in its place.
+# A body and its right rule, and what that becomes: {term} is right, and each of WRONG puts
+# something else in its place.
 RULES = {
     "square": ("a", "a**2", "dy * 2 * a"),
     "product": ("a", "sin(a) * a", "dy * (cos(a) * a + sin(a))"),
@@ -181,7 +213,10 @@ def of_programs() -> Iterator[Mutant]:
     number = 0
     for rule, (parameter, body, right) in RULES.items():
         for at in ("0.7", "-0.4", "0.0"):
-            for (wrong, text), order in [*((w, 1) for w in WRONG.items()), *((w, 2) for w in SECOND.items())]:
+            for (wrong, text), order in [
+                *((w, 1) for w in WRONG.items()),
+                *((w, 2) for w in SECOND.items()),
+            ]:
                 for place, lines in list(OWN_PLACES.items())[number % 3 :: 3]:
                     rest = f"var x = {at}\n{lines.format(call='h(x)', x='x')}\noutput y"
                     mutant, whole = (
@@ -214,7 +249,11 @@ SWAPPED = {
 
 def of_arrays() -> Iterator[Mutant]:
     """Rules that are wrong for one element, one shape, or one of several parameters."""
-    values = {"short": "[0.3, -1.2, 2.0]", "long": "[0.3, -1.2, 2.0, 0.7, 1.5, -0.2]", "plane": "[[0.3, -1.2], [2.0, 0.7]]"}
+    values = {
+        "short": "[0.3, -1.2, 2.0]",
+        "long": "[0.3, -1.2, 2.0, 0.7, 1.5, -0.2]",
+        "plane": "[[0.3, -1.2], [2.0, 0.7]]",
+    }
     for name, rule in ARRAYS.items():
         for shape, value in values.items():
             if shape == "plane" and ("element" in name or name in ("shifted", "flipped")):
@@ -233,11 +272,12 @@ def of_arrays() -> Iterator[Mutant]:
         yield Mutant(name, mutant, whole)
 
 
-# ---- the campaign ----------------------------------------------------------------------------------------------------
+# ---- the campaign --------------------------------------------------------------------------------
 
 
 def change(mutant: Mutant) -> float:
-    """How far a wrong rule takes the gradients, relative to the largest of their elements; inf where one is no longer finite."""
+    """How far a wrong rule takes the gradients, relative to the largest of their elements; inf
+    where one is no longer finite."""
     options = Options(mode="reverse", hessian=mutant.order == 2)
     right = _derivatives(mutant.right, options)
     with mutant.wrong():
@@ -248,7 +288,11 @@ def change(mutant: Mutant) -> float:
 def _derivatives(text: str, options: Options) -> dict[str, Any]:
     found = evaluate(parse_program(Source("<program>", text)), {}, options)
     tables = {"": found.gradients, "2": found.hessians}
-    return {name + order: value for order, table in tables.items() for name, value in table.get("y", {}).items()}
+    return {
+        name + order: value
+        for order, table in tables.items()
+        for name, value in table.get("y", {}).items()
+    }
 
 
 def _apart(a: Any, b: Any) -> float:
@@ -277,12 +321,18 @@ def is_green(found: Check) -> bool:
 KINDS = {"table": of_the_table, "programs": of_programs, "arrays": of_arrays}
 
 
-def passing(mutants: Iterable[Mutant], with_sympy: Iterable[bool] = (True, False)) -> Iterator[tuple[Mutant, str]]:
-    """Each of these rules that changes a gradient, with what is wrong with its checks: "" where they catch it."""
+def passing(
+    mutants: Iterable[Mutant], with_sympy: Iterable[bool] = (True, False)
+) -> Iterator[tuple[Mutant, str]]:
+    """Each of these rules that changes a gradient, with what is wrong with its checks: "" where
+    they catch it."""
     for mutant in mutants:
         if change(mutant) > CAUGHT:
             passed = [sympy for sympy in with_sympy if is_green(checked(mutant, sympy))]
-            yield mutant, "" if not passed else "passes with SymPy" if passed[0] else "passes without SymPy"
+            yield (
+                mutant,
+                "" if not passed else "passes with SymPy" if passed[0] else "passes without SymPy",
+            )
 
 
 def main() -> int:

@@ -11,7 +11,8 @@ from gradcli.ops.registry import replaced
 
 Rule = Callable[..., Any]
 
-# What is wrong with a rule: (the functions of the language, the right value, the operand it is by) -> another value.
+# What is wrong with a rule: (the functions of the language, the right value, the operand it is by)
+# -> another value.
 Mutation = Callable[[Any, Any, Any], Any]
 
 
@@ -22,7 +23,9 @@ def planted(op: Op, mutation: Mutation, operand: int = 0) -> Iterator[None]:
     def wrong(rule: Rule | None, first: int) -> Rule | None:
         if rule is None:
             return None
-        return lambda m, *arguments, **options: mutation(m, rule(m, *arguments, **options), arguments[first + operand])
+        return lambda m, *arguments, **options: mutation(
+            m, rule(m, *arguments, **options), arguments[first + operand]
+        )
 
     def at(rules: Any, first: int) -> Any:
         if callable(rules):
@@ -33,7 +36,11 @@ def planted(op: Op, mutation: Mutation, operand: int = 0) -> Iterator[None]:
         changed: dict[str, Any] = {"partials": at(op.partials, 1)}  # (m, y, *operands)
     elif op.accumulate is not None:
         accumulate = op.accumulate
-        changed = {"accumulate": lambda m, total, g, *rest, **options: accumulate(m, total, mutation(m, g, g), *rest, **options)}
+        changed = {
+            "accumulate": lambda m, total, g, *rest, **options: accumulate(
+                m, total, mutation(m, g, g), *rest, **options
+            )
+        }
     else:
         changed = {"vjp": at(op.vjp, 2)}  # (m, g, y, *operands)
     with replaced(op.name, **changed):

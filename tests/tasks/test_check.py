@@ -1,4 +1,5 @@
-"""What `check` says of small programs: verdicts, kinks, paths, blame, points, second derivatives."""
+"""What `check` says of small programs: verdicts, kinks, paths, blame, points, second
+derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from ..engine.random_programs import RELAXED, Program, points, programs
 
 SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").rglob("*.tg"))
 NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it
-WRONG_ON_PURPOSE = {"guide_tf_adv_04_clipped_gradient"}  # its rule clips gradients, and is no derivative
+WRONG_ON_PURPOSE = {
+    "guide_tf_adv_04_clipped_gradient"
+}  # its rule clips gradients, and is no derivative
 QUICK = ("forward", "complex", "differences", "taylor")
 
 
@@ -29,7 +32,9 @@ def run(text: str, inputs: dict[str, Any] | None = None, **options: Any) -> Chec
 
 
 def verdicts(found: Check, variable: str = "x", order: int = 1) -> dict[str, str]:
-    return {f.method: f.verdict for f in found.findings if f.variable == variable and f.order == order}
+    return {
+        f.method: f.verdict for f in found.findings if f.variable == variable and f.order == order
+    }
 
 
 def finding(found: Check, method: str, variable: str = "x") -> Finding:
@@ -39,7 +44,7 @@ def finding(found: Check, method: str, variable: str = "x") -> Finding:
 AGREED = dict.fromkeys(QUICK, "agree")
 
 
-# ---- right programs --------------------------------------------------------------------------------------------------
+# ---- right programs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,9 @@ AGREED = dict.fromkeys(QUICK, "agree")
 )
 def test_right_gradients_agree(text: str) -> None:
     found = run(text)
-    assert {f.verdict for f in found.findings} == {"agree"}, [(f.method, f.verdict, f.reason) for f in found.findings]
+    assert {f.verdict for f in found.findings} == {"agree"}, [
+        (f.method, f.verdict, f.reason) for f in found.findings
+    ]
     assert found.exit_code == 0
 
 
@@ -86,14 +93,19 @@ def test_elements_of_lists_and_arrays_are_weighed_so_that_errors_do_not_cancel()
 
 def test_what_sympy_has_no_number_for_is_skipped() -> None:
     found = run("var x = 1.3; y = zeta(x + 1)", methods=("differences", "sympy"), order=2)
-    assert verdicts(found) == verdicts(found, order=2) == {"differences": "agree", "sympy": "skipped"}
+    assert (
+        verdicts(found) == verdicts(found, order=2) == {"differences": "agree", "sympy": "skipped"}
+    )
     assert finding(found, "sympy").reason == "SymPy can't work its derivative out"
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("var x = 1.0; for k in range(6000) { x :-= 1e-3 * grad(x**2, x) }; y = x**2", "the run is too long"),
+        (
+            "var x = 1.0; for k in range(6000) { x :-= 1e-3 * grad(x**2, x) }; y = x**2",
+            "the run is too long",
+        ),
         ("var x = 1.0; y = x; for k in range(200) { y = sin(y) }", "nest too deep"),
     ],
 )
@@ -115,7 +127,10 @@ def test_what_gradients_do_not_flow_through_stays_as_it_was() -> None:
     assert finding(found, "differences").theirs == pytest.approx(9.0)
 
 
-@pytest.mark.parametrize("text", ["var x = 1e-200; var z = 1e-170; y = x * z", "var x = 1e-200; var z = 1e-170; y = x * z * x"])
+@pytest.mark.parametrize(
+    "text",
+    ["var x = 1e-200; var z = 1e-170; y = x * z", "var x = 1e-200; var z = 1e-170; y = x * z * x"],
+)
 def test_numbers_near_the_smallest(text: str) -> None:
     found = run(text, order=2)
     assert "disagree" not in {f.verdict for f in found.findings}
@@ -141,7 +156,7 @@ def test_a_rule_that_is_wrong_in_float32_alone() -> None:
     assert [b.operation for b in found.blamed] == ["f"]
 
 
-# ---- wrong rules -----------------------------------------------------------------------------------------------------
+# ---- wrong rules ---------------------------------------------------------------------------------
 
 WRONG = "fn square(x) { return x**2 } backward (dy) { return dy * 3 * x }\n"
 
@@ -172,7 +187,13 @@ def test_a_right_rule_behind_a_search_is_proven_by_the_program_alone() -> None:
     sample = next(path for path in SAMPLES if path.stem == "implicit_rule")
     found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK))
     said = {f.method: f.verdict for f in found.findings}
-    assert said == {"forward": "skipped", "complex": "skipped", "differences": "agree", "taylor": "agree", "rules": "agree"}
+    assert said == {
+        "forward": "skipped",
+        "complex": "skipped",
+        "differences": "agree",
+        "taylor": "agree",
+        "rules": "agree",
+    }
 
 
 def test_a_rule_that_stands_in_for_a_flat_function_is_undecided() -> None:
@@ -215,10 +236,12 @@ def test_eigenvectors_that_turn_are_no_wrong_rule() -> None:
 
 
 def test_forward_mode_alone_proves_nothing() -> None:
-    assert verdicts(run("var x = 0.7; y = sin(x)", methods=("forward",))) == {"forward": "inconclusive"}
+    assert verdicts(run("var x = 0.7; y = sin(x)", methods=("forward",))) == {
+        "forward": "inconclusive"
+    }
 
 
-# ---- kinks -----------------------------------------------------------------------------------------------------------
+# ---- kinks ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,12 +257,17 @@ def test_forward_mode_alone_proves_nothing() -> None:
         ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
     ],
 )
-def test_kinks_are_found_and_are_no_failures(text: str, operation: str, left: float, right: float) -> None:
+def test_kinks_are_found_and_are_no_failures(
+    text: str, operation: str, left: float, right: float
+) -> None:
     found = run(text)
     assert "disagree" not in {f.verdict for f in found.findings}
     (kink,) = found.kinks
     assert (kink.operation, kink.variable) == (operation, "x")
-    assert (kink.left, kink.right) == (pytest.approx(left, rel=1e-6), pytest.approx(right, rel=1e-6))
+    assert (kink.left, kink.right) == (
+        pytest.approx(left, rel=1e-6),
+        pytest.approx(right, rel=1e-6),
+    )
     assert found.exit_code == 0
 
 
@@ -263,7 +291,7 @@ def test_inconclusive_may_fail() -> None:
     assert found.exit_code == 1
 
 
-# ---- many rows at once ---------------------------------------------------------------------------------------------------
+# ---- many rows at once ---------------------------------------------------------------------------
 
 ROWS = "var x = 1.01 + arange({n}.0) / 20\ny = sum(vmap(f)(x))"
 
@@ -275,7 +303,8 @@ ROWS = "var x = 1.01 + arange({n}.0) / 20\ny = sum(vmap(f)(x))"
     [
         "fn f(a) { s = a; while s < 4.0 { s = s * (1 + a) }; return s }",
         "fn f(a) = sin(a) * norm([a, a**2])",
-        "fn f(a) { if a > 1.2 { return a**2 }; return 2 * a + uniform([2])[0] }",  # drawn for all rows at once
+        # drawn for all rows at once
+        "fn f(a) { if a > 1.2 { return a**2 }; return 2 * a + uniform([2])[0] }",
     ],
 )
 def test_rows_that_do_what_they_want(f: str, n: int, order: int) -> None:
@@ -288,7 +317,9 @@ def test_rows_that_do_what_they_want(f: str, n: int, order: int) -> None:
 def test_a_wrong_rule_in_rows_is_blamed(n: int) -> None:
     found = run(f"{WRONG}fn f(a) = square(a) + 1\n{ROWS.format(n=n)}")
     assert set(verdicts(found).values()) == {"disagree"}
-    assert [(b.operation, b.span.line, b.factor) for b in found.blamed] == [("square", 2, pytest.approx(1.5))]
+    assert [(b.operation, b.span.line, b.factor) for b in found.blamed] == [
+        ("square", 2, pytest.approx(1.5))
+    ]
 
 
 @pytest.mark.parametrize("more", ["", " + 0.0 * uniform([2])[0]"])
@@ -299,7 +330,7 @@ def test_kinks_of_rows(more: str, n: int) -> None:
     assert {kink.operation for kink in found.kinks} == {"abs"}
 
 
-# ---- the path --------------------------------------------------------------------------------------------------------
+# ---- the path ------------------------------------------------------------------------------------
 
 GUIDE = """fn f(a) {
     b = a * 2
@@ -328,7 +359,9 @@ def test_conditions_on_nothing_that_moves_are_no_branches() -> None:
 
 @pytest.mark.parametrize("condition", ["z == 1.0 + 2.0j", "z != x", "abs(z) > 1.0"])
 def test_conditions_on_complex_numbers_have_no_distance(condition: str) -> None:
-    found = run(f"var z = 1.0 + 2.0j; var x = 3.0; if {condition} {{ y = abs(z)**2 * x }} else {{ y = x }}")
+    found = run(
+        f"var z = 1.0 + 2.0j; var x = 3.0; if {condition} {{ y = abs(z)**2 * x }} else {{ y = x }}"
+    )
     assert found.exit_code == 0
     assert len(found.path.branches) == 1
 
@@ -338,17 +371,25 @@ def test_a_path_without_an_end() -> None:
     assert path.valid["x"] == (-2.0, False, math.inf, False)
 
 
-# ---- points and orders -----------------------------------------------------------------------------------------------
+# ---- points and orders ---------------------------------------------------------------------------
 
 
 def test_random_points_of_the_domains() -> None:
     found = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
-    assert [f.point for f in found.findings if f.method == "complex" and f.variable == "k"] == [0, 1, 2, 3, 4]
+    assert [f.point for f in found.findings if f.method == "complex" and f.variable == "k"] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
     assert all(0.1 < point["k"] < 5.0 and "x" not in point for point in found.points)
     assert len({point["k"] for point in found.points}) == 4
     again = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
     assert again.points == found.points
-    other = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4, run=Options(seed=1))
+    other = run(
+        "var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4, run=Options(seed=1)
+    )
     assert other.points != found.points
 
 
@@ -357,18 +398,30 @@ def test_points_without_domains_say_so() -> None:
 
 
 def test_a_point_at_which_the_program_fails_is_told() -> None:
-    found = run("var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }", points=6)
+    found = run(
+        "var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }",
+        points=6,
+    )
     assert {d.code for d in found.diagnostics} == {"E612"}
     assert all("index 7" in d.message and "at point" in d.message for d in found.diagnostics)
     assert found.exit_code == 1
 
 
 @pytest.mark.parametrize(
-    "text", ["var x = 0.7; y = sin(x)**2", "var x = [0.3, 0.2]; y = sum(x**3) * prod(x)", "var x = 2.0; y = 3 * x"]
+    "text",
+    [
+        "var x = 0.7; y = sin(x)**2",
+        "var x = [0.3, 0.2]; y = sum(x**3) * prod(x)",
+        "var x = 2.0; y = 3 * x",
+    ],
 )
 def test_second_derivatives(text: str) -> None:
     found = run(text, order=2, methods=tuple(METHODS))
-    assert verdicts(found, order=2) == {"complex": "agree", "differences": "agree", "sympy": "agree"}
+    assert verdicts(found, order=2) == {
+        "complex": "agree",
+        "differences": "agree",
+        "sympy": "agree",
+    }
 
 
 def test_a_wrong_second_derivative() -> None:
@@ -392,21 +445,39 @@ def test_a_wrong_second_derivative() -> None:
 )
 def test_mixed_second_derivatives(text: str) -> None:
     found = run(text, order=2, methods=tuple(METHODS))
-    assert verdicts(found, "x,z", order=2) == {"complex": "agree", "differences": "agree", "sympy": "agree"}
+    assert verdicts(found, "x,z", order=2) == {
+        "complex": "agree",
+        "differences": "agree",
+        "sympy": "agree",
+    }
 
 
 def test_mixed_second_derivatives_of_complex_variables() -> None:
-    found = run("var x = 1.0 + 2.0j; var z = 0.5 - 1.0j; y = real(x**2 * z)", order=2, methods=tuple(METHODS))
-    assert verdicts(found, "x,z", order=2) == {"complex": "skipped", "differences": "agree", "sympy": "skipped"}
+    found = run(
+        "var x = 1.0 + 2.0j; var z = 0.5 - 1.0j; y = real(x**2 * z)",
+        order=2,
+        methods=tuple(METHODS),
+    )
+    assert verdicts(found, "x,z", order=2) == {
+        "complex": "skipped",
+        "differences": "agree",
+        "sympy": "skipped",
+    }
 
 
-@pytest.mark.parametrize("wrong", ["[dy * 2 * x * detach(z), dy * x**2]", "[dy * 2 * x * z, dy * detach(x)**2]"])
+@pytest.mark.parametrize(
+    "wrong", ["[dy * 2 * x * detach(z), dy * x**2]", "[dy * 2 * x * z, dy * detach(x)**2]"]
+)
 def test_a_wrong_mixed_second_derivative(wrong: str) -> None:
     """Either of both orders may be the wrong one."""
     text = f"fn f(x, z) {{ return x**2 * z }} backward (dy) {{ return {wrong} }}\nvar x = 1.5\nvar z = 2.0\ny = f(x, z)"
     found = run(text, order=2)
     assert verdicts(found) == verdicts(found, "z") == AGREED
-    assert verdicts(found, order=2) == verdicts(found, "z", order=2) == {"complex": "agree", "differences": "agree"}
+    assert (
+        verdicts(found, order=2)
+        == verdicts(found, "z", order=2)
+        == {"complex": "agree", "differences": "agree"}
+    )
     assert verdicts(found, "x,z", order=2) == {"complex": "disagree", "differences": "disagree"}
 
 
@@ -421,7 +492,10 @@ def test_many_variables_are_mixed_with_all_others() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)**2", "on purpose"),
+        (
+            "fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)**2",
+            "on purpose",
+        ),
         ("var x = 1.0 + 2.0j; y = abs(x)", "`sign` of a complex number has no gradient"),
     ],
 )
@@ -433,13 +507,14 @@ def test_second_derivatives_that_there_are_none_of(text: str, reason: str) -> No
 
 
 def test_chaos_is_no_wrong_second_derivative() -> None:
-    """Differences seem to settle at steps far too large, and the complex step doesn't have all its digits."""
+    """Differences seem to settle at steps far too large, and the complex step doesn't have all its
+    digits."""
     sample = next(path for path in SAMPLES if path.stem == "logistic_map")
     found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK, order=2))
     assert {f.verdict for f in found.findings if f.method != "taylor"} == {"agree"}
 
 
-# ---- programs that fail ----------------------------------------------------------------------------------------------
+# ---- programs that fail --------------------------------------------------------------------------
 
 
 def test_expectations_count() -> None:
@@ -454,10 +529,18 @@ def test_errors_of_the_program_are_told() -> None:
     assert found.exit_code == 3
 
 
-@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in NOTHING | WRONG_ON_PURPOSE], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [p for p in SAMPLES if p.stem not in NOTHING | WRONG_ON_PURPOSE],
+    ids=lambda path: path.stem,
+)
 def test_no_false_alarm_on_a_sample(path: Path) -> None:
     found = check_file(str(path), None, {}, CheckOptions(methods=QUICK))
-    assert [(f.output, f.variable, f.method, f.reason) for f in found.findings if f.verdict == "disagree"] == []
+    assert [
+        (f.output, f.variable, f.method, f.reason)
+        for f in found.findings
+        if f.verdict == "disagree"
+    ] == []
     assert found.counts()[1] == 0
     assert found.exit_code == 0
     assert all(f.reason for f in found.findings if f.verdict in ("inconclusive", "skipped"))
@@ -474,7 +557,9 @@ def test_no_false_alarm_on_random_programs(program: Program, point: tuple[float,
 
 @settings(RELAXED, max_examples=20)
 @given(programs(), points)
-def test_no_false_alarm_on_second_derivatives_of_random_programs(program: Program, point: tuple[float, Any]) -> None:
+def test_no_false_alarm_on_second_derivatives_of_random_programs(
+    program: Program, point: tuple[float, Any]
+) -> None:
     x, v = point
     node = parse_program(Source("<test>", f"{program.source}output y\n"))
     options = CheckOptions(methods=("complex", "differences"), order=2)
@@ -482,9 +567,12 @@ def test_no_false_alarm_on_second_derivatives_of_random_programs(program: Progra
     assert {f.verdict for f in found.findings} <= {"agree"}
 
 
-@pytest.mark.parametrize("power", ["x**2", "x**3", "x**2.0", "(x + 1.0)**0.5", "(x + 1.0)**-1", "x**1"])
+@pytest.mark.parametrize(
+    "power", ["x**2", "x**3", "x**2.0", "(x + 1.0)**0.5", "(x + 1.0)**-1", "x**1"]
+)
 def test_derivatives_of_a_power_at_zero_to_the_third_order(power: str) -> None:
-    """What isn't finite in the branch that the derivative of a power doesn't take leaves no trace."""
+    """What isn't finite in the branch that the derivative of a power doesn't take leaves no
+    trace."""
     found = run(f"""fn f(x) = sum({power} + x**3)
 const x = [0.1, 0.0, -0.9]
 var v = [0.0, 0.0, 0.0]

@@ -1,4 +1,5 @@
-"""`check --against`: gradients that other code computed, in the formats of `eval` and as a plain mapping."""
+"""`check --against`: gradients that other code computed, in the formats of `eval` and as a plain
+mapping."""
 
 from __future__ import annotations
 
@@ -28,13 +29,19 @@ from gradcli.tasks.programs import parse_program
 
 from ..engine.random_programs import RELAXED
 
-PROGRAM = parse_program(Source("model.tg", "var x = [1.0, 2.0]\nvar k = 3.0\nf = k * sum(x**3)\noutput f"))
+PROGRAM = parse_program(
+    Source("model.tg", "var x = [1.0, 2.0]\nvar k = 3.0\nf = k * sum(x**3)\noutput f")
+)
 TWO = parse_program(Source("two.tg", "var x = 2.0\noutput f = x**2\noutput g = x**3"))
 
 
 def findings(path: Path, program: Any = PROGRAM, **options: Any) -> dict[str, Finding]:
     found = check(program, {}, CheckOptions(methods=("complex",), against=str(path), **options))
-    return {f"{f.output}/{f.variable}".removesuffix("/"): f for f in found.findings if f.method == "against"}
+    return {
+        f"{f.output}/{f.variable}".removesuffix("/"): f
+        for f in found.findings
+        if f.method == "against"
+    }
 
 
 def verdicts(found: dict[str, Finding]) -> dict[str, str]:
@@ -92,7 +99,10 @@ def test_what_eval_writes_about_several_files(tmp_path: Path) -> None:
         ("g.json", {"f/x": [9.0, 36.0], "f/k": 9.0}),
         ("g.json", {"f": {"x": [9, 36], "k": 9}}),
         ("g.json", {"value": 27.0, "gradient": {"x": [9.0, 36.0], "k": 9.0}}),
-        ("g.json", {"gradients": {"f": {"x": [9.0, 36.0], "k": 9.0}}, "outputs": {"f": {"value": 27.0}}}),
+        (
+            "g.json",
+            {"gradients": {"f": {"x": [9.0, 36.0], "k": 9.0}}, "outputs": {"f": {"value": 27.0}}},
+        ),
         ("g.csv", "wrt,index,value\nx,0,9\nx,1,36.0\nk,,9\n"),
         ("g.csv", "output, wrt, index, value\nf, x, 0, 9.00000\nf, x, 1, 36.0000\nf, k,, 9.0\n"),
     ],
@@ -112,18 +122,24 @@ def test_the_worst_element_is_named(tmp_path: Path) -> None:
 
 
 def test_a_wrong_value_is_told(tmp_path: Path) -> None:
-    found = findings(written(tmp_path / "g.json", {"value": 28.0, "gradient": {"x": [9.0, 36.0], "k": 9.0}}))
+    found = findings(
+        written(tmp_path / "g.json", {"value": 28.0, "gradient": {"x": [9.0, 36.0], "k": 9.0}})
+    )
     assert verdicts(found) == RIGHT | {"f": "disagree"}
 
 
-# ---- what is missing, and what is too many ---------------------------------------------------------------------------
+# ---- what is missing, and what is too many -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("content", "name", "reason"),
     [
         ({"x": [9.0, 36.0]}, "f/k", "`k` is not in g.json"),
-        ({"x": [9.0, 36.0], "k": 9.0, "z": 1.0}, "f/z", "it is given, but the program has no variable `z`"),
+        (
+            {"x": [9.0, 36.0], "k": 9.0, "z": 1.0},
+            "f/z",
+            "it is given, but the program has no variable `z`",
+        ),
         ({"x": [9.0], "k": 9.0}, "f/x", "x[1] is not in the file"),
         ({"x": [9.0, 36.0, 1.0], "k": 9.0}, "f/x", "x[2] is in the file, but `x` has shape (2,)"),
         ({"x": None, "k": 9.0}, "f/x", "the file says that there is none"),
@@ -132,11 +148,23 @@ def test_a_wrong_value_is_told(tmp_path: Path) -> None:
         ({"x": [[9.0], 36.0], "k": 9.0}, "f/x", "what is given is no array of numbers"),
         ({"x": [9.0, "nan"], "k": 9.0}, "f/x", "1 of 2 elements differ; the worst is x[1]"),
         ({"x": [9.0, 36.0], "k": None}, "f/k", "the file says that there is none"),
-        ({"value": [27.0], "gradient": {"x": [9.0, 36.0], "k": 9.0}}, "f", "what is given has shape (1,), the value ()"),
-        ({"value": None, "gradient": {"x": [9.0, 36.0], "k": 9.0}}, "f", "the file says that there is none"),
+        (
+            {"value": [27.0], "gradient": {"x": [9.0, 36.0], "k": 9.0}},
+            "f",
+            "what is given has shape (1,), the value ()",
+        ),
+        (
+            {"value": None, "gradient": {"x": [9.0, 36.0], "k": 9.0}},
+            "f",
+            "the file says that there is none",
+        ),
         ("output,wrt,index,value\nf,,,28\nf,x,0,9\nf,x,1,36.0\nf,k,,9\n", "f", ""),
         ("wrt,index,value\nx,1,36.0\nk,,9\n", "f/x", "x[0] is not in the file"),
-        ("wrt,index,value\nx,1,9\nx,2,36.0\nk,,9\n", "f/x", "indices begin at 1 there, and at 0 here"),
+        (
+            "wrt,index,value\nx,1,9\nx,2,36.0\nk,,9\n",
+            "f/x",
+            "indices begin at 1 there, and at 0 here",
+        ),
         ("wrt,index,value\nx,0,9\nx,1,36.0\nx,7,1\nk,,9\n", "f/x", "x[7] is in the file"),
     ],
     ids=lambda part: None if isinstance(part, str) and "\n" not in part else "content",
@@ -152,7 +180,10 @@ def test_what_is_missing_or_too_many_fails_by_name(
     assert "nan" not in problem(path, name)  # nothing is invented for what isn't there
     if reason and "differ" not in reason:
         assert "reverse mode gives" not in problem(path, name)
-        assert [math.isnan(number) for number in (found[name].ours, found[name].theirs)] == [True, True]
+        assert [math.isnan(number) for number in (found[name].ours, found[name].theirs)] == [
+            True,
+            True,
+        ]
 
 
 def problem(path: Path, name: str) -> str:
@@ -180,22 +211,32 @@ def test_an_element_of_many_is_named(tmp_path: Path) -> None:
     assert found["f/x"].reason == "x[20] is not in the file"
 
 
-# ---- as many digits as there are -------------------------------------------------------------------------------------
+# ---- as many digits as there are -----------------------------------------------------------------
 
 FORMATS = ["%.3g", "%.4g", "%.6g", "%.9g", "%.12g", "%.17g", "%.2f", "%.5f", "%.3e", "%.8e", "%r"]
 numbers = st.floats(1e-2, 1e4).map(lambda size: round(size, 12)) | st.floats(-1e4, -1e-2)
 
 
 @settings(RELAXED, max_examples=60)
-@given(st.lists(numbers, min_size=3, max_size=12, unique=True), st.sampled_from(FORMATS), st.booleans())
-def test_right_gradients_pass_however_they_are_printed(values: list[float], format: str, single: bool) -> None:
+@given(
+    st.lists(numbers, min_size=3, max_size=12, unique=True), st.sampled_from(FORMATS), st.booleans()
+)
+def test_right_gradients_pass_however_they_are_printed(
+    values: list[float], format: str, single: bool
+) -> None:
     given_as = [float(np.float32(v)) if single else v for v in values]
     assert is_close(values, [format % v for v in given_as])
 
 
 @settings(RELAXED, max_examples=60)
-@given(st.lists(numbers, min_size=3, max_size=12, unique=True), st.sampled_from(["%.3g", "%.5f", "%.9g", "%.3e"]), st.data())
-def test_one_element_off_by_a_digit_more_than_its_last_fails(values: list[float], format: str, data: Any) -> None:
+@given(
+    st.lists(numbers, min_size=3, max_size=12, unique=True),
+    st.sampled_from(["%.3g", "%.5f", "%.9g", "%.3e"]),
+    st.data(),
+)
+def test_one_element_off_by_a_digit_more_than_its_last_fails(
+    values: list[float], format: str, data: Any
+) -> None:
     texts = [format % v for v in values]
     assert is_close(values, texts)
     k = data.draw(st.integers(0, len(texts) - 1))
@@ -208,7 +249,9 @@ def test_one_element_off_by_a_digit_more_than_its_last_fails(values: list[float]
 def is_close(values: list[float], texts: list[str]) -> bool:
     """Whether a gradient of these values passes that is given as these texts."""
     given = read_json(f'{{"x": [{", ".join(texts)}]}}', "g.json", "model.tg")
-    program = parse_program(Source("model.tg", f"var x = {[float(v) for v in values]}\noutput f = 0.5 * sum(x * x)"))
+    program = parse_program(
+        Source("model.tg", f"var x = {[float(v) for v in values]}\noutput f = 0.5 * sum(x * x)")
+    )
     point = Point(Program(program, Options(mode="reverse")), {})
     (found,) = compare(point, given, CheckOptions())
     return found.verdict == "agree"
@@ -226,9 +269,17 @@ def is_close(values: list[float], texts: list[str]) -> bool:
         ('{"x": [0.12345000000000000, 0.345]}', None),
     ],
 )
-def test_how_many_digits_are_compared_is_told(tmp_path: Path, text: str, digits: int | None) -> None:
-    program = parse_program(Source("model.tg", "var x = [0.12345, 0.345]\noutput f = 0.5 * sum(x * x)"))
-    found = check(program, {}, CheckOptions(methods=("complex",), against=str(written(tmp_path / "g.json", text))))
+def test_how_many_digits_are_compared_is_told(
+    tmp_path: Path, text: str, digits: int | None
+) -> None:
+    program = parse_program(
+        Source("model.tg", "var x = [0.12345, 0.345]\noutput f = 0.5 * sum(x * x)")
+    )
+    found = check(
+        program,
+        {},
+        CheckOptions(methods=("complex",), against=str(written(tmp_path / "g.json", text))),
+    )
     if digits == 1:
         assert [f.verdict for f in found.findings] == ["agree", "agree"]
     (gradient,) = json.loads(render_checks("json", [found]))["gradients"]
@@ -239,8 +290,13 @@ def test_how_many_digits_are_compared_is_told(tmp_path: Path, text: str, digits:
 
 
 def test_the_fewest_digits_of_numbers_with_as_many_places(tmp_path: Path) -> None:
-    program = parse_program(Source("model.tg", "var x = [0.01234, 123.4]\noutput f = 0.5 * sum(x * x)"))
-    assert findings(written(tmp_path / "g.json", '{"x": [0.012, 123.400]}'), program)["f/x"].written == 2
+    program = parse_program(
+        Source("model.tg", "var x = [0.01234, 123.4]\noutput f = 0.5 * sum(x * x)")
+    )
+    assert (
+        findings(written(tmp_path / "g.json", '{"x": [0.012, 123.400]}'), program)["f/x"].written
+        == 2
+    )
 
 
 def test_single_precision_is_compared_as_such(tmp_path: Path) -> None:
@@ -254,8 +310,11 @@ def test_single_precision_is_compared_as_such(tmp_path: Path) -> None:
 
 
 def test_simple_numbers_are_meant_exactly(tmp_path: Path) -> None:
-    """`9.0` and `36.5` are no roundings of other numbers, and all float32 there is can hold them."""
-    program = parse_program(Source("model.tg", "var x = [9.04, 36.53]\noutput f = 0.5 * sum(x * x)"))
+    """`9.0` and `36.5` are no roundings of other numbers, and all float32 there is can hold
+    them."""
+    program = parse_program(
+        Source("model.tg", "var x = [9.04, 36.53]\noutput f = 0.5 * sum(x * x)")
+    )
     for path in (written(tmp_path / "g.json", {"x": [9.0, 36.5]}), tmp_path / "g.npz"):
         np.savez(tmp_path / "g.npz", x=np.array([9.0, 36.5]))
         assert findings(path, program)["f/x"].verdict == "disagree"
@@ -268,7 +327,7 @@ def test_beside_a_zero_the_distance_is_told(tmp_path: Path) -> None:
     assert "1e-09, 1e-09 apart" in words([found])
 
 
-# ---- mistakes --------------------------------------------------------------------------------------------------------
+# ---- mistakes ------------------------------------------------------------------------------------
 
 MATRIX = "var m = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]\n"
 
@@ -284,8 +343,16 @@ MATRIX = "var m = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]\n"
         ("output f = x**3 * x[0]", "g / 5", "a mean is taken for a sum"),
         ("output f = sum(x**3)", "np.roll(g, 1)", "do indices begin at 1 there?"),
         ("output f = sum(x**3)", "np.concatenate([g[1:], [0.0]])", "do indices begin at 1 there?"),
-        (MATRIX + "output f = sum(m**3)", "g.T.ravel().reshape(g.shape)", "rows and columns are exchanged"),
-        ("var w = [[1.0, 2.0], [0.5, 3.0]]\noutput f = sum(w**3)", "g.T", "rows and columns are exchanged"),
+        (
+            MATRIX + "output f = sum(m**3)",
+            "g.T.ravel().reshape(g.shape)",
+            "rows and columns are exchanged",
+        ),
+        (
+            "var w = [[1.0, 2.0], [0.5, 3.0]]\noutput f = sum(w**3)",
+            "g.T",
+            "rows and columns are exchanged",
+        ),
         ("output f = sum(x**3)", "g * [1, 1, 1.1, 1, 1]", ""),
         ("output f = x[0]**3", "g * 1.3", ""),
     ],
@@ -307,7 +374,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, gradient: str, said: str)
         assert "all" not in found.reason
 
 
-# ---- files that are wrong --------------------------------------------------------------------------------------------
+# ---- files that are wrong ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -320,15 +387,27 @@ def test_mistakes_are_named(tmp_path: Path, text: str, gradient: str, said: str)
         ("g.csv", "wrt,index,value\nx,zero,9\n", "E005", "not an index and a number"),
         ("g.csv", "wrt,index,value\nx,0,9\nx,0,9\n", "E005", "twice"),
         ("g.csv", "wrt,index,value,value\nx,0,9,9\n", "E005", "the header has `value` twice"),
-        ("g.csv", "wrt,index,value\nx,0,9\nk,,9,8\n", "E005", "g.csv:3: the row has 4 cells, the header 3"),
+        (
+            "g.csv",
+            "wrt,index,value\nx,0,9\nk,,9,8\n",
+            "E005",
+            "g.csv:3: the row has 4 cells, the header 3",
+        ),
         ("g.csv", "wrt,index,value\nx,0,1,9\n", "E005", "g.csv:2: the row has 4 cells"),
         ("g.csv", "wrt,index,value\nx,0\n", "E005", "g.csv:2: the row has 2 cells"),
         ("g.json", '{"x": [9.0, 36.0], "k": 8.0, "k": 9.0}', "E005", "`k` stands twice"),
-        ("g.json", {"gradient": {"x": [9.0, 36.0], "k": 9.0}, "seconds": 3}, "E005", "`seconds` stands beside `gradient`"),
+        (
+            "g.json",
+            {"gradient": {"x": [9.0, 36.0], "k": 9.0}, "seconds": 3},
+            "E005",
+            "`seconds` stands beside `gradient`",
+        ),
         ("g.txt", "9 36", "E002", "don't know how to read"),
     ],
 )
-def test_files_that_are_wrong(tmp_path: Path, name: str, content: Any, code: str, message: str) -> None:
+def test_files_that_are_wrong(
+    tmp_path: Path, name: str, content: Any, code: str, message: str
+) -> None:
     with pytest.raises(GradcliError) as caught:
         findings(written(tmp_path / name, content))
     assert caught.value.diagnostics[0].code == code

@@ -1,5 +1,5 @@
-"""`check` proves the derivatives that a program asks for itself to the order asked: a function's own rule that gives the right
-numbers may have the wrong derivative."""
+"""`check` proves the derivatives that a program asks for itself to the order asked: a function's
+own rule that gives the right numbers may have the wrong derivative."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ TWICE = {
 
 
 def run(text: str, **options: Any) -> Check:
-    return check(parse_program(Source("<test>", text)), {}, CheckOptions(methods=("complex",), **options))
+    return check(
+        parse_program(Source("<test>", text)), {}, CheckOptions(methods=("complex",), **options)
+    )
 
 
 def rules(found: Check) -> list[str]:

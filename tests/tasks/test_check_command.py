@@ -1,4 +1,5 @@
-"""`check --against-command`: gradients from a program of the user's, in the languages of docs/check.md."""
+"""`check --against-command`: gradients from a program of the user's, in the languages of
+docs/check.md."""
 
 from __future__ import annotations
 
@@ -45,10 +46,14 @@ def python(folder: Path, text: str) -> str:
 
 
 def checked(command: str, *options: str) -> int:
-    return run(["check", "model.tg", "--against-command", command, "--methods", "complex", *options])
+    return run(
+        ["check", "model.tg", "--against-command", command, "--methods", "complex", *options]
+    )
 
 
-def verdicts(capsys: pytest.CaptureFixture[str], command: str, *options: str) -> dict[str, set[str]]:
+def verdicts(
+    capsys: pytest.CaptureFixture[str], command: str, *options: str
+) -> dict[str, set[str]]:
     """What is said of each gradient and value that was given."""
     checked(command, "--format", "json", *options)
     found: dict[str, set[str]] = {}
@@ -61,14 +66,20 @@ def verdicts(capsys: pytest.CaptureFixture[str], command: str, *options: str) ->
 
 ALL_AGREE = {"": {"agree"}, "x": {"agree"}, "k": {"agree"}}
 
-# ---- languages -------------------------------------------------------------------------------------------------------
+# ---- languages -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("language", "compiler", "name"),
-    [("c", "gcc", "gradient.c"), ("cpp", "g++", "gradient.cpp"), ("fortran", "gfortran", "gradient.f90")],
+    [
+        ("c", "gcc", "gradient.c"),
+        ("cpp", "g++", "gradient.cpp"),
+        ("fortran", "gfortran", "gradient.f90"),
+    ],
 )
-def test_a_compiled_program(folder: Path, capsys: pytest.CaptureFixture[str], language: str, compiler: str, name: str) -> None:
+def test_a_compiled_program(
+    folder: Path, capsys: pytest.CaptureFixture[str], language: str, compiler: str, name: str
+) -> None:
     (source,) = blocks(language)
     if shutil.which(compiler) is None:
         pytest.skip(f"there is no {compiler}")
@@ -92,7 +103,8 @@ def test_pytorch(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_julia_is_well_formed() -> None:
-    """There is no Julia here to run it: its brackets and quotes pair up, and it reads and writes what the command does."""
+    """There is no Julia here to run it: its brackets and quotes pair up, and it reads and writes
+    what the command does."""
     (source,) = blocks("julia")
     bare = re.sub(r'"[^"]*"', '""', source)
     for opening, closing in ("()", "[]"):
@@ -101,7 +113,7 @@ def test_julia_is_well_formed() -> None:
     assert "read(stdin, String)" in source
 
 
-# ---- what is handed over ---------------------------------------------------------------------------------------------
+# ---- what is handed over -------------------------------------------------------------------------
 
 ECHO = "import sys; open('given.json', 'a').write(sys.stdin.read() + '\\n'); "
 
@@ -115,7 +127,8 @@ def test_it_gets_every_variable_at_every_point(folder: Path) -> None:
     given = [json.loads(line) for line in (folder / "given.json").read_text().splitlines()]
     assert len(given) == 1  # it gave no gradient, so there is nothing to ask at the points
     assert given[0] | {"layer.w": None} == {
-        "x": [[1.0, 2.0]], "s": 2.0, "n": 3, "z": {"re": 1.0, "im": 2.0}, "layer.w": None, "layer.b": [0.0],
+        "x": [[1.0, 2.0]], "s": 2.0, "n": 3, "z": {"re": 1.0, "im": 2.0}, "layer.w": None,
+        "layer.b": [0.0],
     }  # fmt: skip
 
 
@@ -128,7 +141,7 @@ def test_the_points_are_those_of_the_check(folder: Path) -> None:
     assert len({point["k"] for point in points}) == 4
 
 
-# ---- wrong gradients, and commands that fail -------------------------------------------------------------------------
+# ---- wrong gradients, and commands that fail -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -141,14 +154,18 @@ def test_the_points_are_those_of_the_check(folder: Path) -> None:
         ('{"gradients": {"f": {"x": [-9.0, -36.0], "k": 9.0}}}', "all signs are turned"),
     ],
 )
-def test_a_wrong_gradient_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str], answer: str, said: str) -> None:
+def test_a_wrong_gradient_is_wrong(
+    folder: Path, capsys: pytest.CaptureFixture[str], answer: str, said: str
+) -> None:
     assert checked(python(folder, f"print({answer!r})")) == 1
     out = capsys.readouterr().out
     assert "E603" in out
     assert said in out
 
 
-def test_a_gradient_that_is_wrong_elsewhere_is_found_at_a_point(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gradient_that_is_wrong_elsewhere_is_found_at_a_point(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (source,) = [block for block in blocks("python") if "numpy" in block]
     command = python(folder, source.replace("3 * k * x**2", "(3 if x[0] == 1 else 2) * k * x**2"))
     assert checked(command) == 0
@@ -161,7 +178,10 @@ def test_a_gradient_that_is_wrong_elsewhere_is_found_at_a_point(folder: Path, ca
     [
         ("raise SystemExit(3)", "ended with exit code 3"),
         ("import sys; sys.exit('no licence')", "no licence"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "was ended by signal 11 (SIGSEGV)"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            "was ended by signal 11 (SIGSEGV)",
+        ),
         ("print('hello')", "it printed hello"),
         ("pass", "it printed nothing"),
         ("print('[1.0]')", "expected a mapping"),
@@ -170,7 +190,9 @@ def test_a_gradient_that_is_wrong_elsewhere_is_found_at_a_point(folder: Path, ca
         ("print('\\x1b[2J::error::no')", "␛[2J"),
     ],
 )
-def test_a_command_that_fails_is_told_apart(folder: Path, capsys: pytest.CaptureFixture[str], program: str, said: str) -> None:
+def test_a_command_that_fails_is_told_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str], program: str, said: str
+) -> None:
     assert checked(python(folder, program)) == 2
     out, err = capsys.readouterr()
     assert "error[E613]" in err
@@ -179,9 +201,13 @@ def test_a_command_that_fails_is_told_apart(folder: Path, capsys: pytest.Capture
     assert "\x1b" not in out + err
 
 
-def test_a_command_that_fails_at_a_point_says_at_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_fails_at_a_point_says_at_which(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (source,) = [block for block in blocks("python") if "numpy" in block]
-    command = python(folder, source.replace("print(", "x[0] == 1.0 or sys.exit('out of range')\nprint(", 1))
+    command = python(
+        folder, source.replace("print(", "x[0] == 1.0 or sys.exit('out of range')\nprint(", 1)
+    )
     assert checked(command) == 0
     assert checked(command, "--points", "2") == 2
     err = capsys.readouterr().err
@@ -198,7 +224,9 @@ def test_a_command_that_fails_at_a_point_says_at_which(folder: Path, capsys: pyt
         ("echo 'a", 2, "quotes come in pairs"),
     ],
 )
-def test_a_command_that_is_none(folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, said: str) -> None:
+def test_a_command_that_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, code: int, said: str
+) -> None:
     assert checked(command) == code
     assert said in capsys.readouterr().err
 
@@ -235,7 +263,9 @@ def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_output_without_end_takes_no_memory_without_end(folder: Path, capsys: pytest.CaptureFixture[str], stream: str) -> None:
+def test_output_without_end_takes_no_memory_without_end(
+    folder: Path, capsys: pytest.CaptureFixture[str], stream: str
+) -> None:
     child = "import subprocess, sys\n"
     child += "inner = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
     child += f"open('pids', 'w').write(str(inner.pid))\nfor _ in range({10**9 if stream == 'stdout' else 3000}):\n"
@@ -253,17 +283,40 @@ def test_output_without_end_takes_no_memory_without_end(folder: Path, capsys: py
     assert has_ended(inner)
 
 
-def test_a_command_needs_to_read_nothing_and_may_close_its_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_needs_to_read_nothing_and_may_close_its_output(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "model.tg").write_text("var x = zeros(100000)\ny = sum(x)")
     answer = "print('{\"x\": [' + ', '.join(['1.0'] * 100000) + ']}')"
     assert checked(python(folder, answer)) == 0
-    assert checked(python(folder, f"import os, sys\n{answer}\nsys.stdout.flush(); os.close(1); os.close(2)")) == 0
+    assert (
+        checked(
+            python(
+                folder, f"import os, sys\n{answer}\nsys.stdout.flush(); os.close(1); os.close(2)"
+            )
+        )
+        == 0
+    )
 
 
 def test_an_interrupted_check_leaves_no_command_behind(folder: Path) -> None:
-    command = python(folder, "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)")
-    arguments = [sys.executable, "-m", "gradcli", "check", "model.tg", "--against-command", command, "--methods", "complex"]
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ.copy())
+    command = python(
+        folder, "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    )
+    arguments = [
+        sys.executable,
+        "-m",
+        "gradcli",
+        "check",
+        "model.tg",
+        "--against-command",
+        command,
+        "--methods",
+        "complex",
+    ]
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ.copy()
+    )
     for _ in range(2400):
         if (folder / "pid").exists() and (folder / "pid").read_text():
             break

@@ -1,4 +1,5 @@
-"""What `check` runs for many rows at once: differences, and random points, which find what runs one by one do."""
+"""What `check` runs for many rows at once: differences, and random points, which find what runs one
+by one do."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def verdicts(found: Check) -> list[tuple[Any, ...]]:
     return [(f.point, f.output, f.variable, f.method, f.verdict, f.reason) for f in found.findings]
 
 
-# ---- differences -----------------------------------------------------------------------------------------------------
+# ---- differences ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,9 @@ def test_what_lies_beside_a_point_is_what_the_program_gives_there(text: str) -> 
                 assert found is not None
                 for step, up, down in found:
                     assert up == pytest.approx(case.rerun((direction, step)), rel=1e-14, abs=1e-15)
-                    assert down == pytest.approx(case.rerun((direction, -step)), rel=1e-14, abs=1e-15)
+                    assert down == pytest.approx(
+                        case.rerun((direction, -step)), rel=1e-14, abs=1e-15
+                    )
 
 
 @pytest.mark.parametrize(
@@ -66,21 +69,30 @@ def test_what_lies_beside_a_point_is_what_the_program_gives_there(text: str) -> 
     ],
 )
 def test_where_the_rows_cannot_go_together_each_step_runs_by_itself(text: str) -> None:
-    found = check(parsed(text), {}, CheckOptions(methods=("forward", "complex", "differences", "taylor")))
+    found = check(
+        parsed(text), {}, CheckOptions(methods=("forward", "complex", "differences", "taylor"))
+    )
     assert "disagree" not in {f.verdict for f in found.findings}
     assert {f.method for f in found.findings} == {"forward", "complex", "differences", "taylor"}
 
 
 def test_forward_mode_runs_once_for_all_outputs() -> None:
-    point = Point(Program(parsed("var x = 0.7; output y = x**2; output z = sin(x)"), Options(mode="reverse")), {})
+    point = Point(
+        Program(parsed("var x = 0.7; output y = x**2; output z = sin(x)"), Options(mode="reverse")),
+        {},
+    )
     (direction,) = point.cases[0].directions("x")
     assert point.tangents(direction) == pytest.approx({"y": 1.4, "z": 0.7648421872844885})
     assert point.tangents(direction) is point.tangents(direction)
 
 
 def test_expressions_that_are_hot_for_numbers_take_rows() -> None:
-    """A hot expression of numbers in several boxes, as forward mode over reverse mode has them, is called with rows, too."""
-    program = Program(parsed("var x = 0.5; fn f(t) = sin(t) * t; y = grad(f)(x)**2 * x"), Options(mode="reverse", of=("y",)))
+    """A hot expression of numbers in several boxes, as forward mode over reverse mode has them, is
+    called with rows, too."""
+    program = Program(
+        parsed("var x = 0.5; fn f(t) = sin(t) * t; y = grad(f)(x)**2 * x"),
+        Options(mode="reverse", of=("y",)),
+    )
     for _ in range(60):
         point = Point(program, {})
         (direction,) = point.cases[0].directions("x")
@@ -90,7 +102,7 @@ def test_expressions_that_are_hot_for_numbers_take_rows() -> None:
     assert found[0].up == pytest.approx(point.cases[0].rerun((direction, found[0].step)))
 
 
-# ---- points ----------------------------------------------------------------------------------------------------------
+# ---- points --------------------------------------------------------------------------------------
 
 TOGETHER = [
     "var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x",
@@ -117,7 +129,9 @@ APART = [
 ]
 
 
-def found_at_points(text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any) -> tuple[Check, list[bool]]:
+def found_at_points(
+    text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any
+) -> tuple[Check, list[bool]]:
     """The check of a program at random points, and which of these were checked together."""
     together: list[bool] = []
     original = checking.findings_together
@@ -134,26 +148,39 @@ def found_at_points(text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **o
 
 
 @pytest.mark.parametrize("text", [*TOGETHER, *APART], ids=lambda text: text[:60])
-def test_points_together_find_what_points_one_by_one_do(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_together_find_what_points_one_by_one_do(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options: dict[str, Any] = {"methods": tuple(METHODS)}
     found, together = found_at_points(text, monkeypatch, apart=False, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
-    assert (str(found.points), found.notes, found.exit_code) == (str(alone.points), alone.notes, alone.exit_code)
+    assert (str(found.points), found.notes, found.exit_code) == (
+        str(alone.points),
+        alone.notes,
+        alone.exit_code,
+    )
     assert text not in TOGETHER or all(together)
 
 
 def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     text = TOGETHER[1]
-    options: dict[str, Any] = {"run": Options(mode="reverse", dtype="float32"), "methods": ("forward", "differences", "taylor")}
+    options: dict[str, Any] = {
+        "run": Options(mode="reverse", dtype="float32"),
+        "methods": ("forward", "differences", "taylor"),
+    }
     found, _ = found_at_points(text, monkeypatch, apart=False, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
 
 
 @pytest.mark.parametrize("n", [0, 3])
-def test_without_sympy_the_others_say_what_there_is(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sympy_the_others_say_what_there_is(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "sympy", None)  # as where it isn't installed
     found = check(parsed(TOGETHER[0]), {}, CheckOptions(points=n, order=2 if not n else 1))
-    assert {(f.verdict, f.reason) for f in found.findings if f.method == "sympy"} == {("skipped", "SymPy isn't installed")}
+    assert {(f.verdict, f.reason) for f in found.findings if f.method == "sympy"} == {
+        ("skipped", "SymPy isn't installed")
+    }
     assert {f.verdict for f in found.findings if f.method != "sympy"} == {"agree"}

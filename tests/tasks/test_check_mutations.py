@@ -1,4 +1,5 @@
-"""A wrong rule of any entry of the op table is caught, and blamed on that operation; right ones are not."""
+"""A wrong rule of any entry of the op table is caught, and blamed on that operation; right ones are
+not."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def _cases() -> list[Case]:
     for op, operands, options in CALLS:
         for k in movable(op, operands):
             if op.name not in APART:
-                found.setdefault((op.name, 0 if op.signature.variadic else k), (op, k, operands, options))
+                found.setdefault(
+                    (op.name, 0 if op.signature.variadic else k), (op, k, operands, options)
+                )
     return list(found.values())
 
 
@@ -58,18 +61,24 @@ def doubts(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> list
     m = Language(run, Site(OPS["add"], Span(Source("<test>", "x"), 0, 1)))
     leaf = run.trace.leaf(operands[k])
     with quiet():
-        y = m.call(op.name, tuple(Value(leaf if j == k else v, m) for j, v in enumerate(operands)), options)
+        y = m.call(
+            op.name, tuple(Value(leaf if j == k else v, m) for j, v in enumerate(operands)), options
+        )
         parts = [part.v for part in (y if type(y) is list else [y]) if type(part.v) is tuple]
         return wrong_steps(History(run, parts, [leaf[1]]))
 
 
 @pytest.mark.parametrize(("op", "k", "operands", "options"), CASES, ids=IDS)
-def test_right_rules_are_not_blamed(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> None:
+def test_right_rules_are_not_blamed(
+    op: Op, k: int, operands: list[Any], options: dict[str, Any]
+) -> None:
     assert doubts(op, k, operands, options) == []
 
 
 @pytest.mark.parametrize(("op", "k", "operands", "options"), CASES, ids=IDS)
-def test_wrong_rules_are_blamed(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> None:
+def test_wrong_rules_are_blamed(
+    op: Op, k: int, operands: list[Any], options: dict[str, Any]
+) -> None:
     for name in ("factor", "sign", "missing"):
         mutation = MUTATIONS[name]
         with planted(op, mutation, k):
@@ -82,7 +91,13 @@ def test_wrong_rules_are_blamed(op: Op, k: int, operands: list[Any], options: di
 
 
 NEARLY_SINGULAR = np.array([[1.0 - 3.97e-7, 1.0, 0.0], [1.0, 1.00002, -7.8e-8], [0.0, 0.85, 4.0]])
-SINGULAR = {"inv": [], "det": [], "logdet": [], "solve": [np.array([0.8, 0.8, -1.6])], "lstsq": [np.array([0.8, 0.8, -1.6])]}
+SINGULAR = {
+    "inv": [],
+    "det": [],
+    "logdet": [],
+    "solve": [np.array([0.8, 0.8, -1.6])],
+    "lstsq": [np.array([0.8, 0.8, -1.6])],
+}
 
 
 @pytest.mark.parametrize("name", SINGULAR)
@@ -96,17 +111,19 @@ def test_steps_are_small_enough_for_a_matrix_that_is_nearly_singular(name: str) 
 @pytest.mark.parametrize("k", [0, 1])
 @pytest.mark.parametrize("p", [0.1, 1e-3, 2.4e-12, 1e-200])
 def test_a_probability_only_helps_to_compute_the_slope_of_its_quantile(p: float, k: int) -> None:
-    """By itself it changes nothing, as the rule says, which a test of the rule alone has to find."""
+    """By itself it changes nothing, as the rule says, which a test of the rule alone has to
+    find."""
     assert doubts(OPS["quantile_slope"], k, [float(special.ndtri(p)), p], {}) == []
 
 
 def flat(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> bool:
-    """Whether the derivative is 0 at this point, so that no factor makes it wrong: a constant added to it does."""
+    """Whether the derivative is 0 at this point, so that no factor makes it wrong: a constant added
+    to it does."""
     with planted(op, lambda m, value, x: value + 1.0, k):
         return doubts(op, k, operands, options) != []
 
 
-# ---- through the whole of `check` -----------------------------------------------------------------------------------
+# ---- through the whole of `check` ----------------------------------------------------------------
 
 NUMERIC = CheckOptions(methods=("complex", "differences", "taylor"))
 
@@ -117,19 +134,30 @@ def run(text: str, options: CheckOptions = NUMERIC) -> Check:
 
 def text_of(op: Op, k: int, operands: list[Any]) -> str:
     """A program in which an op is one of several operations on the way."""
-    names = [f"x{j}" if op.partials[j] is not None else repr(int(v)) for j, v in enumerate(operands)]
+    names = [
+        f"x{j}" if op.partials[j] is not None else repr(int(v)) for j, v in enumerate(operands)
+    ]
     lines = [f"var x{j} = {v!r}" for j, v in enumerate(operands) if op.partials[j] is not None]
     if op.infix.startswith("unary"):
         call = f"{op.infix[-1]}({names[0]})"
     else:
         call = f" {op.infix} ".join(names) if op.infix else f"{op.name}({', '.join(names)})"
-    return "\n".join([*lines, "before = 1.0 + x0 * 0.5" if "x0" in names else "before = 1.5", f"y = {call}", "f = y * before"])
+    return "\n".join(
+        [
+            *lines,
+            "before = 1.0 + x0 * 0.5" if "x0" in names else "before = 1.5",
+            f"y = {call}",
+            "f = y * before",
+        ]
+    )
 
 
 PUBLIC = [(op, k, operands) for op, k, operands, _ in CASES if op.elementwise and not op.internal]
 
 
-@pytest.mark.parametrize(("op", "k", "operands"), PUBLIC, ids=[f"{op.name}-{k}" for op, k, _ in PUBLIC])
+@pytest.mark.parametrize(
+    ("op", "k", "operands"), PUBLIC, ids=[f"{op.name}-{k}" for op, k, _ in PUBLIC]
+)
 def test_check_catches_wrong_rules(op: Op, k: int, operands: list[Any]) -> None:
     text = text_of(op, k, operands)
     right = run(text)
@@ -171,16 +199,24 @@ def test_the_first_of_several_wrong_operations_is_named() -> None:
 
 def test_a_hot_expression_is_blamed_on_its_operation() -> None:
     """Where it has become one compound operation, the name is still that in the source."""
-    text = "var x = 0.3\ns = 0.1\nfor i in range(200) {\n    s = 0.5 * s + sin(x * s + i)\n}\noutput s"
+    text = (
+        "var x = 0.3\ns = 0.1\nfor i in range(200) {\n    s = 0.5 * s + sin(x * s + i)\n}\noutput s"
+    )
     assert run(text).counts()[1] == 0
     with planted(OPS["sin"], MUTATIONS["factor"]):
         found = run(text)
-    assert [(b.operation, b.span.line, b.span.text) for b in found.blamed] == [("sin", 4, "sin(x * s + i)")]
+    assert [(b.operation, b.span.line, b.span.text) for b in found.blamed] == [
+        ("sin", 4, "sin(x * s + i)")
+    ]
 
 
-# ---- every kind of mistake, everywhere ---------------------------------------------------------------------------------
+# ---- every kind of mistake, everywhere -----------------------------------------------------------
 
-EVERY = {"table": 19, "programs": 6, "arrays": 1}  # of so many one is checked here; `python -m tests.tasks.mutations` checks all
+EVERY = {
+    "table": 19,
+    "programs": 6,
+    "arrays": 1,
+}  # of so many one is checked here; `python -m tests.tasks.mutations` checks all
 SLICES = 6
 
 

@@ -42,7 +42,7 @@ def codes(found: Check) -> list[str]:
     return [problem.code for problem in problems if problem is not None]
 
 
-# ---- what isn't finite -----------------------------------------------------------------------------------------------
+# ---- what isn't finite ---------------------------------------------------------------------------
 
 NONFINITE = {
     "var x = -2.0; y = log(x)": "`y` is nan",
@@ -62,7 +62,9 @@ NONFINITE = {
 }
 
 
-@pytest.mark.parametrize("methods", [tuple(METHODS), WITHOUT_SYMPY, ("sympy",), ("forward",), ("taylor",)])
+@pytest.mark.parametrize(
+    "methods", [tuple(METHODS), WITHOUT_SYMPY, ("sympy",), ("forward",), ("taylor",)]
+)
 @pytest.mark.parametrize("text", NONFINITE, ids=lambda text: text[-40:])
 def test_what_is_not_finite_fails(text: str, methods: tuple[str, ...]) -> None:
     found = run(text, methods=methods)
@@ -79,19 +81,31 @@ def test_what_is_not_finite_fails(text: str, methods: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [1, 2])
 def test_other_gradients_are_verified_beside_it(order: int) -> None:
     found = run("var x = 0.0; var k = 2.0; y = sqrt(x) + k**3", order=order)
-    assert {r.variable: r.verdict for r in found.results if r.order == 1} == {"x": "nonfinite", "k": "verified"}
+    assert {r.variable: r.verdict for r in found.results if r.order == 1} == {
+        "x": "nonfinite",
+        "k": "verified",
+    }
     assert {r.verdict for r in found.results if r.order == 2} <= {"verified"}
     assert found.exit_code == 1
 
 
 def test_an_output_that_is_not_finite_fails_even_without_a_gradient() -> None:
     found = run("var x = 2.0; output y = x**2; output z = detach(x) * 0.0 / 0.0")
-    assert {(r.output, r.variable): r.verdict for r in found.results} == {("y", "x"): "verified", ("z", ""): "nonfinite"}
+    assert {(r.output, r.variable): r.verdict for r in found.results} == {
+        ("y", "x"): "verified",
+        ("z", ""): "nonfinite",
+    }
     assert found.exit_code == 1
 
 
 @pytest.mark.parametrize(
-    "output", ["y = grad(sqrt(x - 2.0), x)", "y = int64(x) / 0", "y = {a: [log(-x), 1.0], b: none}", "y = [x > 0, log(-x)]"]
+    "output",
+    [
+        "y = grad(sqrt(x - 2.0), x)",
+        "y = int64(x) / 0",
+        "y = {a: [log(-x), 1.0], b: none}",
+        "y = [x > 0, log(-x)]",
+    ],
 )
 def test_so_does_an_output_that_gets_no_gradient_unasked(output: str) -> None:
     text = f"var x = 2.0; output z = x**2; output {output}"
@@ -104,11 +118,16 @@ def test_so_does_an_output_that_gets_no_gradient_unasked(output: str) -> None:
 
 @pytest.mark.parametrize("output", ["z = log(int64(x) - 1.0)", "z = grad(h(x), x)"])
 def test_and_one_that_is_not_finite_at_a_random_point(output: str) -> None:
-    rule = "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a < 2.0, nan, 1.0) }\n"
+    rule = (
+        "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a < 2.0, nan, 1.0) }\n"
+    )
     text = f"{rule}var x = 2.0 in (0.5, 3.0); output y = x**2; output {output}"
     assert run(text).exit_code == 0
     found = run(text, points=6)
-    assert {r.output: r.verdict for r in found.results if r.output in "yz"} == {"y": "verified", "z": "nonfinite"}
+    assert {r.output: r.verdict for r in found.results if r.output in "yz"} == {
+        "y": "verified",
+        "z": "nonfinite",
+    }
 
 
 def test_it_fails_at_random_points_too() -> None:
@@ -148,7 +167,10 @@ def test_a_program_may_say_that_it_is_meant(text: str, said: str) -> None:
         ("var x = 0.0; y = log(x)", "expect y < 0.0"),  # which says nothing of an infinity
         ("var x = 0.0; y = log(x)", "expect y == inf"),  # and fails
         ("var x = 0.0; y = sqrt(x)", "expect y == 0.0"),
-        ("var x = 1000.0; y = exp(x)", "z = 1.0 / 0.0; expect z == inf; output y"),  # of another value
+        (
+            "var x = 1000.0; y = exp(x)",
+            "z = 1.0 / 0.0; expect z == inf; output y",
+        ),  # of another value
         ("var x = 0.0; var k = 0.0; y = sqrt(x) + sqrt(k)", "expect grad(y, k) == inf"),
     ],
 )
@@ -158,7 +180,7 @@ def test_only_what_a_program_says_is_meant(text: str, said: str) -> None:
     assert found.exit_code == 1
 
 
-# ---- rules that aren't linear ----------------------------------------------------------------------------------------
+# ---- rules that aren't linear --------------------------------------------------------------------
 
 NONLINEAR = {
     "dy * 2 * x + [0.0, 0.0, 1e-3]": "for a cotangent of 0 it gives 0.001",
@@ -177,33 +199,52 @@ NONLINEAR = {
 @pytest.mark.parametrize("rule", NONLINEAR)
 def test_a_rule_that_is_not_linear_is_wrong(rule: str) -> None:
     """Also where it is right for the cotangents that a check has."""
-    found = run(f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}\nvar v = [1.0, 2.0, 3.0]; y = sum(f(v))")
+    found = run(
+        f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}\nvar v = [1.0, 2.0, 3.0]; y = sum(f(v))"
+    )
     assert verdicts(found)["v"] == "wrong"
     assert any(f.method == "linear" and NONLINEAR[rule] in f.reason for f in found.findings)
     assert found.exit_code == 1
     assert {b.operation for b in found.blamed} == {"f"}
 
 
-@pytest.mark.parametrize("asks", ["g = grad(sum(f(v)), v)", "tape t { y = sum(f(v)) }; g = t.gradient(y, v)"])
+@pytest.mark.parametrize(
+    "asks", ["g = grad(sum(f(v)), v)", "tape t { y = sum(f(v)) }; g = t.gradient(y, v)"]
+)
 def test_so_it_is_behind_the_derivatives_that_a_program_asks_for(asks: str) -> None:
     rule = "clip(dy, -50.0, 50.0) * 2 * x"
-    found = run(f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}\nvar v = [1.0, 2.0]; {asks}; output g")
+    found = run(
+        f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}\nvar v = [1.0, 2.0]; {asks}; output g"
+    )
     assert verdicts(found) == {"": "wrong"}
     assert found.exit_code == 1
 
 
-linear = st.sampled_from(["dy * 2 * x", "2 * x * dy", "sum(dy) * x", "flip(dy) * x", "dy @ outer(x, x)", "solve(eye(3) * 2, dy)"])
+linear = st.sampled_from(
+    [
+        "dy * 2 * x",
+        "2 * x * dy",
+        "sum(dy) * x",
+        "flip(dy) * x",
+        "dy @ outer(x, x)",
+        "solve(eye(3) * 2, dy)",
+    ]
+)
 
 
 @settings(RELAXED, max_examples=30)
-@given(st.lists(linear, min_size=1, max_size=3), st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), st.integers(-300, 300))
+@given(
+    st.lists(linear, min_size=1, max_size=3),
+    st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3),
+    st.integers(-300, 300),
+)
 def test_linear_rules_are(terms: list[str], values: list[float], power: int) -> None:
     rule = " + ".join(f"({term})" for term in terms)
     text = f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}\nvar v = {values}; y = {10.0**power!r} * sum(f(v))"
     assert not any(f.method == "linear" for f in run(text, methods=("forward",)).findings)
 
 
-# ---- nothing verified is no success ----------------------------------------------------------------------------------
+# ---- nothing verified is no success --------------------------------------------------------------
 
 NOTHING = {
     "var x = 2; y = x**2": "`x` is the int 2: write `2.0`",
@@ -247,14 +288,17 @@ def test_an_expectation_that_holds_is_something() -> None:
     assert (found.counts(), found.exit_code) == ((1, 0, 0), 0)
 
 
-# ---- what share was proved -------------------------------------------------------------------------------------------
+# ---- what share was proved -----------------------------------------------------------------------
 
 
 def test_what_share_was_proved() -> None:
     text = "var x = 0.0; var n = 3; var k = 2.0; y = abs(x) + n * k"
     found = run(text)
     assert verdicts(found) == {"x": "kink", "k": "verified", "n": "undecided"}
-    assert proved([found]) == "1 of 3 gradients verified by independent methods, 1 at a kink, 1 undecided"
+    assert (
+        proved([found])
+        == "1 of 3 gradients verified by independent methods, 1 at a kink, 1 undecided"
+    )
     assert summary([found]) == "2 passed, 0 failed, 1 skipped"
     assert found.exit_code == 0
     assert run(text, strict=True).counts() == (2, 1, 0)
@@ -264,32 +308,61 @@ def test_what_share_was_proved() -> None:
 
 def test_how_many_digits() -> None:
     assert (run("var x = 0.7; y = sin(x) * exp(x)").results[0].digits or 0) >= 10
-    assert (run("var x = 0.7; y = sin(x) * exp(x)", methods=("differences",)).results[0].digits or 0) >= 8
+    assert (
+        run("var x = 0.7; y = sin(x) * exp(x)", methods=("differences",)).results[0].digits or 0
+    ) >= 8
     ill = run("var x = 1.3; a = x * 1e10; b = x * (1e10 + 1.0); y = b - a").results[0]
     assert ill.verdict == "verified"
     assert 3 <= (ill.digits or 0) <= 7
 
 
-# ---- kinks -----------------------------------------------------------------------------------------------------------
+# ---- kinks ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        ("fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) }; var x = 0.0; y = h(x)", "kink"),
-        ("fn h(a) { return relu(a) } backward (dy) { return dy * (a > 0) }; var x = 0.0; y = h(x)", "kink"),
-        ("fn h(a) { return max(a) } backward (dy) { return dy * (a == max(a)) }; var x = [1.0, 1.0, 0.5]; y = h(x)", "kink"),
-        ("fn h(a) { return abs(a) } backward (dy) { return dy * where(a == 0, 7.0, sign(a)) }; var x = 0.0; y = h(x)", "wrong"),
-        ("fn h(a) { return relu(a) } backward (dy) { return dy * 0.5 }; var x = 0.0; y = h(x)", "wrong"),
-        ("fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) * 1.001 }; var x = 0.0; y = h(x)", "wrong"),
-        ("fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) * 1.001 }; var x = arange(5.0); y = sum(h(x))", "wrong"),
+        (
+            "fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) }; var x = 0.0; y = h(x)",
+            "kink",
+        ),
+        (
+            "fn h(a) { return relu(a) } backward (dy) { return dy * (a > 0) }; var x = 0.0; y = h(x)",
+            "kink",
+        ),
+        (
+            "fn h(a) { return max(a) } backward (dy) { return dy * (a == max(a)) }; var x = [1.0, 1.0, 0.5]; y = h(x)",
+            "kink",
+        ),
+        (
+            "fn h(a) { return abs(a) } backward (dy) { return dy * where(a == 0, 7.0, sign(a)) }; var x = 0.0; y = h(x)",
+            "wrong",
+        ),
+        (
+            "fn h(a) { return relu(a) } backward (dy) { return dy * 0.5 }; var x = 0.0; y = h(x)",
+            "wrong",
+        ),
+        (
+            "fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) * 1.001 }; var x = 0.0; y = h(x)",
+            "wrong",
+        ),
+        (
+            "fn h(a) { return abs(a) } backward (dy) { return dy * sign(a) * 1.001 }; var x = arange(5.0); y = sum(h(x))",
+            "wrong",
+        ),
         (
             "fn h(a) { return a**2 } backward (dy) { return 2 * a * dy * (1 + 1e-8) }; var x = 0.5; y = h(x) + abs(x - 0.5)",
             "wrong",
         ),
-        ("var x = 0.0; y = relu(x) - relu(-x)", "wrong"),  # which is x: the conventions don't add up
+        (
+            "var x = 0.0; y = relu(x) - relu(-x)",
+            "wrong",
+        ),  # which is x: the conventions don't add up
         ("var x = 0.0; y = abs(x) * sign(x)", "wrong"),
-        ("var x = 0.0; y = relu(x) + minimum(x, 0.0)", "wrong"),  # relu'(0) = 0, and a tie shares: 0.5
+        (
+            "var x = 0.0; y = relu(x) + minimum(x, 0.0)",
+            "wrong",
+        ),  # relu'(0) = 0, and a tie shares: 0.5
         ("var x = 0.0; y = maximum(x, 0.0) + minimum(x, 0.0)", "verified"),
         ("var x = [0.0, 0.0]; y = norm(x)", "kink"),
         ("var x = 0.0; y = where(x > 0, sqrt(x), 0.0)", "kink"),
@@ -297,14 +370,16 @@ def test_how_many_digits() -> None:
         ("var x = 2.0; y = floor(x) * x", "kink"),
     ],
 )
-def test_at_a_kink_a_gradient_lies_between_the_slopes_and_is_right_beside(text: str, verdict: str) -> None:
+def test_at_a_kink_a_gradient_lies_between_the_slopes_and_is_right_beside(
+    text: str, verdict: str
+) -> None:
     found = run(text, methods=tuple(METHODS))
     assert verdicts(found) == {"x": verdict}
     assert found.exit_code == (1 if verdict == "wrong" else 0)
     assert run(text, lenient=False).exit_code == (0 if verdict == "verified" else 1)
 
 
-# ---- random points ---------------------------------------------------------------------------------------------------
+# ---- random points -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -326,7 +401,9 @@ def test_expectations_are_evaluated_at_every_point(program: str, order: int) -> 
     assert len({e.line for e in failed}) == 1
 
 
-ELSEWHERE = "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a > 2.0, 1.01, 1.0) }\n"
+ELSEWHERE = (
+    "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a > 2.0, 1.01, 1.0) }\n"
+)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -357,34 +434,45 @@ def test_a_rule_that_is_wrong_elsewhere_is_found_at_a_point(program: str, order:
 def test_domains_of_imports(tmp_path: Path) -> None:
     (tmp_path / "other.tg").write_text(ELSEWHERE + "var w = 1.5 in (0.5, 3.0)")
     (tmp_path / "main.tg").write_text('import "other.tg" as other\ny = other.h(other.w)')
-    found = check_file(str(tmp_path / "main.tg"), None, {}, CheckOptions(points=12, methods=WITHOUT_SYMPY))
+    found = check_file(
+        str(tmp_path / "main.tg"), None, {}, CheckOptions(points=12, methods=WITHOUT_SYMPY)
+    )
     assert {name for point in found.points for name in point} == {"other.w"}
     assert found.exit_code == 1
 
 
 def test_expectations_that_hold_everywhere_hold() -> None:
-    found = run("var x = 1.0 in (0.5, 3.0); y = x**3; expect grad(y, x) ~= 3 * x**2", points=5, order=2)
+    found = run(
+        "var x = 1.0 in (0.5, 3.0); y = x**3; expect grad(y, x) ~= 3 * x**2", points=5, order=2
+    )
     assert found.exit_code == 0
     assert found.counts()[1] == 0
 
 
 @pytest.mark.parametrize("asked", ["grad(x**3, x)", "grad(fn(q) = q**3)(x)"])
 def test_a_claim_of_a_derivative_is_differentiated_at_second_order(asked: str) -> None:
-    wrong, right = (f"var x = 1.0; mine = {mine}; expect mine ~= {asked}" for mine in ("3 * x", "3 * x**2"))
+    wrong, right = (
+        f"var x = 1.0; mine = {mine}; expect mine ~= {asked}" for mine in ("3 * x", "3 * x**2")
+    )
     assert run(wrong).exit_code == run(right).exit_code == run(right, order=2).exit_code == 0
     found = run(wrong, order=2)
     assert found.exit_code == 1
     assert (
-        "holds here alone: the derivative of its left side by `x` is 3.0, of its right side 6.0" in found.expectations[-1].message
+        "holds here alone: the derivative of its left side by `x` is 3.0, of its right side 6.0"
+        in found.expectations[-1].message
     )
-    assert run(f"var x = 2.0; y = x**3; expect {asked} ~= 12.0", order=2).exit_code == 0  # a number says nothing around
+    assert (
+        run(f"var x = 2.0; y = x**3; expect {asked} ~= 12.0", order=2).exit_code == 0
+    )  # a number says nothing around
 
 
-# ---- gradients that there aren't -------------------------------------------------------------------------------------
+# ---- gradients that there aren't -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("use", ["sinh(x)", "x", "where(k > 0, x, 1.0)", "sum([x, x])"])
-def test_a_gradient_that_reverse_mode_loses_is_wrong(monkeypatch: pytest.MonkeyPatch, use: str) -> None:
+def test_a_gradient_that_reverse_mode_loses_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
     text = f"var x = 0.5; var k = 2.0; y = {use} + k**2"
     assert run(text).exit_code == 0
     gradients = Case.gradients.func
@@ -409,7 +497,7 @@ def test_outputs_that_depend_on_other_variables_are_no_gap() -> None:
     assert found.missing == []
 
 
-# ---- the program as a whole ------------------------------------------------------------------------------------------
+# ---- the program as a whole ----------------------------------------------------------------------
 
 LONG = "var x = [0.1, 0.2]; s = 1.0; for i in range(800) { s = s * 0.999 + 0.01 * sin(x[0] * s) + x[1] * 1e-3 }; y = s"
 
@@ -419,7 +507,9 @@ def another_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The program gives something else where it is run as it is, and not along its trace."""
     rerun = Case.rerun
     with monkeypatch.context() as patch:
-        patch.setattr(Case, "rerun", lambda case, *moves: rerun(case, *moves) + sum(h for _, h in moves))
+        patch.setattr(
+            Case, "rerun", lambda case, *moves: rerun(case, *moves) + sum(h for _, h in moves)
+        )
         yield
 
 
@@ -431,11 +521,15 @@ def test_a_trace_that_lacks_something_is_found_out(monkeypatch: pytest.MonkeyPat
     assert {f.method for f in found.findings if f.verdict == "disagree"} == {"whole"}
 
 
-# ---- floats ----------------------------------------------------------------------------------------------------------
+# ---- floats --------------------------------------------------------------------------------------
 
 
 @settings(RELAXED, max_examples=100)
-@given(st.floats(-1e150, 1e150), st.floats(-1e150, 1e150), st.sampled_from(["a * x", "a + x", "a * x**2", "sin(a * x)", "x / a"]))
+@given(
+    st.floats(-1e150, 1e150),
+    st.floats(-1e150, 1e150),
+    st.sampled_from(["a * x", "a + x", "a * x**2", "sin(a * x)", "x / a"]),
+)
 def test_no_verdict_without_a_finite_comparison(a: float, x: float, formula: str) -> None:
     """Whatever the sizes: a gradient that is wrong by half of it is never verified."""
     text = f"fn f(v) {{ return v }} backward (dy) {{ return 1.5 * dy }}\nvar x = {x!r}\na = {a!r}\ny = f({formula})"
@@ -445,7 +539,7 @@ def test_no_verdict_without_a_finite_comparison(a: float, x: float, formula: str
         assert "verified" not in verdicts(found).values()
 
 
-# ---- numbers of very different sizes ---------------------------------------------------------------------------------
+# ---- numbers of very different sizes -------------------------------------------------------------
 
 SIZES = {
     "one small among large": [1e6, 1.0, 1e-6, 2.0, 3.0, 0.0, 1e-3, 1e3],
@@ -455,7 +549,9 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("f", ["h(x)", "sin(h(x) / max(x)**2)", "h(x) * 10.0**-(arange(x.size) * 0.1)"])
+@pytest.mark.parametrize(
+    "f", ["h(x)", "sin(h(x) / max(x)**2)", "h(x) * 10.0**-(arange(x.size) * 0.1)"]
+)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_no_element_hides_behind_larger_ones(sizes: str, f: str) -> None:
     """A change of any element by more than 1e-9 of the largest is found."""
@@ -482,7 +578,12 @@ def test_a_small_element_is_named() -> None:
         f"fn h(a) {{ return a**2 }} backward (dy) {{ return {rule} }}\nvar x = {SIZES['one small among large']}\ny = sum(h(x))"
     )
     (wrong,) = [f for f in found.findings if f.verdict == "disagree"]
-    assert (wrong.method, wrong.where, wrong.ours, wrong.theirs) == ("complex", "[4]", 9.0, pytest.approx(6.0))
+    assert (wrong.method, wrong.where, wrong.ours, wrong.theirs) == (
+        "complex",
+        "[4]",
+        9.0,
+        pytest.approx(6.0),
+    )
 
 
 @pytest.mark.parametrize("at", [1e5, 1e8, 3e9, 3e11, 3e14, 1e15, 3e17, 1e300])
@@ -497,8 +598,11 @@ def test_where_steps_are_too_large_is_no_kink(at: float) -> None:
     "program",
     [
         "var x = 1.085643453064737; output q = sin(acosh(1.0 + 1e-10 * (2.0 + sin(x))) * 1e4)",
-        "var x = 0.5230723105808477; output q = tanh(exp(20.0 * tanh((1.5 + sin(x)))))",  # 1 - tanh² cancels in 50 digits
+        # 1 - tanh² cancels in 50 digits
+        "var x = 0.5230723105808477; output q = tanh(exp(20.0 * tanh((1.5 + sin(x)))))",
     ],
 )
 def test_sympy_is_asked_for_as_many_digits_as_it_takes(program: str) -> None:
-    assert not [f for f in run(program, methods=("complex", "sympy")).findings if f.verdict == "disagree"]
+    assert not [
+        f for f in run(program, methods=("complex", "sympy")).findings if f.verdict == "disagree"
+    ]

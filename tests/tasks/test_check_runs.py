@@ -32,7 +32,9 @@ def trace(text: str) -> ValueTrace:
         ("s := sum([x, x])", 0, 2),
     ],
 )
-def test_what_only_a_state_is_made_of_is_not_recorded(update: str, passed: int, recorded: int) -> None:
+def test_what_only_a_state_is_made_of_is_not_recorded(
+    update: str, passed: int, recorded: int
+) -> None:
     found = trace(f"fn f(t) = t * t; var x = 2.0; frozen s = 1.0; {update}; output y = x + s")
     assert (found.passed, found.number) == (passed, recorded + 1)
     assert found.work >= passed + recorded + 1
@@ -41,19 +43,25 @@ def test_what_only_a_state_is_made_of_is_not_recorded(update: str, passed: int, 
 
 
 def test_a_run_for_its_sweeps_ends_when_it_has_had_them() -> None:
-    run, sweeps = point("fn f(t) = t**2; s = 0.0; for k in range(400) { s = s + grad(f)(1.0 * k) }; output s").sweeps()
+    run, sweeps = point(
+        "fn f(t) = t**2; s = 0.0; for k in range(400) { s = s + grad(f)(1.0 * k) }; output s"
+    ).sweeps()
     assert len(sweeps) == 2
     assert run.steps <= 4 * (PATIENCE + 4)
 
 
 def test_a_run_for_values_goes_to_its_end() -> None:
-    found = trace("var x = 0.5; s = 0.0; for k in range(400) { s = s + grad(x**2, x) }; output y = s * x")
+    found = trace(
+        "var x = 0.5; s = 0.0; for k in range(400) { s = s + grad(x**2, x) }; output y = s * x"
+    )
     assert len(found.sweeps) == 2
     assert found.number > 400
 
 
 @pytest.mark.parametrize(("turns", "along_the_trace"), [(10, False), (300, True), (2000, True)])
-def test_forward_mode_goes_along_the_trace_where_runs_take_long_in_all(turns: int, along_the_trace: bool) -> None:
+def test_forward_mode_goes_along_the_trace_where_runs_take_long_in_all(
+    turns: int, along_the_trace: bool
+) -> None:
     text = f"s = 1.0; for i in range({turns}) {{ s = s*0.99 + 0.01*x[0]*sin(x[1]) }}; y = s + x[2]*x[3]*x[4]*x[5]"
     found = point(f"var x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]; {text}; output y")
     case, direction = found.cases[0], found.directions[0]

@@ -1,4 +1,5 @@
-"""Right gradients aren't reported as wrong, be they ever so badly conditioned; and what gives that room lets no mistake pass."""
+"""Right gradients aren't reported as wrong, be they ever so badly conditioned; and what gives that
+room lets no mistake pass."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import pytest
 
 from .false_alarms import Program, alarms, checked, programs
 
-# How well a derivative can be known is measured where rounding moves it: by the complex step, or in forward mode where an
-# operation takes no complex numbers, or the program computes with complex ones itself.
+# How well a derivative can be known is measured where rounding moves it: by the complex step, or in
+# forward mode where an operation takes no complex numbers, or the program computes with complex
+# ones itself.
 ILL = [
     "var y = -1.85\nq = erfinv(1.0 - 1e-8 * (1.5 + sin(y)))",
     "var x = 0.78\na = zeta(2.5, 1.5 + x)\nq = i0(a) * tanh(((x * a) - (x * a) * (1.0 - 1e-9)) * 1e6)",
@@ -39,11 +41,20 @@ def test_badly_conditioned_gradients(text: str, sympy: bool) -> None:
     assert found.exit_code == 0
 
 
-@pytest.mark.parametrize("inner", ["(exp(1e-5 * x) - 1.0) * 1e5", "((x + 1e6) - 1e6)", "(1.0 - cos(1e-3 * x)) * 1e5"])
 @pytest.mark.parametrize(
-    "outer", ["gammainc(30.0 + tanh({0}), 25.0 + y)", "sin({0} * y)", "betainc(2.5, 3.5, expit(sin({0}) + y))"]
+    "inner", ["(exp(1e-5 * x) - 1.0) * 1e5", "((x + 1e6) - 1e6)", "(1.0 - cos(1e-3 * x)) * 1e5"]
 )
-def test_second_derivatives_with_digits_lost_before_the_other_variable(inner: str, outer: str) -> None:
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "gammainc(30.0 + tanh({0}), 25.0 + y)",
+        "sin({0} * y)",
+        "betainc(2.5, 3.5, expit(sin({0}) + y))",
+    ],
+)
+def test_second_derivatives_with_digits_lost_before_the_other_variable(
+    inner: str, outer: str
+) -> None:
     """Rounding of what depends on one variable alone moves the second derivative by both."""
     text = f"var x = 1.5151255092382967\nvar y = 0.3838049540829682\noutput q = y + {outer.format(inner)}"
     assert alarms(checked(Program(text, 0, 2), True)) == []
@@ -59,5 +70,7 @@ def test_random_programs(sympy: bool) -> None:
 def test_a_mistake_in_a_function_beside_it_is_found(wrong: str) -> None:
     """Only where rounding moves the derivative as far, it can't be told."""
     rule = f"fn h(a) {{ return sin(a) * a }} backward (dy) {{ return dy * (cos(a) * a + sin(a)) * {wrong} }}"
-    found = checked(Program(f"{rule}\nvar x = 0.7\nq = h(x) + erfinv(0.3 * x) + i0(x)\noutput q", 0, 1), True)
+    found = checked(
+        Program(f"{rule}\nvar x = 0.7\nq = h(x) + erfinv(0.3 * x) + i0(x)\noutput q", 0, 1), True
+    )
     assert alarms(found)

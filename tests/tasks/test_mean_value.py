@@ -1,4 +1,5 @@
-"""Differences are held against the derivatives beside: right ones are confirmed however large steps were, wrong ones are not."""
+"""Differences are held against the derivatives beside: right ones are confirmed however large steps
+were, wrong ones are not."""
 
 from __future__ import annotations
 
@@ -10,14 +11,22 @@ import pytest
 from gradcli.diagnostics import Source
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.differences import Samples, extrapolated
-from gradcli.tasks.check.mean_value import CONFIRMED, CONTRADICTED, UNRESOLVED, finest_level, held_against, over
+from gradcli.tasks.check.mean_value import (
+    CONFIRMED,
+    CONTRADICTED,
+    UNRESOLVED,
+    finest_level,
+    held_against,
+    over,
+)
 from gradcli.tasks.check.results import CheckOptions
 from gradcli.tasks.programs import parse_program
 
 AT = 1.4
 Function = Callable[[float], float]
 
-# A function and its derivative. The first step is AT / 20, and more than a period, a tooth or a stair each time.
+# A function and its derivative. The first step is AT / 20, and more than a period, a tooth or a
+# stair each time.
 FUNCTIONS: dict[str, tuple[Function, Function]] = {
     "waves": (lambda x: x + 1e-10 * math.sin(4e7 * x), lambda x: 1.0 + 4e-3 * math.cos(4e7 * x)),
     "teeth": (lambda x: (3e3 * x) % 0.77, lambda x: 3e3),
@@ -46,7 +55,9 @@ def test_a_wrong_rule_is_contradicted(wrong: float) -> None:
     gap = abs(wrong - 1.0) * slope(AT)
     assert said(function, slope, slope(AT), gap) == CONFIRMED
     assert said(function, lambda x: wrong * slope(x), wrong * slope(AT), gap) == CONTRADICTED
-    assert said(function, slope, wrong * slope(AT), gap) == CONTRADICTED  # wrong at this point alone
+    assert (
+        said(function, slope, wrong * slope(AT), gap) == CONTRADICTED
+    )  # wrong at this point alone
 
 
 def test_where_no_step_resolves_the_derivative_nothing_is_told() -> None:
@@ -62,7 +73,7 @@ def test_a_derivative_over_an_interval() -> None:
     assert found.roughness < 1e-14
 
 
-# ---- through the whole of `check` ------------------------------------------------------------------------------------
+# ---- through the whole of `check` ----------------------------------------------------------------
 
 NEARLY_SINGULAR = """var x = -0.4200644045868649
 var y = 1.5064137298686657

@@ -1,4 +1,5 @@
-"""`why`: every reason is found, in its line, whatever the value went through; and a gradient that is fine shows its chain."""
+"""`why`: every reason is found, in its line, whatever the value went through; and a gradient that
+is fine shows its chain."""
 
 from __future__ import annotations
 
@@ -19,8 +20,12 @@ from gradcli.tasks.why import explain
 from ..engine.random_programs import RELAXED, Program, points, programs
 
 
-def explanations(source: str, steps: int = 20, inputs: dict[str, Any] | None = None, **options: Any) -> list[Explanation]:
-    answer = explain(parse_program(Source("<source>", source)), inputs or {}, Options(**options), steps)
+def explanations(
+    source: str, steps: int = 20, inputs: dict[str, Any] | None = None, **options: Any
+) -> list[Explanation]:
+    answer = explain(
+        parse_program(Source("<source>", source)), inputs or {}, Options(**options), steps
+    )
     assert answer.diagnostics == []
     return answer.explanations
 
@@ -45,7 +50,7 @@ def test_every_reason_but_the_unknown_has_an_example() -> None:
     assert {reason for reason in REASONS if not CODES[reason].example} == {"unknown"}
 
 
-# ---- values are followed, not names ----------------------------------------------------------------------------------
+# ---- values are followed, not names --------------------------------------------------------------
 
 # What breaks a gradient, or makes it zero or infinite, of something that is positive.
 CUTS = {
@@ -86,11 +91,21 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("reason", CUTS)
 def test_a_value_is_followed_through(reason: str, way: str) -> None:
-    inside = "a" if "fn f(a) = {}" in WAYS[way] or "return {}" in WAYS[way] or "fn(a) = {}" in WAYS[way] else "x"
+    inside = (
+        "a"
+        if "fn f(a) = {}" in WAYS[way] or "return {}" in WAYS[way] or "fn(a) = {}" in WAYS[way]
+        else "x"
+    )
     source = "var x = 0.7\n" + WAYS[way].format(CUTS[reason].format(inside))
-    line = next(k for k, text in enumerate(source.split("\n"), 1) if CUTS[reason].format(inside) in text)
+    line = next(
+        k for k, text in enumerate(source.split("\n"), 1) if CUTS[reason].format(inside) in text
+    )
     told = one(source, of=("z",), wrt=("x",))
-    assert (told.reason, told.span and told.span.line, told.origin and told.origin.line) == (reason, line, 1)
+    assert (told.reason, told.span and told.span.line, told.origin and told.origin.line) == (
+        reason,
+        line,
+        1,
+    )
     assert told.steps[0].text == "var x = 0.7"
     if reason != "nonfinite_value":
         assert [step.span and step.span.line for step in told.steps if step.breaks] == [line]
@@ -99,7 +114,12 @@ def test_a_value_is_followed_through(reason: str, way: str) -> None:
 def test_a_break_is_found_where_an_import_or_a_module_has_it() -> None:
     source = "module Layer(n) {\n    var w = ones(n)\n    fn call(x) = sum(detach(w) * x)\n}\nnet = Layer(2)\ny = net([1.0, 2.0])"
     told = one(source)
-    assert (told.wrt, told.reason, told.span and told.span.line, told.origin and told.origin.line) == ("net.w", "detached", 3, 2)
+    assert (
+        told.wrt,
+        told.reason,
+        told.span and told.span.line,
+        told.origin and told.origin.line,
+    ) == ("net.w", "detached", 3, 2)
     assert [call.span.line for call in told.calls] == [6]
 
 
@@ -109,7 +129,7 @@ def test_a_state_of_many_updates_is_followed_to_the_one_that_counts() -> None:
     assert (told.reason, told.span and told.span.line) == ("state", 3)
 
 
-# ---- requests of the program -----------------------------------------------------------------------------------------
+# ---- requests of the program ---------------------------------------------------------------------
 
 TAPE = "var x = 2.0\na = x**2\ntape t { y = a * 3 }\ndy = t.gradient(y, x)"
 
@@ -117,7 +137,11 @@ TAPE = "var x = 2.0\na = x**2\ntape t { y = a * 3 }\ndy = t.gradient(y, x)"
 @pytest.mark.parametrize("of", [(), ("dy",), ("y",)])
 def test_what_the_program_asked_for_in_vain_is_explained(of: tuple[str, ...]) -> None:
     told = explanations(f"{TAPE}\noutput y", of=of)[0]
-    assert (told.reason, told.span and told.span.line, told.asked and told.asked.line) == ("not_recorded", 2, 4)
+    assert (told.reason, told.span and told.span.line, told.asked and told.asked.line) == (
+        "not_recorded",
+        2,
+        4,
+    )
 
 
 def test_what_else_the_program_asked_for_is_left_out() -> None:
@@ -132,10 +156,13 @@ def test_what_is_explained_anyway_is_told_once() -> None:
 
 def test_a_replaced_variable_and_the_value_that_has_its_name() -> None:
     found = explanations("var x = 2.0\nx = x + 1\ny = x**2", of=("y",), wrt=("x",))
-    assert [(e.reason, e.gradient, e.origin and e.origin.line) for e in found] == [("replaced", None, 1), ("", 6.0, 2)]
+    assert [(e.reason, e.gradient, e.origin and e.origin.line) for e in found] == [
+        ("replaced", None, 1),
+        ("", 6.0, 2),
+    ]
 
 
-# ---- chains ----------------------------------------------------------------------------------------------------------
+# ---- chains --------------------------------------------------------------------------------------
 
 
 def chain(source: str, **options: Any) -> list[tuple[str, Any, Any]]:
@@ -153,11 +180,17 @@ def test_the_chain_has_the_partial_at_each_step() -> None:
 
 def test_of_several_ways_the_one_that_gives_most_is_shown() -> None:
     told = one("var x = 2.0\na = x * 3\nb = x * 50\ny = a + b")
-    assert (told.gradient, told.ways, [step.text for step in told.steps][1]) == (53.0, 2, "b = x * 50")
+    assert (told.gradient, told.ways, [step.text for step in told.steps][1]) == (
+        53.0,
+        2,
+        "b = x * 50",
+    )
 
 
 def test_the_chain_goes_through_functions_and_says_who_called_them() -> None:
-    told = one("var x = 2.0\nfn inner(a) = a * 5\nfn outer(b) {\n    c = inner(b)\n    return c\n}\ny = outer(x)")
+    told = one(
+        "var x = 2.0\nfn inner(a) = a * 5\nfn outer(b) {\n    c = inner(b)\n    return c\n}\ny = outer(x)"
+    )
     (step,) = told.steps[1:]
     assert (step.text, step.partial, [(c.function, c.span.line) for c in step.calls]) == (
         "a * 5",
@@ -183,9 +216,7 @@ def test_the_product_of_the_partials_is_the_gradient_along_the_chain() -> None:
 @pytest.mark.parametrize("steps", [2, 5, 8])
 @pytest.mark.parametrize("fault", ["relu(-s)", "detach(s)"])
 def test_a_long_chain_shows_its_ends_and_the_place_at_fault(fault: str, steps: int) -> None:
-    source = (
-        f"var x = 0.5\ns = x\nfor i in range(60) {{ s = s * 1.01 }}\ns = {fault}\nfor i in range(70) {{ s = s * 0.9 }}\noutput s"
-    )
+    source = f"var x = 0.5\ns = x\nfor i in range(60) {{ s = s * 1.01 }}\ns = {fault}\nfor i in range(70) {{ s = s * 0.9 }}\noutput s"
     told = one(source, steps=steps)
     assert [step.span and step.span.line for step in told.steps if step.breaks] == [4]
     assert told.length == len(told.steps) - 1 + sum(step.skipped for step in told.steps)
@@ -194,7 +225,10 @@ def test_a_long_chain_shows_its_ends_and_the_place_at_fault(fault: str, steps: i
 
 def test_what_is_said_of_an_array_is_said_of_the_elements_that_count() -> None:
     told = one("var x = [1.0, -2.0, -5.0, 7.0]\na = relu(x)\ny = a[1] + a[2]")
-    assert (told.reason, told.message) == ("dead_relu", "`relu` is 0 at values from -5.0 to -2.0, and flat there")
+    assert (told.reason, told.message) == (
+        "dead_relu",
+        "`relu` is 0 at values from -5.0 to -2.0, and flat there",
+    )
 
 
 def test_a_gradient_of_a_gradient_has_the_operations_of_the_first() -> None:
@@ -204,10 +238,14 @@ def test_a_gradient_of_a_gradient_has_the_operations_of_the_first() -> None:
 
 def test_arrays_are_shown_in_a_few_numbers() -> None:
     told = one("var x = [1.0, -2.0, 3.0]\ny = sum(relu(x))")
-    assert (told.steps[1].partial.low, told.steps[1].partial.zeros, told.steps[1].value.shape) == (0.0, 1, (3,))
+    assert (told.steps[1].partial.low, told.steps[1].partial.zeros, told.steps[1].value.shape) == (
+        0.0,
+        1,
+        (3,),
+    )
 
 
-# ---- elements --------------------------------------------------------------------------------------------------------
+# ---- elements ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -222,8 +260,20 @@ def test_arrays_are_shown_in_a_few_numbers() -> None:
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[1]", 4.0, ""),
         ("var x = [1.0, 2.0]\ny = x * [0.0, 1.0]", "y[0]", "x[0]", 0.0, "zero_factor"),
         ("var x = [1.0, 2.0]\ny = max(x) * 2", "y", "x[0]", 0.0, "not_chosen"),
-        ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[0, 0]", 0.0, "zero_factor"),
-        ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[1, 1]", 0.0, "not_chosen"),
+        (
+            "var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]",
+            "y[0]",
+            "w[0, 0]",
+            0.0,
+            "zero_factor",
+        ),
+        (
+            "var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]",
+            "y[0]",
+            "w[1, 1]",
+            0.0,
+            "not_chosen",
+        ),
         ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[0, 1]", 1.0, ""),
         ("var x = [400.0, 0.5]\na = tanh(x)\ny = a[0] + a[1]**2", "y", "x[0]", 0.0, "saturated"),
         ("var x = 2.0\nl = [x, x * 3]\ny = l[1]", "l[1]", "x", 3.0, ""),
@@ -241,26 +291,41 @@ def test_an_element_that_there_is_not(wrt: str) -> None:
     assert [d.code for d in raised.value.diagnostics] == ["E003"]
 
 
-# ---- rows ------------------------------------------------------------------------------------------------------------
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
-    [("sin(a) * w", ""), ("relu(-a * w)", "dead_relu"), ("detach(w) * a", "detached"), ("sqrt(a * (w - w))", "infinite_slope")],
+    [
+        ("sin(a) * w", ""),
+        ("relu(-a * w)", "dead_relu"),
+        ("detach(w) * a", "detached"),
+        ("sqrt(a * (w - w))", "infinite_slope"),
+    ],
 )
 def test_values_are_followed_through_rows(body: str, reason: str) -> None:
     told = one(f"var w = 0.5\nfn f(a) = {body}\ny = sum(vmap(f)([1.0, 2.0]))", of=("y",))
-    assert (told.reason, [s.span and s.span.line for s in told.steps if s.breaks]) == (reason, [2] if reason else [])
+    assert (told.reason, [s.span and s.span.line for s in told.steps if s.breaks]) == (
+        reason,
+        [2] if reason else [],
+    )
 
 
-# ---- nothing else changes --------------------------------------------------------------------------------------------
+# ---- nothing else changes ------------------------------------------------------------------------
 
 
 @settings(RELAXED, max_examples=25)
 @given(programs(), points)
-def test_the_gradients_that_are_explained_are_those_of_eval(program: Program, at: tuple[float, Any]) -> None:
+def test_the_gradients_that_are_explained_are_those_of_eval(
+    program: Program, at: tuple[float, Any]
+) -> None:
     inputs = {"x": at[0], "v": at[1]}
-    gradients = gradcli.load(source=str(program)).with_options(of=("y",), mode="reverse").run(inputs).gradients["y"]
+    gradients = (
+        gradcli.load(source=str(program))
+        .with_options(of=("y",), mode="reverse")
+        .run(inputs)
+        .gradients["y"]
+    )
     whole = explanations(str(program), of=("y",), inputs=inputs)
     elements = explanations(str(program), of=("y",), wrt=("v[0]", "v[2]"), inputs=inputs)
     for told in (*whole, *elements):

@@ -1,4 +1,5 @@
-"""The few functions of PyTorch that the example of docs/check.md uses, on NumPy, for machines without PyTorch."""
+"""The few functions of PyTorch that the example of docs/check.md uses, on NumPy, for machines
+without PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ class Tensor:
         return Tensor(self.value**n, (self, lambda g: g * n * self.value ** (n - 1)))
 
     def __mul__(self, other: Tensor) -> Tensor:
-        return Tensor(self.value * other.value, (self, lambda g: g * other.value), (other, lambda g: g * self.value))
+        return Tensor(
+            self.value * other.value,
+            (self, lambda g: g * other.value),
+            (other, lambda g: g * self.value),
+        )
 
     def sum(self) -> Tensor:
         return Tensor(self.value.sum(), (self, lambda g: g * np.ones_like(self.value)))

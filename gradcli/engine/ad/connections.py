@@ -1,7 +1,8 @@
-"""Sources of rows that took different paths: in which rows a target depends on one, as in the others the gradient is none, and
-no zero; and which value a source is in each row.
+"""Sources of rows that took different paths: in which rows a target depends on one, as in the
+others the gradient is none, and no zero; and which value a source is in each row.
 
-Rows are the bits of an int, so that a walk back over the records costs little, however many rows there are.
+Rows are the bits of an int, so that a walk back over the records costs little, however many rows
+there are.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]
 
 
 def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> None:
-    """Parts the rows where a source was merged from different values, and a target depends on one of these beside the merged
-    one, too. A row alone has one value there, and its gradient counts both ways."""
+    """Parts the rows where a source was merged from different values, and a target depends on one
+    of these beside the merged one, too. A row alone has one value there, and its gradient counts
+    both ways."""
     if run.group is None or not run.group.outermost().divided:
         return
     for source in sources:
@@ -40,7 +42,8 @@ def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> 
 
 
 def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
-    """Whether a target depends on a value that was merged into the source by a way that doesn't lead over the source."""
+    """Whether a target depends on a value that was merged into the source by a way that doesn't
+    lead over the source."""
     needed, origins = {target[1] for target in targets}, {source[1]}
     for segment in reachable([target[2] for target in targets] + [source[2]], 0):
         records = segment.records
@@ -60,10 +63,14 @@ def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
 
 
 def connected(
-    run: Run, targets: Sequence[Traced], wanted: set[int], segments: list[Segment], marked: set[int] | None
+    run: Run,
+    targets: Sequence[Traced],
+    wanted: set[int],
+    segments: list[Segment],
+    marked: set[int] | None,
 ) -> set[int]:
-    """The sources in `wanted` without those that are connected in none of the rows that run. Parts the rows where a source is
-    connected in some of them only."""
+    """The sources in `wanted` without those that are connected in none of the rows that run. Parts
+    the rows where a source is connected in some of them only."""
     if run.group is None or not run.group.outermost().divided:
         return wanted
     connections = _Connections(run, run.group)
@@ -82,7 +89,8 @@ def connected(
 
 
 class _Connections:
-    """The rows, among those of `group`, in which values by their number are connected to the targets."""
+    """The rows, among those of `group`, in which values by their number are connected to the
+    targets."""
 
     def __init__(self, run: Run, group: Group) -> None:
         self.run, self.group = run, group
@@ -102,16 +110,21 @@ class _Connections:
             if record.site.op is MERGE:
                 yield number, self.bits(record.options["groups"][record.site.operands[k]])
             else:
-                yield number, self.bits(record.options["of"]) if record.site.op is PLACE else self.all
+                yield (
+                    number,
+                    self.bits(record.options["of"]) if record.site.op is PLACE else self.all,
+                )
 
     def made(self, targets: Sequence[Traced], sources: set[int]) -> dict[int, int]:
-        """The rows in which each of these sources, of which the targets are made, is itself made of something that is recorded:
-        in the others it may be a literal."""
+        """The rows in which each of these sources, of which the targets are made, is itself made of
+        something that is recorded: in the others it may be a literal."""
         if not sources:
             return {}
         made: dict[int, int] = {}
         for record in path(reachable([segment for _, _, segment in targets], 0), None, sources)[0]:
-            made[record.number] = reduce(or_, [made.get(number, self.all) & rows for number, rows in self.reads(record)])
+            made[record.number] = reduce(
+                or_, [made.get(number, self.all) & rows for number, rows in self.reads(record)]
+            )
         return made
 
     def rows_of(self, value: Any) -> int:

@@ -1,8 +1,10 @@
-"""Operations on real numbers with infinitesimal imaginary parts, for the complex step: f(x + ih) = f(x) + ih f'(x).
+"""Operations on real numbers with infinitesimal imaginary parts, for the complex step: f(x + ih) =
+f(x) + ih f'(x).
 
-Most functions of the array module are analytic there as they are. Here stand those that aren't, in a form that is: what
-chooses or rounds goes by the real parts, and what takes a length does so without conjugates. The imaginary part is of
-1e-20 or so, hence no form may add it to a real part. What has no such form is refused.
+Most functions of the array module are analytic there as they are. Here stand those that aren't, in
+a form that is: what chooses or rounds goes by the real parts, and what takes a length does so
+without conjugates. The imaginary part is of 1e-20 or so, hence no form may add it to a real part.
+What has no such form is refused.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ class NotAnalyticError(Exception):
 
 
 def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Any:
-    """The op of `site` on operands of which some have an imaginary part. Raises NotAnalyticError where there is no such
-    form, GradcliError where the operation can't be done."""
+    """The op of `site` on operands of which some have an imaginary part. Raises NotAnalyticError
+    where there is no such form, GradcliError where the operation can't be done."""
     op, xp = site.op, run.backend.xp
     operands = [in_double(v) for v in operands]
     if op.name in _REFUSED or (op.name == "cast" and options["dtype"] != "float64"):
@@ -52,7 +54,8 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
 
 
 def in_double(value: Any) -> Any:
-    """A value, in double precision where it is in float32, whose smallest numbers are larger than what is infinitesimal."""
+    """A value, in double precision where it is in float32, whose smallest numbers are larger than
+    what is infinitesimal."""
     if type(value) is Lanes:
         return Lanes(in_double(value.array), value.group)
     if getattr(value, "dtype", None) != "float32":
@@ -67,7 +70,11 @@ def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, An
         raise NotAnalyticError(site)
     if not site.op.elementwise:
         rows = [
-            [v.array[..., k] if type(v) is Lanes else v for v in (narrow(v, group) for v in operands)] for k in range(group.size)
+            [
+                v.array[..., k] if type(v) is Lanes else v
+                for v in (narrow(v, group) for v in operands)
+            ]
+            for k in range(group.size)
         ]
         results = [continued(run, site, row, options) for row in rows]
         if any(type(y) is list for y in results):
@@ -90,12 +97,14 @@ def _formula(run: Run, site: Site, formula: Formula, operands: list[Any]) -> Any
         elif node.kind == "where":
             value = run.backend.settle(run.backend.where(*[known[id(a)] for a in node.arguments]))
         else:
-            value = continued(run, site.derived(OPS[node.kind]), [known[id(a)] for a in node.arguments], {})
+            value = continued(
+                run, site.derived(OPS[node.kind]), [known[id(a)] for a in node.arguments], {}
+            )
         known[id(node)] = value
     return known[id(formula)]
 
 
-# ---- forms -----------------------------------------------------------------------------------------------------------
+# ---- forms ---------------------------------------------------------------------------------------
 
 
 def _by_real_part(name: str) -> Callable[..., Any]:
@@ -117,7 +126,8 @@ def _length(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _angle(xp: Any, a: Any, b: Any) -> Any:
-    """The angle of (b, a): an arcus tangent of the smaller ratio, and whatever multiple of π/2 the real parts say."""
+    """The angle of (b, a): an arcus tangent of the smaller ratio, and whatever multiple of π/2 the
+    real parts say."""
     x, y = xp.real(b), xp.real(a)
     steep = xp.abs(y) > xp.abs(x)
     ratio = xp.where(steep, b, a) / xp.where(steep, a, b)
@@ -140,7 +150,11 @@ def _norm(xp: Any, x: Any, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
 def _variance(xp: Any, x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     axis = tuple(axis) if isinstance(axis, list) else axis
     centred = x - xp.mean(x, axis=axis, keepdims=True)
-    n = x.size // max(xp.mean(xp.real(x), axis=axis, keepdims=True).size, 1) if hasattr(x, "size") else 1
+    n = (
+        x.size // max(xp.mean(xp.real(x), axis=axis, keepdims=True).size, 1)
+        if hasattr(x, "size")
+        else 1
+    )
     return xp.sum(xp.square(centred), axis=axis, keepdims=keepdims) / (n - ddof)
 
 
@@ -160,7 +174,8 @@ def _log_of_sum(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _gamma(xp: Any, x: Any) -> Any:
-    """By reflection left of 1/2: there the imaginary part that SciPy gives has the rounding error of the real one."""
+    """By reflection left of 1/2: there the imaginary part that SciPy gives has the rounding error
+    of the real one."""
     left = xp.real(x) < 0.5
     right = CPU.function(OPS["gamma"])(xp.where(left, 1.0 - x, x))
     turn = x - 2.0 * xp.round(xp.real(x) / 2.0)
@@ -175,7 +190,11 @@ def _interpolated(xp: Any, x: Any, knots: Any, values: Any) -> Any:
     knots, values = xp.asarray(knots), xp.asarray(values)
     k = xp.clip(xp.searchsorted(xp.real(knots), xp.real(x), side="right") - 1, 0, len(knots) - 2)
     low, high = knots[k], knots[k + 1]
-    inside = xp.where(xp.real(x) < xp.real(knots[0]), knots[0], xp.where(xp.real(x) > xp.real(knots[-1]), knots[-1], x))
+    inside = xp.where(
+        xp.real(x) < xp.real(knots[0]),
+        knots[0],
+        xp.where(xp.real(x) > xp.real(knots[-1]), knots[-1], x),
+    )
     return values[k] + (values[k + 1] - values[k]) * ((inside - low) / (high - low))
 
 
@@ -220,4 +239,17 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "complex128": lambda xp, x: x,
     **{name: _by_real_part(name) for name in ("sign", "floor", "ceil", "round", "trunc")},
 }
-_REFUSED = frozenset(("angle", "float32", "eigh", "svd", "qr", "cholesky", "lstsq", "lstsq_of_full_rank", "rfft", "irfft"))
+_REFUSED = frozenset(
+    (
+        "angle",
+        "float32",
+        "eigh",
+        "svd",
+        "qr",
+        "cholesky",
+        "lstsq",
+        "lstsq_of_full_rank",
+        "rfft",
+        "irfft",
+    )
+)

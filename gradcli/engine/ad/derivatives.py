@@ -1,4 +1,5 @@
-"""`grad` and its kin on values, all made of the reverse sweep; and what counts as a source or a target."""
+"""`grad` and its kin on values, all made of the reverse sweep; and what counts as a source or a
+target."""
 
 from __future__ import annotations
 
@@ -38,34 +39,43 @@ CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 EXPLAINED = 10  # gradients that there aren't, for each place that asks and each name
 
 
-# ---- targets and sources ---------------------------------------------------------------------------------------------
+# ---- targets and sources -------------------------------------------------------------------------
 
 
 def number_of(source: Any) -> int | None:
-    """The number that identifies a source on the trace: of a variable, or of a traced value; None for any other."""
+    """The number that identifies a source on the trace: of a variable, or of a traced value; None
+    for any other."""
     if type(source) is Variable:
         return source.number or None
     return source[1] if type(source) is tuple else None
 
 
 def read_target(target: Any) -> Any:
-    """A target's value. A variable is one whatever watches it now: the tape that is asked may have watched it."""
+    """A target's value. A variable is one whatever watches it now: the tape that is asked may have
+    watched it."""
     value = read(target)
     if type(target) is Variable and target.number and primal(value) is value:
         return target.leaf
     return value
 
 
-def verify_target(run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None) -> list[Traced]:
-    """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
-    numbers are among these. `of` is the function whose value the target is, if a function is differentiated: a gradient may
-    be none, and has no derivatives then."""
+def verify_target(
+    run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None
+) -> list[Traced]:
+    """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all:
+    with `real` complex numbers are among these. `of` is the function whose value the target is, if
+    a function is differentiated: a gradient may be none, and has no derivatives then."""
     traced = []
     for value in map(read_target, leaves(target)):
         inner = primal(value)
         if inner is None and type(of) is Transform:
             continue  # a gradient by what isn't differentiable, which was told
-        if inner is None or is_callable(inner) or type(inner) in (str, Instance) or (real and is_complex(inner)):
+        if (
+            inner is None
+            or is_callable(inner)
+            or type(inner) in (str, Instance)
+            or (real and is_complex(inner))
+        ):
             _refuse(run, inner, span, of)
         if type(value) is tuple and is_inexact(inner):
             traced.append(value)
@@ -73,13 +83,29 @@ def verify_target(run: Run, target: Any, span: Span | None, real: bool = True, o
 
 
 def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
-    what, called = ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
+    what, called = (
+        ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
+    )
     if is_callable(value):
         help = "call it first: `grad(f(x), x)`; the derivative as a function is `grad(f)`"
-        help = f"call it in the function that is differentiated: `fn(x) = {called}(x)(…)`" if called else help
-        run.fail("E314", f"{what} is {describe(value) if type(value) is Instance else 'a function'}", span, help=help)
+        help = (
+            f"call it in the function that is differentiated: `fn(x) = {called}(x)(…)`"
+            if called
+            else help
+        )
+        run.fail(
+            "E314",
+            f"{what} is {describe(value) if type(value) is Instance else 'a function'}",
+            span,
+            help=help,
+        )
     if is_complex(value):
-        run.fail("E314", f"{what} is complex", span, help="take its `real` part, its `imag` part or its `abs`")
+        run.fail(
+            "E314",
+            f"{what} is complex",
+            span,
+            help="take its `real` part, its `imag` part or its `abs`",
+        )
     help = "a target is a number or an array"
     if value is None and called:
         help = f"`{called}` must `return` numbers or arrays, or lists or dicts of them"
@@ -87,9 +113,14 @@ def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
 
 
 def gradients(
-    run: Run, targets: list[tuple[Traced, Any]], sources: list[Any], recorded: bool, window: Window | None = None
+    run: Run,
+    targets: list[tuple[Traced, Any]],
+    sources: list[Any],
+    recorded: bool,
+    window: Window | None = None,
 ) -> list[Any]:
-    """The cotangents of `sources`, None where unconnected in the window, for targets and their cotangents."""
+    """The cotangents of `sources`, None where unconnected in the window, for targets and their
+    cotangents."""
     numbers = [number_of(s) for s in sources]
     verify_same(run, [target for target, _ in targets], sources)
     if recorded:
@@ -102,8 +133,12 @@ def ones_like(run: Run, value: Any) -> Any:
     """The cotangent of a sum: ones of the value's shape and dtype."""
     value = primal(value)
     if type(value) is Lanes:
-        group = run.group if run.group is not None and run.group.within(value.group) else value.group
-        xp = run.backend.xp  # one number that stands for all: what it is multiplied by needn't be read twice
+        group = (
+            run.group if run.group is not None and run.group.within(value.group) else value.group
+        )
+        xp = (
+            run.backend.xp
+        )  # one number that stands for all: what it is multiplied by needn't be read twice
         return Lanes(xp.broadcast_to(xp.ones((), value.dtype), (*value.shape, group.size)), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
@@ -114,22 +149,38 @@ def _scalar_like(run: Run, value: Any, number: float) -> Any:
     """A number of the kind of a scalar; a float of the run's dtype for what is no float."""
     if type(value) is complex:
         return complex(number)
-    return value.dtype.type(number) if hasattr(value, "dtype") and is_inexact(value) else run.real(number)
+    return (
+        value.dtype.type(number)
+        if hasattr(value, "dtype") and is_inexact(value)
+        else run.real(number)
+    )
 
 
 def zeros_like(run: Run, value: Any) -> Any:
     """Zeros of the value's shape and dtype; floats for what is no float."""
     value = primal(read(value))
     if not shape_of(value):
-        return _scalar_like(run, value, 0.0) if type(value) is not Lanes else run.backend.settle(value.dtype.type(0.0))
-    return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
+        return (
+            _scalar_like(run, value, 0.0)
+            if type(value) is not Lanes
+            else run.backend.settle(value.dtype.type(0.0))
+        )
+    return run.backend.xp.zeros(
+        value.shape, value.dtype if is_inexact(value) else run.settings.dtype
+    )
 
 
 def seeds_for(
-    run: Run, traced: list[Traced], target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
+    run: Run,
+    traced: list[Traced],
+    target: Any,
+    seed: Any,
+    site: Site,
+    given: str = "seed",
+    of: str = "target",
 ) -> list[tuple[Traced, Any]]:
-    """The traced values in a target, each with its cotangent: its part of the seed, or ones. Messages call the seed `given`,
-    and the target `of`."""
+    """The traced values in a target, each with its cotangent: its part of the seed, or ones.
+    Messages call the seed `given`, and the target `of`."""
     if seed is None:
         return merged(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
@@ -140,10 +191,17 @@ def seeds_for(
         inner = primal(cotangent)
         if shape_of(inner) != shape_of(primal(value)):
             ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
-            run.fail("E314", f"the {given} has shape {theirs}, the {of} {ours}", site.span, help="they must be equal")
+            run.fail(
+                "E314",
+                f"the {given} has shape {theirs}, the {of} {ours}",
+                site.span,
+                help="they must be equal",
+            )
         if type(value) is tuple:
             cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
-            seeds.append((value, narrowed(run, site, cotangent, run.group)))  # a sweep sums over rows that don't ask
+            seeds.append(
+                (value, narrowed(run, site, cotangent, run.group))
+            )  # a sweep sums over rows that don't ask
     return merged(run, site, seeds)
 
 
@@ -159,9 +217,11 @@ def merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[
     return list(merged.values())
 
 
-def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
-    """Each value of a target with its part of the seed, which has the same structure; or of sources, with the vector's. An
-    array may stand for a list: its rows do."""
+def beside(
+    run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
+) -> Iterator[tuple[Any, Any]]:
+    """Each value of a target with its part of the seed, which has the same structure; or of
+    sources, with the vector's. An array may stand for a list: its rows do."""
     seed = read(seed)
     if type(target) is List and shape_of(primal(seed)):
         seed = List(unpacked(run, site, seed))
@@ -185,19 +245,27 @@ def _as_float(run: Run, value: Any) -> Any:
     return value.astype(run.settings.dtype) if shape_of(value) else run.real(float(value))
 
 
-# ---- the builtins ----------------------------------------------------------------------------------------------------
+# ---- the builtins --------------------------------------------------------------------------------
 
 
 @request
-def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place.
+def grad(
+    run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None
+) -> Any:
+    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target
+    in each place.
 
     `window` is the tape that is asked; the main tape if it is None.
     """
     target, sources = operands
     unconnected = options["unconnected"]
     if unconnected not in ("none", "zero"):
-        run.fail("E311", f"`unconnected` is {describe(unconnected)}", site.span, help='it is "none" or "zero"')
+        run.fail(
+            "E311",
+            f"`unconnected` is {describe(unconnected)}",
+            site.span,
+            help='it is "none" or "zero"',
+        )
     flat = list(leaves(sources))
     seeds = seeds_for(run, verify_target(run, target, site.span), target, options["seed"], site)
     if run.once:
@@ -219,8 +287,9 @@ def differentiable(source: Any) -> bool:
 
 
 def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:
-    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`. It is
-    told of the first ones at a place: in a loop the others would say the same."""
+    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see
+    `reasons.py`. It is told of the first ones at a place: in a loop the others would say the
+    same."""
     if type(source) is Instance:
         help = "differentiate by its `trainable_variables`, or by single ones of them"
         run.fail("E314", f"the source is {describe(source)}", span, help=help)
@@ -231,7 +300,8 @@ def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Win
 
 @contextmanager
 def seeing_itself(run: Run) -> Iterator[Window]:
-    """The tape for what differentiates its own derivatives: the main tape; in a pause a view of it that records on."""
+    """The tape for what differentiates its own derivatives: the main tape; in a pause a view of it
+    that records on."""
     trace = run.trace
     if trace.main.recording:
         yield trace.main
@@ -292,8 +362,9 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 def weighed(
     run: Run, target: Traced, sources: list[Any], window: Window | None = None
 ) -> Iterator[tuple[Traced, list[Any], Window]]:
-    """A cotangent of the target that stands for any, and those of the sources in the window, which are linear in it; with
-    the tape that sees how. It is not 0, where products with what is infinite don't move."""
+    """A cotangent of the target that stands for any, and those of the sources in the window, which
+    are linear in it; with the tape that sees how. It is not 0, where products with what is infinite
+    don't move."""
     trace = run.trace
     u = trace.leaf(ones_like(run, target))
     with seeing_itself(run) as view:
@@ -303,17 +374,33 @@ def weighed(
 
 
 def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "source") -> Any:
-    """What goes along a source: of its shape and dtype. Raises GradcliError (E314) for a vector that doesn't fit."""
+    """What goes along a source: of its shape and dtype. Raises GradcliError (E314) for a vector
+    that doesn't fit."""
     direction = read(direction)
     direction = to_array(run, site, direction) if type(direction) is List else direction
     like, inner = primal(read(source)), primal(direction)
     if not is_number(inner):
-        run.fail("E314", f"the vector is {describe(inner)}, the {of} {describe(like)}", site.span, help="give numbers")
+        run.fail(
+            "E314",
+            f"the vector is {describe(inner)}, the {of} {describe(like)}",
+            site.span,
+            help="give numbers",
+        )
     if shape_of(like) != shape_of(inner):
         ours, theirs = show_shape(shape_of(like)), show_shape(shape_of(inner))
-        run.fail("E314", f"the vector has shape {theirs}, the {of} {ours}", site.span, help="they must be equal")
+        run.fail(
+            "E314",
+            f"the vector has shape {theirs}, the {of} {ours}",
+            site.span,
+            help="they must be equal",
+        )
     if is_complex(inner) and not is_complex(like):
-        run.fail("E314", f"the vector is complex, the {of} real", site.span, help="a real number moves along real ones only")
+        run.fail(
+            "E314",
+            f"the vector is complex, the {of} real",
+            site.span,
+            help="a real number moves along real ones only",
+        )
     if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
         direction = apply(run, site.derived(CASTS[dtype]), (direction,))
     return narrowed(run, site, direction, run.group)
@@ -326,5 +413,9 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         first = grad(run, site, [target, source], {"unconnected": "none", "seed": None}, window)
         if first is None:
             return None
-        second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window) if type(first) is tuple else None
+        second = (
+            grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window)
+            if type(first) is tuple
+            else None
+        )
         return zeros_like(run, source) if second is None else second

@@ -1,8 +1,9 @@
 """Forward mode: the tangent of an operation's result, from the tangents of its operands.
 
-It is carried along while the program runs, so nothing is kept: memory is that of the values alone. The rules are the
-op table's, the same partials that reverse mode reads; each product with a tangent is strict, as on the way back: what a
-tangent or a partial of exactly 0 multiplies contributes nothing, be it inf or nan.
+It is carried along while the program runs, so nothing is kept: memory is that of the values alone.
+The rules are the op table's, the same partials that reverse mode reads; each product with a tangent
+is strict, as on the way back: what a tangent or a partial of exactly 0 multiplies contributes
+nothing, be it inf or nan.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
 
-ADD, NEG, REAL, STRICT_MUL, BROADCAST = (OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to"))
+ADD, NEG, REAL, STRICT_MUL, BROADCAST = (
+    OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to")
+)
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
 def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
-    """The op of `site` on values of which some are duals of `level`, the highest: a dual, or a list of them.
+    """The op of `site` on values of which some are duals of `level`, the highest: a dual, or a list
+    of them.
 
     What an op gives that isn't differentiable, or whose result is of ints or bools, has no tangent.
     """
@@ -47,14 +51,26 @@ def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], le
     t = rule(run, site, active, primals, tangents, y, options)
     if type(y) is not List:
         return Dual(y, t, level)
-    return List([Dual(a, b, level) if is_inexact(primal(a)) else a for a, b in zip(y, t, strict=True)])
+    return List(
+        [Dual(a, b, level) if is_inexact(primal(a)) else a for a, b in zip(y, t, strict=True)]
+    )
 
 
 def _elementwise(
-    run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
+    run: Run,
+    site: Site,
+    active: tuple[int, ...],
+    primals: list[Any],
+    tangents: list[Any],
+    y: Any,
+    options: Any,
 ) -> Any:
     given = [tangents[k] for k in active]
-    if type(y) is float and all(type(v) is float or type(v) is int for v in primals) and all(type(t) is float for t in given):
+    if (
+        type(y) is float
+        and all(type(v) is float or type(v) is int for v in primals)
+        and all(type(t) is float for t in given)
+    ):
         return scalar_push(site.op, active)(y, *primals, *given)
     if _is_plain((y, *primals, *given)):
         total = None
@@ -114,11 +130,22 @@ def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
 
 
 def _structural(
-    run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
+    run: Run,
+    site: Site,
+    active: tuple[int, ...],
+    primals: list[Any],
+    tangents: list[Any],
+    y: Any,
+    options: Any,
 ) -> Any:
     op = site.op
     if not all(op.moves_with(k) for k in active):
-        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+        run.fail(
+            "E317",
+            f"`{op.name}` has no gradient registered",
+            site.span,
+            help="use it on a detached value",
+        )
     if op.jvp is None and not (op.linear or op.multilinear):
         help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
         run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
@@ -131,7 +158,9 @@ def _structural(
         operands = [backend.operand(v) for v in primals]
         along = [None if t is None else backend.operand(t) for t in tangents]
         try:
-            t = push_structural(m, op, along, parts if type(y) is List else backend.operand(y), operands, options)
+            t = push_structural(
+                m, op, along, parts if type(y) is List else backend.operand(y), operands, options
+            )
         except OpError as error:
             refuse(run, site.derived(op), error)
         if type(y) is List:
@@ -141,11 +170,16 @@ def _structural(
     operands = [Value(v, language) for v in primals]
     along = [None if t is None else Value(t, language) for t in tangents]
     if type(y) is List:
-        t = push_structural(language, op, along, [Value(part, language) for part in parts], operands, options)
+        t = push_structural(
+            language, op, along, [Value(part, language) for part in parts], operands, options
+        )
         return [matched(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
-    return matched(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
+    return matched(
+        run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y
+    )
 
 
 def tangent_of(value: Any, level: int) -> Any:
-    """The tangent of a value at a level; None where it has none, because it doesn't depend on what was perturbed."""
+    """The tangent of a value at a level; None where it has none, because it doesn't depend on what
+    was perturbed."""
     return value.tangent if type(value) is Dual and value.level == level else None

@@ -1,9 +1,9 @@
-"""A value as a function of its sources, along the path that a run took: the records that lead from the ones to the other,
-evaluated again. On other numbers that gives differences, on complex ones the complex step, with every result disturbed by
-a rounding error the digits that can be trusted.
+"""A value as a function of its sources, along the path that a run took: the records that lead from
+the ones to the other, evaluated again. On other numbers that gives differences, on complex ones the
+complex step, with every result disturbed by a rounding error the digits that can be trusted.
 
-What gradients don't flow through (what was detached, paused, made an int, put into a state) stays as it was, so this is the
-very function that a gradient is the gradient of.
+What gradients don't flow through (what was detached, paused, made an int, put into a state) stays
+as it was, so this is the very function that a gradient is the gradient of.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ class EnoughError(Exception):
 
 
 class ValueTrace(KeepingTrace):
-    """The second keeping policy for a program that is evaluated again. Memory follows the values, as usual, but for those
-    that conditions were decided by.
+    """The second keeping policy for a program that is evaluated again. Memory follows the values,
+    as usual, but for those that conditions were decided by.
 
     updated  the variables that have had more than one state
     work     what the run took, in operations on numbers
     passed   the operations that weren't recorded, because only a state was made of them
     sweeps   the derivatives that the program asked for: targets, and what by; some of each place
-    patience how many more sweeps there may be until one is noted, before the run is ended; none for one that isn't for them
+    patience how many more sweeps there may be until one is noted, before the run is ended; none for
+             one that isn't for them
     """
 
     __slots__ = ("_told", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
@@ -97,7 +98,11 @@ class ValueTrace(KeepingTrace):
         self.patience -= 1
         if self.patience < 0:
             raise EnoughError
-        if len(self.sweeps) >= MAX_SWEEPS or self.level or any(type(t[0]) is Lanes for t in targets):
+        if (
+            len(self.sweeps) >= MAX_SWEEPS
+            or self.level
+            or any(type(t[0]) is Lanes for t in targets)
+        ):
             return
         number, segment = targets[0][1:]
         place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
@@ -121,9 +126,11 @@ class Exactly(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A record that depends on a source: `refs` are its operands that do, by position, with the numbers that they have.
+    """A record that depends on a source: `refs` are its operands that do, by position, with the
+    numbers that they have.
 
-    `body` has the values that a function's body returned where the step is a call with a rule of its own."""
+    `body` has the values that a function's body returned where the step is a call with a rule of
+    its own."""
 
     number: int
     site: Site
@@ -150,10 +157,18 @@ class History:
         found = needed(self.targets)
         moving, reached = set(self.sources), set(self.sources)
         self.steps: list[Step] = []
-        self.complex: Site | None = None  # the first operation that is of complex numbers, or gives some
+        self.complex: Site | None = (
+            None  # the first operation that is of complex numbers, or gives some
+        )
         self.comparisons: list[Step] = []  # what chooses between elements; `refs` are as in a step
-        self.own_rules: list[Step] = []  # the calls of functions that have a derivative rule of their own
-        self.cut: Site | None = None  # the first that a gradient doesn't flow through, though what it gives depends on a source
+        self.own_rules: list[
+            Step
+        ] = []  # the calls of functions that have a derivative rule of their own
+        self.cut: Site | None = (
+            # the first that a gradient doesn't flow through, though what it gives depends on a
+            # source
+            None
+        )
         for number, segment, flat in reversed(found):
             site, in0, in1, a, b, y = flat
             inputs = inputs_of(in0, in1)
@@ -164,7 +179,9 @@ class History:
                 if number in trace.paused or site.op.name in CUTS:
                     self.cut = self.cut or site
                 if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
-                    refs = tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+                    refs = tuple(
+                        [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
+                    )
                     operands = (a, b) if site.narrow and type(a) is not tuple else a
                     self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
                 continue
@@ -176,10 +193,18 @@ class History:
                 continue
             moving.add(number)
             operands = (a, b)[: len(site.op.signature.operands)] if site.narrow else a
-            refs = () if body is not None else tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+            refs = (
+                ()
+                if body is not None
+                else tuple(
+                    [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
+                )
+            )
             if self.complex is None and (_is_complex(y) or site.takes_complex):
                 self.complex = site
-            self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
+            self.steps.append(
+                Step(number, site, operands, {} if site.narrow else b, refs, body, segment)
+            )
         self.moving = moving
 
     @property
@@ -190,9 +215,14 @@ class History:
     @cached_property
     def _of_floats(self) -> list[bool]:
         """Which steps give floats of floats and ints."""
-        kinds = [{type(v) for v in step.operands} if step.body is None else set() for step in self.steps]
+        kinds = [
+            {type(v) for v in step.operands} if step.body is None else set() for step in self.steps
+        ]
         pairs = zip(self.steps, kinds, strict=True)
-        return [step.site.op.passes_floats and float in given and given <= _NUMBERS for step, given in pairs]
+        return [
+            step.site.op.passes_floats and float in given and given <= _NUMBERS
+            for step, given in pairs
+        ]
 
     def values(
         self,
@@ -200,10 +230,12 @@ class History:
         disturb: Callable[[Any], Any] | None = None,
         watch: Callable[[Step, Any, list[Any]], None] | None = None,
     ) -> list[Any]:
-        """The targets where each source in `shifts` is moved by so much, which may be complex, or is `Exactly` a value.
+        """The targets where each source in `shifts` is moved by so much, which may be complex, or
+        is `Exactly` a value.
 
-        `disturb` is applied to each result; `watch` sees each step with its result and operands. Raises GradcliError where
-        an operation can't be done there, or has no continuation to complex numbers.
+        `disturb` is applied to each result; `watch` sees each step with its result and operands.
+        Raises GradcliError where an operation can't be done there, or has no continuation to
+        complex numbers.
         """
         known: dict[int, Any] = {}
         given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
@@ -215,11 +247,16 @@ class History:
             if number in known:
                 return known[number]
             shift = shifts.get(number)
-            return saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
+            return (
+                saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
+            )
 
         for step, is_of_floats in zip(self.steps, of_floats, strict=False):
             if step.body is not None:
-                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                parts = [
+                    moved(part.number, part.primal) if type(part) is Held else part
+                    for part in step.body
+                ]
                 y = parts[0] if step.options.outputs == 0 else parts
                 operands: list[Any] = []
             else:
@@ -239,11 +276,15 @@ class History:
         return [moved(target[1], target[0]) for target in self.targets]
 
     def tangents(
-        self, vectors: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None, shifts: Mapping[int, Any] = {}
+        self,
+        vectors: Mapping[int, Any],
+        disturb: Callable[[Any], Any] | None = None,
+        shifts: Mapping[int, Any] = {},
     ) -> list[Any]:
-        """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
-        doesn't move. `disturb` is applied to each result, and to its tangent; sources that move begin where they are moved to
-        by `shifts`. Raises GradcliError where an operation has none."""
+        """The tangents of the targets where sources move along these vectors, by the rules of
+        forward mode; None for what doesn't move. `disturb` is applied to each result, and to its
+        tangent; sources that move begin where they are moved to by `shifts`. Raises GradcliError
+        where an operation has none."""
         run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -260,25 +301,37 @@ class History:
             if step.body is not None:
                 if step.options.function.opaque:
                     raise opaque_error(step.options.function, step.calls)
-                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                parts = [
+                    moved(part.number, part.primal) if type(part) is Held else part
+                    for part in step.body
+                ]
                 known[step.number] = parts[0] if step.options.outputs == 0 else List(parts)
                 continue
             operands = list(step.operands)
             for k, n in step.refs:
                 operands[k] = moved(n, operands[k])
             if step.site.op.name == "part":
-                known[step.number] = operands[0].items[step.options["index"]] if type(operands[0]) is List else operands[0]
+                known[step.number] = (
+                    operands[0].items[step.options["index"]]
+                    if type(operands[0]) is List
+                    else operands[0]
+                )
                 continue
             options = {"index": step.options} if type(step.options) is tuple else step.options
-            y = apply(run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options)
+            y = apply(
+                run,
+                step.site,
+                tuple(operands),
+                {**options, "inplace": False} if "inplace" in options else options,
+            )
             known[step.number] = y if disturb is None else _disturbed(y, disturb)
         values = [moved(target[1], target[0]) for target in self.targets]
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
 
 
 def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
-    """The result of a step for other operands; a list for several results. `continues`: of real numbers with infinitesimal
-    imaginary parts, where they are complex."""
+    """The result of a step for other operands; a list for several results. `continues`: of real
+    numbers with infinitesimal imaginary parts, where they are complex."""
     site, options = step.site, step.options
     if site.op.passes_floats and (y := at_once(run, site, operands, {}, False)) is not None:
         return y
@@ -312,8 +365,8 @@ def _is_complex(value: Any) -> bool:
 
 
 def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
-    """The records that the targets have in their history, bodies of functions with rules of their own included, newest
-    first."""
+    """The records that the targets have in their history, bodies of functions with rules of their
+    own included, newest first."""
     numbers = {target[1] for target in targets}
     found = []
     for segment in reachable([target[2] for target in targets], 0):
@@ -331,7 +384,8 @@ def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
 
 
 def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
-    """A disturbance by a rounding error: each number up or down by about a unit in its last place, as one of this precision."""
+    """A disturbance by a rounding error: each number up or down by about a unit in its last place,
+    as one of this precision."""
     xp = CPU.xp
     random = xp.random.default_rng(seed)
 
@@ -341,7 +395,9 @@ def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
         if type(value) is Lanes:
             return Lanes(disturb(value.array), value.group)
         kind = getattr(
-            getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else ""
+            getattr(value, "dtype", None),
+            "kind",
+            "f" if type(value) is float else "c" if type(value) is complex else "",
         )
         if kind not in ("f", "c"):
             return value

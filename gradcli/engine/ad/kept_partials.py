@@ -1,4 +1,5 @@
-"""The way back over an expression on arrays, as `fused_arrays.py` records it: all operands' shares of a cotangent together."""
+"""The way back over an expression on arrays, as `fused_arrays.py` records it: all operands' shares
+of a cotangent together."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ Shape = tuple[int, ...]
 Share = tuple[Any, bool]  # of a cotangent, and whether nobody else holds it
 
 
-def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool) -> list[Share]:
-    """The shares of operands of these shapes in the cotangent `g`, by the partials that came with the value; one that several
-    have is multiplied once. `free`: whether `g` may be written over."""
+def by_partials(
+    backend: Backend, partials: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool
+) -> list[Share]:
+    """The shares of operands of these shapes in the cotangent `g`, by the partials that came with
+    the value; one that several have is multiplied once. `free`: whether `g` may be written over."""
     number = once(g)
     free = free and number is g
     places = _alike(partials)
@@ -40,9 +43,11 @@ def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shap
     return shares
 
 
-def by_formula(backend: Backend, site: Site, read: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool) -> list[Share]:
-    """The shares of the operands that `site` names, of these shapes, where no partials came with the value, by what they `read`
-    (`read_by`). `free`: whether `g` may be written over."""
+def by_formula(
+    backend: Backend, site: Site, read: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool
+) -> list[Share]:
+    """The shares of the operands that `site` names, of these shapes, where no partials came with
+    the value, by what they `read` (`read_by`). `free`: whether `g` may be written over."""
     if g.size <= SMALL:
         found = small_pull(site.op, site.operands)(g.shape, *read, g)
     else:
@@ -60,7 +65,8 @@ def read_by(op: Op, operands: Sequence[Any], y: Any) -> list[Any]:
 
 
 def are_alike(g: Any, read: Sequence[Any]) -> bool:
-    """Whether a formula takes what it reads as it is, with a cotangent of floats: all is there, and of its type."""
+    """Whether a formula takes what it reads as it is, with a cotangent of floats: all is there, and
+    of its type."""
     return all([type(v) is float or (hasattr(v, "strides") and v.dtype == g.dtype) for v in read])  # noqa: C419
 
 
@@ -82,7 +88,8 @@ def _alike(values: Sequence[Any]) -> list[list[int]]:
 
 
 def _deal(c: Any, fresh: bool, ks: list[int], shapes: Sequence[Shape], shares: list[Share]) -> None:
-    """Gives operands the cotangent that they have in common, summed to their shapes; `fresh` if nobody else holds it."""
+    """Gives operands the cotangent that they have in common, summed to their shapes; `fresh` if
+    nobody else holds it."""
     taken = False
     for k in ks:
         if shapes[k] != shape_of(c):
@@ -97,5 +104,7 @@ def _total(backend: Backend, g: Any, number: Any, partial: Any) -> Any:
     if number is not g and shape_of(partial) == g.shape:
         return number * partial.sum()
     if shape_of(partial) == g.shape and g.flags.c_contiguous and partial.flags.c_contiguous:
-        return backend.xp.dot(g.reshape(-1), partial.reshape(-1))  # without an array for the products
+        return backend.xp.dot(
+            g.reshape(-1), partial.reshape(-1)
+        )  # without an array for the products
     return (g * partial).sum()

@@ -1,4 +1,5 @@
-"""A sweep over lanes: cotangents with rows, how they add up where rows divide and join, and what rows share."""
+"""A sweep over lanes: cotangents with rows, how they add up where rows divide and join, and what
+rows share."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
 
 def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
-    return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
+    return bool(
+        total.array.dtype == operand.array.dtype == cotangent.dtype
+        and total.array.shape == cotangent.shape
+    )
 
 
 def apart_from(c: Any) -> Any:
@@ -45,7 +49,9 @@ class LaneSweep(SeededSweep):
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
 
-    def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+    def on_lanes(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
+    ) -> None:
         """The same a row at a time."""
         self.laned = True
         self.site = site
@@ -54,13 +60,23 @@ class LaneSweep(SeededSweep):
             return self.seeded(site, operands, numbers, g, y, number)
         group = deepest((g, y, *operands))
         assert group is not None
-        free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
-        cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        free = (
+            number in self.owned and g.group is group
+        )  # whether nobody needs `g` any more after the last operand
+        cotangent = (
+            g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        )
         if self.by_partials(site, operands, numbers, g, y):
             return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
-        together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
-        if together and all(map(_is_plain, (cotangent, *(read := read_by(site.op, arrays, result))))):
+        together = (
+            site.op.name == EXPRESSION
+            and not self.repairs
+            and (marked is None or marked.issuperset(numbers))
+        )
+        if together and all(
+            map(_is_plain, (cotangent, *(read := read_by(site.op, arrays, result))))
+        ):
             self.risks = True
             shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), read)
             for k, n, share in zip(site.operands, numbers, shares, strict=True):
@@ -76,24 +92,44 @@ class LaneSweep(SeededSweep):
             if site.op.real_only:
                 self.verify_rule(site, operand, number)
             pull = array_pull(backend, site.op, k, self.repairs, False)
-            if type(operand) is Lanes and operand.group is group and operand.array.shape == cotangent.shape:
+            if (
+                type(operand) is Lanes
+                and operand.group is group
+                and operand.array.shape == cotangent.shape
+            ):
                 total = self.cotangents.get(n)
-                if n in self.owned and type(total) is Lanes and total.group is group and _alike(total, operand, cotangent):
+                if (
+                    n in self.owned
+                    and type(total) is Lanes
+                    and total.group is group
+                    and _alike(total, operand, cotangent)
+                ):
                     total.array = pull(cotangent, result, *arrays, onto=total.array)
                     continue
                 into = cotangent if free and k == site.operands[-1] else None
                 c = pull(cotangent, result, *arrays, into=into)
                 free = free and c is not cotangent
-                self.add(n, Lanes(self._typed(c, operand), group), fresh=c is not cotangent or into is not None)
+                self.add(
+                    n,
+                    Lanes(self._typed(c, operand), group),
+                    fresh=c is not cotangent or into is not None,
+                )
                 continue
             c = pull(cotangent, result, *arrays)
             free = free and c is not cotangent
             c = sum_to(c, (*shape_of(operand), group.size))
             self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
 
-    def by_partials(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any) -> bool:
+    def by_partials(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any
+    ) -> bool:
         """Takes a cotangent on by the partials that came with the value. Returns whether it did."""
-        if type(y) is not Lanes or type(y.array) is not WithPartials or self.repairs or self.recorded:
+        if (
+            type(y) is not Lanes
+            or type(y.array) is not WithPartials
+            or self.repairs
+            or self.recorded
+        ):
             return False
         group = y.group
         if deepest((g, y, *operands)) is not group:
@@ -122,17 +158,21 @@ class LaneSweep(SeededSweep):
         return True
 
     def each(self, g: Any, y: Any) -> Any:
-        """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
-        share before it gets them all."""
+        """The cotangent of a result with rows, where rules gave one for all of them: each row has
+        its own, so that what rows share before it gets them all."""
         if type(g) is list:
-            return [part if part is None else self.each(part, like) for part, like in zip(g, y, strict=True)]
+            return [
+                part if part is None else self.each(part, like)
+                for part, like in zip(g, y, strict=True)
+            ]
         like = primal(y)
         if type(like) is not Lanes or type(primal(g)) is Lanes:
             return g
         return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
 
     def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
-        """A cotangent that rows of a group gave, perhaps one for all of them, as its operand takes it."""
+        """A cotangent that rows of a group gave, perhaps one for all of them, as its operand takes
+        it."""
         if group is None:
             return c
         self.laned = True
@@ -141,14 +181,23 @@ class LaneSweep(SeededSweep):
         return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
 
     def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
-        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""
+        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was
+        one."""
         index = options["index"] if type(options) is dict else options
-        if type(x) is not Lanes or x.group is not g.group or x.dtype != g.dtype or not is_plain(index) or self.recorded:
+        if (
+            type(x) is not Lanes
+            or x.group is not g.group
+            or x.dtype != g.dtype
+            or not is_plain(index)
+            or self.recorded
+        ):
             return False
         if self.marked is not None and n not in self.marked:
             return True
         total = self.cotangents.get(n)
-        if total is not None and not (n in self.owned and type(total) is Lanes and total.group is g.group):
+        if total is not None and not (
+            n in self.owned and type(total) is Lanes and total.group is g.group
+        ):
             return False
         self.laned = True
         self.cotangents[n] = add_part(self.run.backend, total, g, x, index)
@@ -156,14 +205,21 @@ class LaneSweep(SeededSweep):
         return True
 
     def settled(self, c: Any, operand: Any) -> Any:
-        """A cotangent with rows as its operand takes it: what rows share gets the sum over those that don't ask. Some rows
-        of those that do, or of the operand's, are left as they are, until they meet others."""
+        """A cotangent with rows as its operand takes it: what rows share gets the sum over those
+        that don't ask. Some rows of those that do, or of the operand's, are left as they are, until
+        they meet others."""
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
         within = self.within
-        if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
-            return c if within is not None and inner.group.are_some(within) else self._summed(c, operand)
+        if type(operand) is not Lanes or (
+            within is not None and within is not operand.group and within.opened_in(operand.group)
+        ):
+            return (
+                c
+                if within is not None and inner.group.are_some(within)
+                else self._summed(c, operand)
+            )
         own = operand.group
         return c if inner.group is own or inner.group.size <= own.size else self.close(c, own)
 
@@ -188,7 +244,11 @@ class LaneSweep(SeededSweep):
         a, b = primal(old), primal(c)
         if type(a) is Lanes and type(b) is Lanes:
             outer = common(a.group, b.group)
-            alike = not self.recorded and a.array.shape[:-1] == b.array.shape[:-1] and a.dtype == b.dtype
+            alike = (
+                not self.recorded
+                and a.array.shape[:-1] == b.array.shape[:-1]
+                and a.dtype == b.dtype
+            )
             if a.group is b.group and alike:
                 if n in self.owned:
                     a.array += b.array
@@ -212,7 +272,9 @@ class LaneSweep(SeededSweep):
     def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
         """The sum of cotangents of some rows of a group; each with whether it may be written to."""
         xp = self.run.backend.xp
-        (whole, owned), *others = sorted(parts, key=lambda part: (part[0].group is not outer, not part[1]))
+        (whole, owned), *others = sorted(
+            parts, key=lambda part: (part[0].group is not outer, not part[1])
+        )
         if whole.group is outer:
             total = whole.array if owned else whole.array.copy()
         else:
@@ -229,7 +291,9 @@ class LaneSweep(SeededSweep):
                 total[..., way] += part.array
         return Lanes(total, outer)
 
-    def accumulate_lanes(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
+    def accumulate_lanes(
+        self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any
+    ) -> None:
         """The same for rows: in place where what waits is of the same rows."""
         operand, inner = primal(x.v), primal(g.v)
         group = deepest((inner, operand))
@@ -250,8 +314,8 @@ class LaneSweep(SeededSweep):
             self.owned.add(n)
 
     def asked(self, c: Any) -> Any:
-        """A cotangent as who asks takes it: of the rows that run, with the sum over those that were opened inside, and 0 for
-        those that it doesn't reach."""
+        """A cotangent as who asks takes it: of the rows that run, with the sum over those that were
+        opened inside, and 0 for those that it doesn't reach."""
         inner, within = primal(c), self.within
         if type(inner) is not Lanes or within is None or within.within(inner.group):
             return c

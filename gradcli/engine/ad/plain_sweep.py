@@ -1,6 +1,8 @@
-"""One walk back over the records on plain primals: floats by generated pullbacks, arrays by generated array functions.
+"""One walk back over the records on plain primals: floats by generated pullbacks, arrays by
+generated array functions.
 
-`recorded_sweep.py` has the other reading of the same rules, through `apply`; `structural_sweep.py` what both have in common.
+`recorded_sweep.py` has the other reading of the same rules, through `apply`; `structural_sweep.py`
+what both have in common.
 """
 
 from __future__ import annotations
@@ -30,17 +32,27 @@ class Sweep(StructuralSweep):
 
     marked    the records that depend on a source; None for all
     outside   sources that a window watches but didn't record: the sweep ends at them
-    repairs   whether products are the strict ones, 0 wherever the cotangent or the partial is (see `sweep`)
+    repairs   whether products are the strict ones, 0 wherever the cotangent or the partial is (see
+              `sweep`)
     owned     the cotangents that are buffers which nobody else holds
-    risks     whether there was a product that can need a repair: with a partial that can be infinite
+    risks     whether there was a product that can need a repair: with a partial that can be
+              infinite
     bodies    whether functions with a rule of their own are passed by their bodies
-    within    the rows that ask, each for itself; what they share sums over rows opened inside (`lanes.py`)
+    within    the rows that ask, each for itself; what they share sums over rows opened inside
+              (`lanes.py`)
     laned     whether some cotangent has rows
     """
 
     recorded = False
 
-    def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, outside: set[int], repairs: bool = False) -> None:
+    def __init__(
+        self,
+        run: Run,
+        wanted: set[int],
+        marked: set[int] | None,
+        outside: set[int],
+        repairs: bool = False,
+    ) -> None:
         self.run, self.wanted, self.marked = run, wanted, marked
         self.outside, self.repairs = outside, repairs
         self.cotangents: dict[int, Any] = {}
@@ -52,8 +64,9 @@ class Sweep(StructuralSweep):
         self.segment: Segment  # which holds it
 
     def blocks(self, segment: Segment) -> Iterable[tuple[int, Iterator[Any]]]:
-        """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
-        nothing waits: the number after a block's last record, and its flat entries in reverse."""
+        """A segment's records from the last that may matter backwards, in blocks, up to the first
+        block beyond which nothing waits: the number after a block's last record, and its flat
+        entries in reverse."""
         end = len(segment.records) // STRIDE
         if end > BLOCK:
             return self._blocks(segment, end)
@@ -69,12 +82,15 @@ class Sweep(StructuralSweep):
             yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
             end = start
             size = min(2 * size, BLOCK)
-            idle = self._state() == before or len(self.cotangents) < BLOCK // 8  # else it isn't worth looking
+            idle = (
+                self._state() == before or len(self.cotangents) < BLOCK // 8
+            )  # else it isn't worth looking
             if idle and not any(n >= segment.first for n in self.cotangents):
                 return
 
     def _state(self) -> tuple[int, int | None]:
-        """Changes with every record that a cotangent passes: how many wait, and the last that came to wait."""
+        """Changes with every record that a cotangent passes: how many wait, and the last that came
+        to wait."""
         return len(self.cotangents), next(reversed(self.cotangents), None)
 
     def through(self, segment: Segment) -> None:
@@ -98,7 +114,9 @@ class Sweep(StructuralSweep):
                         continue
                 if type(g) is float and type(y) is float and (site.narrow or site.scalar):
                     floats = True
-                    pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
+                    pull = (None if repairs else site.pull) or _scalar_pull(
+                        self.run.backend, site, repairs
+                    )
                     c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
                     if in1 is not None:
                         c, d = c
@@ -122,28 +140,54 @@ class Sweep(StructuralSweep):
                             else:
                                 cotangents[n] = d
                 elif site.narrow:
-                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
+                    self._elementwise(
+                        site,
+                        (a, b)[: len(site.op.signature.operands)],
+                        inputs_of(in0, in1),
+                        g,
+                        y,
+                        number,
+                    )
                 elif site.op.elementwise:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
                 elif not (
                     self.by_partials(site, a, inputs_of(in0, in1), g, y)
-                    or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
-                    or (type(g) is Lanes and not self.recorded and self._moved(site, a, b, in0, in1, g, y))
+                    or (
+                        elements
+                        and type(b) is tuple
+                        and self._element(site, a, b, inputs_of(in0, in1), g, number)
+                    )
+                    or (
+                        type(g) is Lanes
+                        and not self.recorded
+                        and self._moved(site, a, b, in0, in1, g, y)
+                    )
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats
 
-    def _moved(self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any) -> bool:
-        """What the rules of operations that move elements do, for rows. Returns whether it was one of these."""
+    def _moved(
+        self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any
+    ) -> bool:
+        """What the rules of operations that move elements do, for rows. Returns whether it was one
+        of these."""
         if self.shares(operands, g, y):
             return self.moved(site, operands, options, inputs_of(in0, in1), g)
         return site.op is GETITEM and self.part(operands[0], options, in0, g)
 
-    def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
-        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
-        hundred thousand. Returns whether it was one."""
+    def _element(
+        self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
+    ) -> bool:
+        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which
+        loops do by the hundred thousand. Returns whether it was one."""
         x = operands[0]
-        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or x.dtype.char != "d" or self.marked is not None:
+        if (
+            len(index) != 1
+            or type(index[0]) is not int
+            or len(x.shape) != 1
+            or x.dtype.char != "d"
+            or self.marked is not None
+        ):
             return False
         k, n = index[0], numbers[0]
         if site.op is GETITEM and type(g) is float:
@@ -154,7 +198,12 @@ class Sweep(StructuralSweep):
                 self.owned.add(n)
             total[k] += g
             return True
-        if site.op is SETITEM and type(g) is CPU.xp.ndarray and g.dtype.char == "d" and type(operands[1]) is not Blank:
+        if (
+            site.op is SETITEM
+            and type(g) is CPU.xp.ndarray
+            and g.dtype.char == "d"
+            and type(operands[1]) is not Blank
+        ):
             if number not in self.owned:
                 g = g.copy()
             if site.operands[-1] == 1:
@@ -165,7 +214,9 @@ class Sweep(StructuralSweep):
             return True
         return False
 
-    def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+    def _elementwise(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
+    ) -> None:
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
             return self.on_lanes(site, operands, numbers, g, y, number)
@@ -177,7 +228,9 @@ class Sweep(StructuralSweep):
         ):
             return None
         shape = shape_of(g)
-        free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
+        free = (
+            number in self.owned
+        )  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
@@ -190,7 +243,11 @@ class Sweep(StructuralSweep):
                 self.add(n, self._fit(pull(g, y, *operands), operands[k]))
                 continue
             total = self.cotangents.get(n)
-            if total is not None and n in self.owned and total.dtype == operands[k].dtype == g.dtype:
+            if (
+                total is not None
+                and n in self.owned
+                and total.dtype == operands[k].dtype == g.dtype
+            ):
                 self.cotangents[n] = pull(g, y, *operands, onto=total)
                 continue
             into = g if free and k == site.operands[-1] else None
@@ -198,14 +255,19 @@ class Sweep(StructuralSweep):
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
-    def _together(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> bool:
-        """The same for all operands of an expression on arrays of one float type. Returns whether it was one."""
+    def _together(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
+    ) -> bool:
+        """The same for all operands of an expression on arrays of one float type. Returns whether
+        it was one."""
         marked = self.marked
         if type(y) is WithPartials:
             asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
             partials = [y.partials[k] for k in asked]
             taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
-            shares = by_partials(self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned)
+            shares = by_partials(
+                self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned
+            )
         elif (
             (marked is None or marked.issuperset(numbers))
             and g.dtype.kind == "f"
@@ -245,16 +307,20 @@ class Sweep(StructuralSweep):
     def _typed(self, c: Any, operand: Any) -> Any:
         if is_complex(c) and not is_complex(operand):
             c = c.real
-        dtype = getattr(operand, "dtype", None) or ("complex128" if type(operand) is complex else "float64")
+        dtype = getattr(operand, "dtype", None) or (
+            "complex128" if type(operand) is complex else "float64"
+        )
         return c.astype(dtype) if c.dtype != dtype and not is_complex(c) else c
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds it."""
+        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds
+        it."""
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
             if fresh and (
-                (type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)
+                (type(c) is Lanes and c.array.base is None)
+                or (type(c) is not Lanes and shape_of(c) and c.base is None)
             ):
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:

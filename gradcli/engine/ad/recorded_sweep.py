@@ -1,4 +1,5 @@
-"""One walk back over the records through `apply`: what it computes is on the trace again, and can be differentiated."""
+"""One walk back over the records through `apply`: what it computes is on the trace again, and can
+be differentiated."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ class RecordedSweep(Sweep):
                 self.site = site
                 numbers = inputs_of(in0, in1)
                 if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
-                    self._through_scalar(site, (a, b) if site.narrow else a, numbers, g, y, number, segment)
+                    self._through_scalar(
+                        site, (a, b) if site.narrow else a, numbers, g, y, number, segment
+                    )
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
@@ -64,9 +67,17 @@ class RecordedSweep(Sweep):
                     self.structural(site, operands, b, numbers, g, y, number, segment)
 
     def _through_scalar(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int, segment: Segment
+        self,
+        site: Site,
+        operands: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+        segment: Segment,
     ) -> None:
-        """An operation on floats, whatever boxes they are in: a call for each operand, of its share of the cotangent."""
+        """An operation on floats, whatever boxes they are in: a call for each operand, of its share
+        of the cotangent."""
         run, marked, cotangents = self.run, self.marked, self.cotangents
         values: list[Any] = [*operands, (y, number, segment)]
         for k, n in zip(site.operands, numbers, strict=True):
@@ -77,11 +88,17 @@ class RecordedSweep(Sweep):
         for (derived, reads), n in zip(shares, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
-            c = g if derived is None else call_on_scalars(run, derived, g, *[values[read] for read in reads])
+            c = (
+                g
+                if derived is None
+                else call_on_scalars(run, derived, g, *[values[read] for read in reads])
+            )
             old = cotangents.get(n)
             cotangents[n] = c if old is None else call_on_scalars(run, site.derived(ADD), old, c)
 
-    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int) -> Any:
+    def _pull_recorded(
+        self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
+    ) -> Any:
         run = self.run
         self.verify_rule(site, primal(operands[k]), number)
         partial = partial_formula(site.op, k)
@@ -91,7 +108,12 @@ class RecordedSweep(Sweep):
             c = call_on_scalars(run, site.derived(NEG), g)
         elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
             op, reads = cotangent_op(site.op, k)
-            c = call_on_scalars(run, site.derived(op), g, *[y if read == "result" else operands[int(read)] for read in reads])
+            c = call_on_scalars(
+                run,
+                site.derived(op),
+                g,
+                *[y if read == "result" else operands[int(read)] for read in reads],
+            )
         else:
             p = replay(run, site, partial, y, operands)
             if is_complex(primal(p)):
@@ -106,17 +128,23 @@ class RecordedSweep(Sweep):
             c = apply(run, site.derived(CASTS[dtype]), (c,))
         return self.settled(c, like) if self.laned else c
 
-    # Rows that a cotangent doesn't reach have none: zeros would be made of what these rows hold, once they meet it.
+    # Rows that a cotangent doesn't reach have none: zeros would be made of what these rows hold,
+    # once they meet it.
 
-    def _of_some_rows(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any) -> bool:
-        """Takes what only some rows of a result got to what these were made of. Returns whether it did."""
+    def _of_some_rows(
+        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any
+    ) -> bool:
+        """Takes what only some rows of a result got to what these were made of. Returns whether it
+        did."""
         if site.op not in MOVED or type(primal(y)) is not Lanes or type(primal(g)) is not Lanes:
             return False
         self.laned, self.site = True, site
         of = primal(y).group
         g = self.close(g, of)
         group = primal(g).group
-        if site.op is not PICK_ROWS and (group is of or (site.op is PLACE_ROWS and options["of"].each)):
+        if site.op is not PICK_ROWS and (
+            group is of or (site.op is PLACE_ROWS and options["of"].each)
+        ):
             return False
         for k, n in zip(site.operands, numbers, strict=True):
             if self.marked is not None and n not in self.marked:
@@ -133,12 +161,17 @@ class RecordedSweep(Sweep):
         return True
 
     def _back_to_rows(self, g: Any, index: Any, group: Group, of: Group) -> Any:
-        """A cotangent of some of the rows that were picked, as rows of the group that they were picked from."""
+        """A cotangent of some of the rows that were picked, as rows of the group that they were
+        picked from."""
         inner = primal(g).group
         if inner.within(of):
             return g
         rows = index if inner is group else index[inner.way_to(group)]
-        way = {"index": self.run.backend.xp.arange(inner.size), "group": Group(len(rows), of, rows), "of": inner}
+        way = {
+            "index": self.run.backend.xp.arange(inner.size),
+            "group": Group(len(rows), of, rows),
+            "of": inner,
+        }
         return apply(self.run, self.site.derived(PICK_ROWS), (g,), way)
 
     def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
@@ -149,12 +182,18 @@ class RecordedSweep(Sweep):
         return self._placed(a, group, outer), self._placed(b, group, outer)
 
     def _placed(self, c: Any, group: Group, outer: Group) -> Any:
-        """A cotangent of some of the rows of a group as one of all of these; both have rows of `outer`."""
+        """A cotangent of some of the rows of a group as one of all of these; both have rows of
+        `outer`."""
         inner = primal(c).group
         if inner.within(group):
             return self.lift(c, group)
         index = self.run.backend.xp.searchsorted(group.way_to(outer), inner.way_to(outer))
-        return apply(self.run, self.site.derived(PLACE_ROWS), (c,), {"index": index, "group": group, "of": inner})
+        return apply(
+            self.run,
+            self.site.derived(PLACE_ROWS),
+            (c,),
+            {"index": index, "group": group, "of": inner},
+        )
 
     def whole(self, c: Any, group: Group) -> Any:
         self._part_by_reach(primal(c).group, group)
@@ -163,14 +202,20 @@ class RecordedSweep(Sweep):
     def lift(self, c: Any, outer: Group | None) -> Any:
         while type(inner := primal(c)) is Lanes and inner.group is not outer:
             parent = inner.group.parent
-            if parent is not None and parent is not outer and parent.each and parent.parent is not None:
+            if (
+                parent is not None
+                and parent is not outer
+                and parent.each
+                and parent.parent is not None
+            ):
                 self._part_by_reach(inner.group, parent.parent)
             way = {"index": inner.group.origin, "group": parent, "of": inner.group}
             c = apply(self.run, self.site.derived(PLACE_ROWS), (c,), way)
         return c
 
     def _part_by_reach(self, inner: Group, group: Group) -> None:
-        """Parts the rows that run where some of them have rows in a group, and none in an inner one."""
+        """Parts the rows that run where some of them have rows in a group, and none in an inner
+        one."""
         running = self.run.group
         whole = None if running is None else common(running, group)
         if running is None or whole is None or inner is group or not inner.within(whole):
@@ -178,13 +223,16 @@ class RecordedSweep(Sweep):
         there = [self.run.backend.xp.zeros(whole.size, bool) for _ in range(2)]
         for rows, among in zip(there, (group, inner), strict=True):
             rows[slice(None) if among is whole else among.way_to(whole)] = True
-        has, reached = there if running is whole else [rows[running.way_to(whole)] for rows in there]
+        has, reached = (
+            there if running is whole else [rows[running.way_to(whole)] for rows in there]
+        )
         if bool((has & ~reached).any()):
             raise ApartError(running, reached.astype("int64"))
 
 
 def _on_floats(site: Site, a: Any) -> bool:
-    """Whether a record that keeps `a`, and has a float as its result, is an elementwise op on floats and ints."""
+    """Whether a record that keeps `a`, and has a float as its result, is an elementwise op on
+    floats and ints."""
     if site.narrow:
         return not site.takes_complex
     return site.scalar or (site.op.elementwise and all([type(primal(v)) in _REALS for v in a]))  # noqa: C419
@@ -194,8 +242,8 @@ _REALS = frozenset((float, int))
 
 
 def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:
-    """What gives the share of operand `k` in a cotangent, and what it takes after that: operands by index, the result as
-    -1. None where the cotangent is passed on as it is."""
+    """What gives the share of operand `k` in a cotangent, and what it takes after that: operands by
+    index, the result as -1. None where the cotangent is passed on as it is."""
     partial = partial_formula(site.op, k)
     if partial.kind == "number" and partial.value == 1:
         return None, []

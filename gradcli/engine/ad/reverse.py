@@ -1,8 +1,8 @@
 """Reverse mode: cotangents carried from targets back to sources, over the records of the trace.
 
-A sweep is a `for` loop over the target's segments, newest first. It has two readings of the same rules: on plain primals
-(`plain_sweep.py`), and through `apply`, which records what the sweep computes, so that it can be differentiated again
-(`recorded_sweep.py`).
+A sweep is a `for` loop over the target's segments, newest first. It has two readings of the same
+rules: on plain primals (`plain_sweep.py`), and through `apply`, which records what the sweep
+computes, so that it can be differentiated again (`recorded_sweep.py`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ def sweep(
     bodies: bool = False,
     walk: Callable[..., Sweep] | None = None,
 ) -> dict[int, Any]:
-    """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
+    """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in
+    `seeds`.
 
-    `window` is the tape that is asked; the main tape if it is None. `since` is for sources that nothing but the records
-    from that number on can depend on, whatever the windows. A number that isn't in the result is unconnected.
-    `recorded` goes through `apply`; else cotangents are primals. `bodies` goes through the bodies of functions with a rule
-    of their own, as forward mode does, where these were called for it. `walk` makes a sweep that is more than one.
-    Raises GradcliError (E317) where an operation on the way has no gradient registered, or has none at this point.
+    `window` is the tape that is asked; the main tape if it is None. `since` is for sources that
+    nothing but the records from that number on can depend on, whatever the windows. A number that
+    isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are
+    primals. `bodies` goes through the bodies of functions with a rule of their own, as forward mode
+    does, where these were called for it. `walk` makes a sweep that is more than one. Raises
+    GradcliError (E317) where an operation on the way has no gradient registered, or has none at
+    this point.
     """
     if not wanted or not seeds:
         return {}
@@ -47,7 +50,11 @@ def sweep(
     late = wanted & window.late.keys()
     if late and len(wanted) > 1:  # what doesn't count for one of them may count for the others
         parts = [wanted - late, *({n} for n in late)]
-        return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()}
+        return {
+            n: c
+            for part in parts
+            for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()
+        }
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
         wanted = connected(run, [target for target, _ in seeds], wanted, way.segments, way.marked)
@@ -55,8 +62,9 @@ def sweep(
 
 
 class Between(NamedTuple):
-    """What a sweep passes from targets back to sources: the segments, newest first; the records and leaves in them that
-    depend on a source, None for all; and the sources that the window watches but didn't make, where it ends."""
+    """What a sweep passes from targets back to sources: the segments, newest first; the records and
+    leaves in them that depend on a source, None for all; and the sources that the window watches
+    but didn't make, where it ends."""
 
     segments: list[Segment]
     marked: set[int] | None
@@ -77,7 +85,8 @@ def pulled(
     pass_ = (walk or (RecordedSweep if recorded else Sweep))(run, wanted, marked, outside)
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
-    # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
+    # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can
+    # need the repair.
     if not recorded and pass_.risks and not _are_finite(run, found):
         found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
     return found
@@ -86,30 +95,42 @@ def pulled(
 def sweep_segment(
     run: Run, segment: Segment, target: Traced, cotangent: float, wanted: set[int], recorded: bool
 ) -> dict[int, Any]:
-    """The same for a float of the segment that a recording began, where nothing that is older depends on the sources."""
+    """The same for a float of the segment that a recording began, where nothing that is older
+    depends on the sources."""
     marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
     found = _pass([segment], [(target, cotangent)], pass_)
     if not recorded and pass_.risks and not _are_finite(run, found):
-        found = _pass([segment], [(target, cotangent)], Sweep(run, wanted, marked, set(), repairs=True))
+        found = _pass(
+            [segment], [(target, cotangent)], Sweep(run, wanted, marked, set(), repairs=True)
+        )
     return found
 
 
 def _are_finite(run: Run, found: dict[int, Any]) -> bool:
-    for c in found.values():  # noqa: SIM110 - a generator takes as long as all of it, for one float
+    for c in found.values():
         if c - c != 0.0 if type(c) is float else not run.backend.is_finite(c):
             return False
     return True
 
 
-def between(targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False) -> Between:
+def between(
+    targets: list[Traced],
+    wanted: set[int],
+    window: Window,
+    since: int | None = None,
+    bodies: bool = False,
+) -> Between:
     """The way of a sweep from these targets to what is wanted, in a window."""
     trace = window.trace
     whole = window.sees_all(wanted)
-    # What is older than all sources may still tell a window that isn't the whole whether it recorded them.
+    # What is older than all sources may still tell a window that isn't the whole whether it
+    # recorded them.
     oldest = since if since is not None else min(wanted) if whole else window.first_number()
     first = targets[0][2]
-    if len(targets) == 1 and first.first == oldest == since:  # all of it in the segment that the recording began with
+    if (
+        len(targets) == 1 and first.first == oldest == since
+    ):  # all of it in the segment that the recording began with
         segments = [first]
     else:
         segments = reachable([target[2] for target in targets], oldest)
@@ -134,7 +155,8 @@ def between(targets: list[Traced], wanted: set[int], window: Window, since: int 
 
 
 def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:
-    """Takes the seeds through the segments, newest first; returns the cotangents of what is wanted."""
+    """Takes the seeds through the segments, newest first; returns the cotangents of what is
+    wanted."""
     marked, wanted = pass_.marked, pass_.wanted
     if len(seeds) > 1:  # of which some may be those of one target
         pass_.laned = any(type(primal(cotangent)) is Lanes for _, cotangent in seeds)
@@ -144,7 +166,9 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
     try:
         for segment in segments:
             pass_.through(segment)
-    except OpError as error:  # a rule on arrays that calls an op which isn't defined everywhere, as `inv`
+    except (
+        OpError
+    ) as error:  # a rule on arrays that calls an op which isn't defined everywhere, as `inv`
         refuse(pass_.run, pass_.site.derived(pass_.site.op), error)
     for number in wanted:  # leaves are never passed, so theirs are still waiting
         if number in pass_.cotangents and (marked is None or number in marked):

@@ -1,7 +1,9 @@
-"""Reverse mode where all of the way is floats, in the one segment that a recording began: no search, and nothing to set up.
+"""Reverse mode where all of the way is floats, in the one segment that a recording began: no
+search, and nothing to set up.
 
-Most functions of numbers that transforms call are of this kind. What it gives is what `Sweep` (`plain_sweep.py`) gives, to
-the last bit; where a record on the way needs more, it gives nothing, and that does it.
+Most functions of numbers that transforms call are of this kind. What it gives is what `Sweep`
+(`plain_sweep.py`) gives, to the last bit; where a record on the way needs more, it gives nothing,
+and that does it.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ from ..trace.tape import STRIDE, Segment
 
 
 def sweep_floats(segment: Segment, target: int, cotangent: float) -> dict[int, float] | None:
-    """The cotangents of what the records of the segment read that isn't among them, for that of the record `target`; None where
-    a record isn't one of floats alone that was passed before, and where a product may need its repair.
+    """The cotangents of what the records of the segment read that isn't among them, for that of the
+    record `target`; None where a record isn't one of floats alone that was passed before, and where
+    a product may need its repair.
 
-    Records beside the way to what is asked for are passed as well: on floats that is no error, and nothing comes of it there.
+    Records beside the way to what is asked for are passed as well: on floats that is no error, and
+    nothing comes of it there.
     """
     cotangents: dict[int, float] = {target: cotangent}
     pop = cotangents.pop

@@ -1,4 +1,5 @@
-"""A sweep from several seeds, where it passes records whose values its rows share: cotangents alone have rows."""
+"""A sweep from several seeds, where it passes records whose values its rows share: cotangents alone
+have rows."""
 
 from __future__ import annotations
 
@@ -36,13 +37,18 @@ class SeededSweep:
     verify_rule: Callable[[Site, Any, int], None]
 
     def shares(self, operands: Any, g: Lanes, y: Any) -> bool:
-        """Whether the rows of a cotangent are those that ask, and share the operands and the result."""
+        """Whether the rows of a cotangent are those that ask, and share the operands and the
+        result."""
         return g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands)
 
-    def seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int) -> None:
+    def seeded(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int
+    ) -> None:
         """Passes an elementwise operation."""
         group, marked, op = g.group, self.marked, site.op
-        result, *arrays = [v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)]
+        result, *arrays = [
+            v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)
+        ]
         pulls = _pulls(self.run.backend, op, site.operands, self.repairs)
         for k, n, (pull, bounded) in zip(site.operands, numbers, pulls, strict=True):
             if marked is not None and n not in marked:
@@ -57,13 +63,17 @@ class SeededSweep:
                 c = sum_to(c, (*own, group.size))
             self._gather(n, c, operand, group, fresh=c is not g.array and c.base is None)
 
-    def moved(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes) -> bool:
+    def moved(
+        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes
+    ) -> bool:
         """Passes an operation that moves elements along first axes. Returns whether it was one."""
         if site.op is CONCATENATE:
             self._parts(site, operands, options, numbers, g)
         elif site.op is GETITEM or site.op is INDEX_ADD:
             index = options["index"] if type(options) is dict else options
-            if not is_plain(index) or (site.op is GETITEM and not self._whole(numbers[0], operands[0], index, g)):
+            if not is_plain(index) or (
+                site.op is GETITEM and not self._whole(numbers[0], operands[0], index, g)
+            ):
                 return False
             if site.op is INDEX_ADD:
                 self._added(site, operands, index, numbers, g)
@@ -72,7 +82,9 @@ class SeededSweep:
         self.laned = True
         return True
 
-    def _parts(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes) -> None:
+    def _parts(
+        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes
+    ) -> None:
         """To each of the arrays that were joined its part."""
         shapes = [shape_of(operand) for operand in operands]
         axis = one_axis(options["axis"], shapes[0])
@@ -82,7 +94,9 @@ class SeededSweep:
                 part = (*[slice(None)] * axis, slice(start, start + shapes[k][axis]))
                 self._gather(n, g.array[part], operands[k], g.group)
 
-    def _added(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Lanes) -> None:
+    def _added(
+        self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Lanes
+    ) -> None:
         """To an array all of it, and to what was added to a part of it that part."""
         for k, n in zip(site.operands, numbers, strict=True):
             if self.marked is None or n in self.marked:
@@ -95,7 +109,9 @@ class SeededSweep:
         if self.marked is not None and n not in self.marked:
             return True
         total = self.cotangents.get(n)
-        if x.dtype != g.dtype or not (total is None or (type(total) is Lanes and total.group is g.group)):
+        if x.dtype != g.dtype or not (
+            total is None or (type(total) is Lanes and total.group is g.group)
+        ):
             return False
         if total is None:
             total = zeros(self.run.backend.xp, x.shape, x.dtype, g.group)
@@ -130,13 +146,16 @@ class SeededSweep:
 
 
 @per_op
-def _pulls(backend: Backend, op: Op, operands: tuple[int, ...], repairs: bool) -> list[tuple[Pull, bool]]:
+def _pulls(
+    backend: Backend, op: Op, operands: tuple[int, ...], repairs: bool
+) -> list[tuple[Pull, bool]]:
     """The pullbacks by some operands, and whether each partial is bounded."""
     return [(_pull(backend, op, k, repairs), is_bounded(op, k)) for k in operands]
 
 
 def _pull(backend: Backend, op: Op, k: int, repairs: bool) -> Pull:
-    """As `array_pull`, but that the partial, which the rows share, is small beside the cotangent: one product, and no pieces."""
+    """As `array_pull`, but that the partial, which the rows share, is small beside the cotangent:
+    one product, and no pieces."""
     if repairs or is_bounded(op, k) or partial_formula(op, k).kind == "where":
         return array_pull(backend, op, k, repairs, False)
     function = array_partial(backend, op, k, False)

@@ -64,7 +64,16 @@ class StructuralSweep(LaneSweep):
         else:
             self._by_language((site, operands, options, numbers, g, y, number), segment, laned)
 
-    def _by_arrays(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+    def _by_arrays(
+        self,
+        site: Site,
+        operands: Any,
+        options: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+    ) -> None:
         """The shares of the operands by rules on plain arrays."""
         op, run, backend = site.op, self.run, self.run.backend
         m: Any = array_language(backend, run.settings.dtype)
@@ -79,11 +88,15 @@ class StructuralSweep(LaneSweep):
         for k, n in self._asked(site, numbers):
             options, handed_on = self._handed_on(op, k, options, number)
             c = self._share(site, k, number, m, cotangent, result, values, options)
-            # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
+            # What a rule gives that isn't one of the arrays it was given, nor a view of one, is
+            # new.
             self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
 
     def _by_language(
-        self, record: tuple[Site, Any, Any, tuple[int, ...], Any, Any, int], segment: Segment | None, laned: bool
+        self,
+        record: tuple[Site, Any, Any, tuple[int, ...], Any, Any, int],
+        segment: Segment | None,
+        laned: bool,
     ) -> None:
         """The same by rules on values of the language, which are on the trace, or have rows."""
         site, operands, options, numbers, g, y, number = record
@@ -95,7 +108,11 @@ class StructuralSweep(LaneSweep):
                 if type(operands[k]) is not Blank:
                     values[k] = Value((operands[k], n, segment.holder(n)), m)
         result = Value(y if type(y) is Blank or segment is None else (y, number, segment), m)
-        cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
+        cotangent = (
+            [None if part is None else Value(part, m) for part in g]
+            if type(g) is list
+            else Value(g, m)
+        )
         if op.accumulate is not None:
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
@@ -114,21 +131,31 @@ class StructuralSweep(LaneSweep):
             self.add(n, c)
 
     def _asked(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The operands that matter, with their numbers. The last one first: a write's buffer is handed on in place only after the
-        value's share was read from it."""
+        """The operands that matter, with their numbers. The last one first: a write's buffer is
+        handed on in place only after the value's share was read from it."""
         asked = zip(site.operands, numbers, strict=True)
         return [(k, n) for k, n in asked if self.marked is None or n in self.marked][::-1]
 
-    def _handed_on(self, op: Op, k: int, options: Any, number: int, recorded: bool = False) -> tuple[Any, bool]:
-        """The options of the rule for an operand, and whether it hands the cotangent on, or a copy where others hold that, as for
-        the array that is written to. What a record of a sweep over rows says `inplace` of its own write is nothing for the way
-        back."""
+    def _handed_on(
+        self, op: Op, k: int, options: Any, number: int, recorded: bool = False
+    ) -> tuple[Any, bool]:
+        """The options of the rule for an operand, and whether it hands the cotangent on, or a copy
+        where others hold that, as for the array that is written to. What a record of a sweep over
+        rows says `inplace` of its own write is nothing for the way back."""
         if op is not SETITEM or k != 0:
             return options, False
         return {**options, "inplace": number in self.owned and not recorded}, True
 
     def _share(
-        self, site: Site, k: int, number: int, m: Any, cotangent: Any, result: Any, values: list[Any], options: Any
+        self,
+        site: Site,
+        k: int,
+        number: int,
+        m: Any,
+        cotangent: Any,
+        result: Any,
+        values: list[Any],
+        options: Any,
     ) -> Any:
         """What the rule for an operand gives."""
         rules = site.op.vjp
@@ -140,7 +167,8 @@ class StructuralSweep(LaneSweep):
         return rule(m, cotangent, result, *values, **options)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
-        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
+        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of
+        reads."""
         if self.marked is not None and n not in self.marked:
             return
         xp = self.run.backend.xp
@@ -148,7 +176,9 @@ class StructuralSweep(LaneSweep):
         wide = is_complex(primal(g.v) if type(g) is Value else g)
         if self.laned and type(g) is Value and type(primal(g.v)) is Lanes:
             return self.accumulate_lanes(rule, m, n, g, y, x, options)
-        if self.laned and type(primal(total)) is Lanes:  # a share that the rows have in common, beside one of their own
+        if (
+            self.laned and type(primal(total)) is Lanes
+        ):  # a share that the rows have in common, beside one of their own
             del self.cotangents[n]
             self.owned.discard(n)
             self._accumulate(rule, m, n, g, y, x, options)
@@ -167,8 +197,17 @@ class StructuralSweep(LaneSweep):
 
     def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
         whole = self.cotangents.setdefault(n, [None] * parts)
-        whole[index] = g if whole[index] is None else apply(self.run, self.site.derived(ADD), (whole[index], g))
+        whole[index] = (
+            g
+            if whole[index] is None
+            else apply(self.run, self.site.derived(ADD), (whole[index], g))
+        )
 
     def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:
         fix = "state the gradient of the function around it: `fn f(…) { … } backward (dy) { … }`"
-        raise UnregisteredError(what, site.span, self.segment.calls_to(number), f"cut the path with `detach(…)`, or {fix}")
+        raise UnregisteredError(
+            what,
+            site.span,
+            self.segment.calls_to(number),
+            f"cut the path with `detach(…)`, or {fix}",
+        )

@@ -1,7 +1,8 @@
 """Tangents over the trace: forward mode on what a program recorded, without running it again.
 
-A record keeps what the rules of its operation read, and the rules of forward mode read no more than those of reverse mode.
-So tangents of sources can be carried along the records to a target, in execution order.
+A record keeps what the rules of its operation read, and the rules of forward mode read no more than
+those of reverse mode. So tangents of sources can be carried along the records to a target, in
+execution order.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ from .forward import fitted, matched
 ADD, PART = OPS["add"], OPS["part"]
 
 
-def carry(run: Run, records: list[Record], tangents: dict[int, Any], target: int, ends: set[int]) -> Any:
-    """The tangent of a target, for those of the sources by number; None if it doesn't depend on them.
+def carry(
+    run: Run, records: list[Record], tangents: dict[int, Any], target: int, ends: set[int]
+) -> Any:
+    """The tangent of a target, for those of the sources by number; None if it doesn't depend on
+    them.
 
-    `records` are what lies between, in execution order; those in `ends` have no tangent but their own. What no record reads
-    any more is let go of.
+    `records` are what lies between, in execution order; those in `ends` have no tangent but their
+    own. What no record reads any more is let go of.
     """
     uses = Counter(n for record in records for n in record.inputs)
     uses[target] += 1
@@ -62,7 +66,9 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
     pairs = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]
     for k, _ in pairs:
         if op.real_only and is_complex(operands[k]):
-            run.fail("E317", f"`{op.name}` of a complex number has no gradient registered", site.span)
+            run.fail(
+                "E317", f"`{op.name}` of a complex number has no gradient registered", site.span
+            )
     if any(type(t) is Lanes for _, t in pairs) or type(y) is Lanes:
         return _on_lanes(run, record, pairs)
     if type(y) is float and not site.takes_complex and all(type(t) is float for _, t in pairs):
@@ -86,14 +92,21 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
     whole = (*shape_of(y), group.size)
     total = total.real if is_complex(total) and not is_complex(y) else total
     total = total if total.shape == whole else xp.broadcast_to(total, whole)
-    return Lanes(total if dtype_name(total) == dtype_name(y) else total.astype(dtype_name(y)), group)
+    return Lanes(
+        total if dtype_name(total) == dtype_name(y) else total.astype(dtype_name(y)), group
+    )
 
 
 def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
     site, y, backend = record.site, record.y, run.backend
     op = site.op
     if not all(op.moves_with(k) for k in site.operands):
-        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+        run.fail(
+            "E317",
+            f"`{op.name}` has no gradient registered",
+            site.span,
+            help="use it on a detached value",
+        )
     if any(type(v) is Lanes for v in (*along, *record.operands)):
         return _structural_on_lanes(run, record, along)
     m: Any = array_language(backend, run.settings.dtype)
@@ -102,7 +115,9 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
     for k, t in zip(site.operands, along, strict=True):
         tangents[k] = None if t is None else backend.operand(t)
     try:
-        found = push_structural(m, op, tangents, y if type(y) is list else backend.operand(y), operands, record.options)
+        found = push_structural(
+            m, op, tangents, y if type(y) is list else backend.operand(y), operands, record.options
+        )
     except OpError as error:
         refuse(run, site.derived(op), error)
     if type(y) is list:
@@ -119,6 +134,10 @@ def _structural_on_lanes(run: Run, record: Record, along: list[Any]) -> Any:
     for k, t in zip(site.operands, along, strict=True):
         tangents[k] = None if t is None else Value(t, m)
     if type(y) is list:
-        found = push_structural(m, site.op, tangents, [Value(part, m) for part in y], operands, record.options)
+        found = push_structural(
+            m, site.op, tangents, [Value(part, m) for part in y], operands, record.options
+        )
         return [matched(run, site, t.v, part) for t, part in zip(found, y, strict=True)]
-    return matched(run, site, push_structural(m, site.op, tangents, Value(y, m), operands, record.options).v, y)
+    return matched(
+        run, site, push_structural(m, site.op, tangents, Value(y, m), operands, record.options).v, y
+    )

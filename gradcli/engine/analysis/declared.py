@@ -6,7 +6,14 @@ from typing import Any
 
 from ...lang import program
 
-_BLOCKS = program.While | program.For | program.ExpectError | program.Tape | program.Pause | program.Record
+_BLOCKS = (
+    program.While
+    | program.For
+    | program.ExpectError
+    | program.Tape
+    | program.Pause
+    | program.Record
+)
 
 
 def declarations(body: Any) -> list[program.Declare]:
@@ -25,7 +32,8 @@ def declarations(body: Any) -> list[program.Declare]:
 
 
 def declared_names(node: program.Program, prefix: str = "", needed: bool = False) -> list[str]:
-    """The names that values from outside may be given for, or with `needed` must be; imported ones under their path."""
+    """The names that values from outside may be given for, or with `needed` must be; imported ones
+    under their path."""
     names = [prefix + d.slot.name for d in declarations(node.body) if d.value is None or not needed]
     for statement in node.body:
         if isinstance(statement, program.Import):

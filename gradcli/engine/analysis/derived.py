@@ -1,5 +1,5 @@
-"""Finds, in the text of a program, which values may be computed from derivatives. Constants have no history to keep, and a
-sweep whose results are never differentiated needn't be recorded."""
+"""Finds, in the text of a program, which values may be computed from derivatives. Constants have no
+history to keep, and a sweep whose results are never differentiated needn't be recorded."""
 
 from __future__ import annotations
 
@@ -15,28 +15,45 @@ Starts: TypeAlias = Callable[[Any], bool]
 
 def outputs_of_variables(node: program.Program) -> set[str]:
     """The outputs that may be computed from variables; all where modules may declare some."""
-    sources = {item.slot.index for item in own_nodes(node.body) if isinstance(item, program.Import) or _declares_variable(item)}
+    sources = {
+        item.slot.index
+        for item in own_nodes(node.body)
+        if isinstance(item, program.Import) or _declares_variable(item)
+    }
     slots = _computed_from(node, sources, lambda item: False)
-    return {name for name, value in named_outputs(node) if node.has_modules or _reads(value, slots, lambda item: False)}
+    return {
+        name
+        for name, value in named_outputs(node)
+        if node.has_modules or _reads(value, slots, lambda item: False)
+    }
 
 
 def _derived_slots(node: program.Program) -> set[int]:
-    """The names of the top level that anything computed from a derivative may be assigned to. A variable's state isn't
-    assigned: it has no history."""
+    """The names of the top level that anything computed from a derivative may be assigned to. A
+    variable's state isn't assigned: it has no history."""
     return _computed_from(node, set(), _is_request)
 
 
 def _computed_from(node: program.Program, found: set[int], starts: Starts) -> set[int]:
-    """The names of the top level that what is computed from those in `found`, or from what `starts`, may be assigned to; and
-    those."""
+    """The names of the top level that what is computed from those in `found`, or from what
+    `starts`, may be assigned to; and those."""
     assigned: list[tuple[set[int], Any]] = []
     for item in own_nodes(node.body):
         if isinstance(item, program.Assign | program.Augment | program.For):
-            slots = {t.slot.index for t in own_nodes((item.target,)) if isinstance(t, program.NameTarget | program.EntryTarget)}
+            slots = {
+                t.slot.index
+                for t in own_nodes((item.target,))
+                if isinstance(t, program.NameTarget | program.EntryTarget)
+            }
             assigned.append((slots, item.iterable if isinstance(item, program.For) else item.value))
         elif isinstance(item, program.Declare) and item.kind == "const":
             assigned.append(({item.slot.index}, item.value))
-    while more := {k for slots, value in assigned for k in slots if k not in found and _reads(value, found, starts)}:
+    while more := {
+        k
+        for slots, value in assigned
+        for k in slots
+        if k not in found and _reads(value, found, starts)
+    }:
         found |= more
     return found
 
@@ -66,20 +83,27 @@ def _is_request(item: Any) -> bool:
     if isinstance(item, program.Member):
         return item.name == "grad"
     op = getattr(item, "op", None)
-    return (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS)
+    return (op is not None and is_request(op)) or (
+        isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS
+    )
 
 
-# ---- programs that don't differentiate ---------------------------------------------------------------------------------
+# ---- programs that don't differentiate -----------------------------------------------------------
 
 _WINDOWS = program.Tape | program.Watch | program.Pause | program.Import
 
 
 def asks_for_nothing(node: program.Program) -> bool:
-    """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for one mode only: forward mode
-    then needs no trace, and means the same as reverse mode. Where the text doesn't decide it, the answer is no."""
+    """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for
+    one mode only: forward mode then needs no trace, and means the same as reverse mode. Where the
+    text doesn't decide it, the answer is no."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
-        if not _IS_PLAIN[type(item)] or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
+        if (
+            not _IS_PLAIN[type(item)]
+            or isinstance(item, _WINDOWS)
+            or (op is not None and (is_request(op) or op.reverse_only))
+        ):
             return False
         if isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS:
             return False
@@ -90,11 +114,14 @@ def asks_for_nothing(node: program.Program) -> bool:
 
 def has_elements(node: program.Program) -> bool:
     """Whether a program reads or writes elements."""
-    return any(isinstance(item, program.Index | program.EntryTarget) for item, _ in _everything(node.body))
+    return any(
+        isinstance(item, program.Index | program.EntryTarget) for item, _ in _everything(node.body)
+    )
 
 
 def declared_variables(node: program.Program) -> list[program.Declare] | None:
-    """The declarations of variables; None where modules have some, of which there may be any number."""
+    """The declarations of variables; None where modules have some, of which there may be any
+    number."""
     found = []
     for item, inner in _everything(node.body):
         if _declares_variable(item):
@@ -117,16 +144,40 @@ def is_scalar(item: program.Declare, inputs: Mapping[str, Any]) -> bool:
     return isinstance(item.value, program.Constant) and type(item.value.value) is float
 
 
-# ---- programs that differentiate once --------------------------------------------------------------------------------
+# ---- programs that differentiate once ------------------------------------------------------------
 
-# What can stand in such a program. Anything else may do more with a derivative than compute with it.
+# What can stand in such a program. Anything else may do more with a derivative than compute with
+# it.
 _PLAIN = (
-    program.Declare | program.Assign | program.Augment | program.Update | program.Evaluate | program.If | program.While
-    | program.For | program.Break | program.Continue | program.Return | program.Print | program.Output | program.Expect
-    | program.Tape | program.Watch | program.Pause | program.Import | program.Program | program.Function
-    | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
-    | program.Target | program.Expression
-)  # fmt: skip
+    program.Declare
+    | program.Assign
+    | program.Augment
+    | program.Update
+    | program.Evaluate
+    | program.If
+    | program.While
+    | program.For
+    | program.Break
+    | program.Continue
+    | program.Return
+    | program.Print
+    | program.Output
+    | program.Expect
+    | program.Tape
+    | program.Watch
+    | program.Pause
+    | program.Import
+    | program.Program
+    | program.Function
+    | program.FunctionParameter
+    | program.Argument
+    | program.TypeSpec
+    | program.Domain
+    | program.Slice
+    | program.EllipsisItem
+    | program.Target
+    | program.Expression
+)
 
 
 class _Plain(dict[type, bool]):
@@ -140,15 +191,18 @@ class _Plain(dict[type, bool]):
 _IS_PLAIN = _Plain()
 
 
-# Requests that differentiate nothing that they computed themselves, or record that whatever the program does.
+# Requests that differentiate nothing that they computed themselves, or record that whatever the
+# program does.
 _FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian", "hessian"))
 
 
 def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> bool:
-    """Whether nothing that a derivative gave is ever differentiated again, so that no sweep needs to be recorded.
+    """Whether nothing that a derivative gave is ever differentiated again, so that no sweep needs
+    to be recorded.
 
-    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text doesn't decide it, the
-    answer is no. A loop of gradient descent is a yes: its gradients go into the states of variables, which have no history.
+    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text
+    doesn't decide it, the answer is no. A loop of gradient descent is a yes: its gradients go into
+    the states of variables, which have no history.
     """
     derived = _derived_slots(node)
     differentiated = [value for _, value in named_outputs(node)]
@@ -156,10 +210,16 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     called = _called_where_made(nodes)
     for item, inner in nodes:
         op = getattr(item, "op", None)
-        if not _IS_PLAIN[type(item)] or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
+        if not _IS_PLAIN[type(item)] or (
+            op is not None and op.engine and op.category not in ("derivatives", "lists")
+        ):
             return False
         if isinstance(item, program.Apply) and is_request(item.op):
-            if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in called):
+            if (
+                inner
+                or item.op.name not in _FIRST
+                or (item.op.transforms and id(item) not in called)
+            ):
                 return False
             differentiated.append(item.operands[0])
         elif op is not None and is_request(op):
@@ -167,15 +227,19 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
         elif isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS:
             if inner:
                 return False
-            differentiated += [argument.value for argument in item.arguments if argument.keyword in ("", "target")][:1]
+            differentiated += [
+                argument.value for argument in item.arguments if argument.keyword in ("", "target")
+            ][:1]
     slots = [node.names[name].index for name in targets if name in node.names]
     return derived.isdisjoint(slots) and not any(_asks(value, derived) for value in differentiated)
 
 
 def _called_where_made(nodes: list[tuple[Any, bool]]) -> set[int]:
-    """The transforms, by identity, that the top level calls where it makes them, or under a name that is for nothing else.
-    Any other might get into a function that is differentiated."""
-    callees = {id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner}
+    """The transforms, by identity, that the top level calls where it makes them, or under a name
+    that is for nothing else. Any other might get into a function that is differentiated."""
+    callees = {
+        id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner
+    }
     named = {
         id(item.value): item.target.slot.index
         for item, inner in nodes
@@ -184,7 +248,9 @@ def _called_where_made(nodes: list[tuple[Any, bool]]) -> set[int]:
         and not (inner or item.target.slot.cell)
     }
     passed = {
-        item.slot.index for item, inner in nodes if isinstance(item, program.Read) and not inner and id(item) not in callees
+        item.slot.index
+        for item, inner in nodes
+        if isinstance(item, program.Read) and not inner and id(item) not in callees
     }
     return callees | {k for k, slot in named.items() if slot not in passed}
 

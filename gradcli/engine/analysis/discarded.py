@@ -1,5 +1,5 @@
-"""Finds what a program computes and throws away: statements that only have a value, and functions that end without `return`
-although their value is used."""
+"""Finds what a program computes and throws away: statements that only have a value, and functions
+that end without `return` although their value is used."""
 
 from __future__ import annotations
 
@@ -12,23 +12,32 @@ from ...lang.program.walks import own_nodes
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _EFFECTS = frozenset(("backward", "attach_grad"))  # builtins that do something
-_APART = frozenset((program.Program, program.ExpectError))  # imports have warnings of their own; the others are expected to fail
+_APART = frozenset(
+    (program.Program, program.ExpectError)
+)  # imports have warnings of their own; the others are expected to fail
 
 
 def discarded(node: program.Program) -> list[Diagnostic]:
-    """A warning for each value that is thrown away (W206), and for each function without one (W207), in the order of the text."""
+    """A warning for each value that is thrown away (W206), and for each function without one
+    (W207), in the order of the text."""
     nodes = list(own_nodes(node.body, _APART))
     ignored = {id(item.value) for item in nodes if isinstance(item, program.Evaluate)}
     called = [item for item in nodes if isinstance(item, program.Call) and id(item) not in ignored]
     used = {item.callee.slot.name for item in called if isinstance(item.callee, program.Read)}
     functions = [item.function for item in nodes if isinstance(item, program.FunctionLiteral)]
     nameless = {id(statement) for function in functions for statement in function.body[-1:]}
-    empty = [_without_value(function) for function in functions if function.name in used and _ends_without(function)]
+    empty = [
+        _without_value(function)
+        for function in functions
+        if function.name in used and _ends_without(function)
+    ]
     warned = {warning.span for warning in empty}
     found = [
         _thrown_away(item, id(item) in nameless)
         for item in nodes
-        if isinstance(item, program.Evaluate) and item.span not in warned and not _does_something(item.value, node.has_modules)
+        if isinstance(item, program.Evaluate)
+        and item.span not in warned
+        and not _does_something(item.value, node.has_modules)
     ]
     return sorted(found + empty, key=lambda warning: warning.span.start if warning.span else 0)
 
@@ -49,13 +58,16 @@ def _thrown_away(item: program.Evaluate, ends_function: bool) -> Diagnostic:
 
 
 def _does_something(value: program.Expression, has_modules: bool) -> bool:
-    """Whether an expression may do more than compute: it calls what isn't a builtin. A string may be a comment."""
+    """Whether an expression may do more than compute: it calls what isn't a builtin. A string may
+    be a comment."""
     if isinstance(value, program.Constant) and type(value.value) is str:
         return True
     for item in own_nodes((value,), _APART):
         if isinstance(item, program.Call):
             return True
-        if isinstance(item, program.MethodCall) and (item.op is None or item.function is not None or has_modules):
+        if isinstance(item, program.MethodCall) and (
+            item.op is None or item.function is not None or has_modules
+        ):
             return True
         op = getattr(item, "op", None)
         if op is not None and op.name in _EFFECTS:
@@ -73,7 +85,12 @@ def _without_value(function: program.Function) -> Diagnostic:
     else:
         help = "write `return …` at its end"
     ends = "has no `return`" if not _returns(function.body) else "can end without `return`"
-    return Diagnostic("W207", f"`{function.name}` {ends}, so its value is none; and its value is used", at, help=help)
+    return Diagnostic(
+        "W207",
+        f"`{function.name}` {ends}, so its value is none; and its value is used",
+        at,
+        help=help,
+    )
 
 
 def _ends_without(function: program.Function) -> bool:
@@ -88,7 +105,8 @@ def _returns(body: Iterable[Any]) -> bool:
 
 
 def _surely_returns(body: tuple[program.Statement, ...]) -> bool:
-    """Whether all ways through a body return, as far as the text decides it: a loop at its end that returns somewhere does."""
+    """Whether all ways through a body return, as far as the text decides it: a loop at its end that
+    returns somewhere does."""
     if body and isinstance(body[-1], program.While | program.For) and _returns(body[-1:]):
         return True
     return any(map(_is_an_end, body))

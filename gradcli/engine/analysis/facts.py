@@ -1,4 +1,5 @@
-"""Facts that follow from the text of a program. Each is worked out when it is first needed, and kept."""
+"""Facts that follow from the text of a program. Each is worked out when it is first needed, and
+kept."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ from typing import Any
 from ...diagnostics import Diagnostic
 from ...lang import program
 from .declared import declared_names
-from .derived import asks_for_nothing, declared_variables, differentiates_once, has_elements, is_scalar, outputs_of_variables
+from .derived import (
+    asks_for_nothing,
+    declared_variables,
+    differentiates_once,
+    has_elements,
+    is_scalar,
+    outputs_of_variables,
+)
 from .discarded import discarded
 from .requests import requested_outputs
 
@@ -55,11 +63,17 @@ class Facts:
         return declared_variables(self._node)
 
     def scalar_variables(self, inputs: Mapping[str, Any]) -> list[str] | None:
-        """The names of the variables, if all are scalars as far as the text and the values from outside show; else None, as
-        where modules declare some: there may be any number of instances."""
+        """The names of the variables, if all are scalars as far as the text and the values from
+        outside show; else None, as where modules declare some: there may be any number of
+        instances."""
         found = self._variables
-        return [d.slot.name for d in found] if found is not None and all(is_scalar(d, inputs) for d in found) else None
+        return (
+            [d.slot.name for d in found]
+            if found is not None and all(is_scalar(d, inputs) for d in found)
+            else None
+        )
 
     def differentiates_once(self, targets: Iterable[str]) -> bool:
-        """Whether nothing that a derivative gave is ever differentiated again; `targets`: names asked of from outside."""
+        """Whether nothing that a derivative gave is ever differentiated again; `targets`: names
+        asked of from outside."""
         return differentiates_once(self._node, targets)

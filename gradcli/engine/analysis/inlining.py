@@ -1,7 +1,8 @@
 """Which calls can be read as their function's expression: `distance(x, y)` is `sqrt(x**2 + y**2)`.
 
-A hot expression (`fusion.py`) takes such a call in as if its operations stood there. That is so for a name that nothing
-but one `fn` statement binds, and a function of one expression of its parameters alone.
+A hot expression (`fusion.py`) takes such a call in as if its operations stood there. That is so for
+a name that nothing but one `fn` statement binds, and a function of one expression of its parameters
+alone.
 """
 
 from __future__ import annotations
@@ -13,17 +14,23 @@ from ...lang.program.walks import PARTS, own_nodes
 
 
 class Known(NamedTuple):
-    """A function that a slot holds for good: a `fn`, or a derivative of one; or an int that it holds at hand. `home` has what
-    is known in the frame that binds it; None if that is the slot's own."""
+    """A function that a slot holds for good: a `fn`, or a derivative of one; or an int that it
+    holds at hand. `home` has what is known in the frame that binds it; None if that is the slot's
+    own."""
 
     value: program.Function | program.Apply | program.Constant
     home: dict[int, Known] | None = None
 
 
-def known_functions(outside: dict[int, Known], body: Any, function: program.Function | None = None) -> dict[int, Known]:
-    """The slots of a frame that hold one function for good: those that the body of the frame's `function` binds, and those
-    that this captures from the frame outside. None are known where no expression is read as one."""
-    bound = {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
+def known_functions(
+    outside: dict[int, Known], body: Any, function: program.Function | None = None
+) -> dict[int, Known]:
+    """The slots of a frame that hold one function for good: those that the body of the frame's
+    `function` binds, and those that this captures from the frame outside. None are known where no
+    expression is read as one."""
+    bound = (
+        {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
+    )
     captures = () if function is None else function.captures
     functions: dict[int, program.Function | program.Apply] = {}
     for node in own_nodes(body):
@@ -59,7 +66,11 @@ def _slots(node: Any) -> list[program.Slot]:
 
 def inlined(node: program.Expression, known: dict[int, Known]) -> program.Function | None:
     """The function whose expression a call can be read as; None for any other node."""
-    if not isinstance(node, program.Call) or not isinstance(node.callee, program.Read) or node.callee.checked:
+    if (
+        not isinstance(node, program.Call)
+        or not isinstance(node.callee, program.Read)
+        or node.callee.checked
+    ):
         return None
     function = known[node.callee.slot.index].value if node.callee.slot.index in known else None
     if (
@@ -70,7 +81,9 @@ def inlined(node: program.Expression, known: dict[int, Known]) -> program.Functi
         or function.self_slot is not None
     ):
         return None
-    if len(node.arguments) != len(function.parameters) or any(argument.keyword for argument in node.arguments):
+    if len(node.arguments) != len(function.parameters) or any(
+        argument.keyword for argument in node.arguments
+    ):
         return None
     if len(function.body) != 1 or not isinstance(function.body[0], program.Return):
         return None

@@ -1,7 +1,8 @@
-"""Which names of a frame are still read: what rows that took different paths assigned needs to become one again only then.
+"""Which names of a frame are still read: what rows that took different paths assigned needs to
+become one again only then.
 
-Computed when rows first divide in a function, and never for programs whose rows don't. Sets are of slots by index; where in
-doubt a slot is alive. Cells always are: other functions read them.
+Computed when rows first divide in a function, and never for programs whose rows don't. Sets are of
+slots by index; where in doubt a slot is alive. Cells always are: other functions read them.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ class Liveness:
         self._after: dict[int, Slots] = {}
 
     def after(self, node: program.Statement) -> Slots:
-        """The slots that may be read after a statement, by falling through it or by a jump out of it."""
+        """The slots that may be read after a statement, by falling through it or by a jump out of
+        it."""
         if not self._after:
             self._block(self._body, _NOTHING, _NOTHING)
         return self._after[id(node)]
 
     def _block(self, body: tuple[program.Statement, ...], out: Slots, jumps: Slots) -> Slots:
-        """What is alive before the statements; `out` is what is after them, `jumps` where `break` and `continue` go."""
+        """What is alive before the statements; `out` is what is after them, `jumps` where `break`
+        and `continue` go."""
         for statement in reversed(body):
             self._after[id(statement)] = self._after.get(id(statement), _NOTHING) | out | jumps
             out = self._before(statement, out, jumps)
@@ -52,7 +55,17 @@ class Liveness:
                 head = again
         if isinstance(node, program.Tape | program.Pause | program.Record | program.ExpectError):
             inside = self._block(node.body, out, jumps)
-            return inside | out | _reads(*([value for _, value in node.options] if isinstance(node, program.Tape) else []))
+            return (
+                inside
+                | out
+                | _reads(
+                    *(
+                        [value for _, value in node.options]
+                        if isinstance(node, program.Tape)
+                        else []
+                    )
+                )
+            )
         if isinstance(node, program.Assign):
             return (out - _assigned(node.target)) | _reads(node.target, node.value)
         if isinstance(node, program.Augment):
@@ -67,7 +80,11 @@ class Liveness:
 def _assigned(target: program.Target) -> Slots:
     if isinstance(target, program.NameTarget):
         return frozenset((target.slot.index,))
-    return frozenset().union(*map(_assigned, target.items)) if isinstance(target, program.ListTarget) else _NOTHING
+    return (
+        frozenset().union(*map(_assigned, target.items))
+        if isinstance(target, program.ListTarget)
+        else _NOTHING
+    )
 
 
 def _reads(*nodes: Any) -> Slots:

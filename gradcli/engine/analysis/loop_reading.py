@@ -1,9 +1,11 @@
-"""Functions with loops that end when they end, read as small programs of formulas: `while y < 20.0 { y = 2.0*y + x }`.
+"""Functions with loops that end when they end, read as small programs of formulas: `while y < 20.0
+{ y = 2.0*y + x }`.
 
-What can't be read turn by turn (`readings.py`), since how many turns there are is found out on the way, can still be read once,
-each statement as what it does to the names of the function. Statements that follow each other are one step, which gives
-several names new values at once. A function with loops that is called there becomes a part of it, a loop of one turn, which
-ends where the function returns. `loop_source.py` writes the functions of all that.
+What can't be read turn by turn (`readings.py`), since how many turns there are is found out on the
+way, can still be read once, each statement as what it does to the names of the function. Statements
+that follow each other are one step, which gives several names new values at once. A function with
+loops that is called there becomes a part of it, a loop of one turn, which ends where the function
+returns. `loop_source.py` writes the functions of all that.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Branch(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Turns while the condition holds; or, with a `counter`, one for each int that the `bounds` of a range say."""
+    """Turns while the condition holds; or, with a `counter`, one for each int that the `bounds` of
+    a range say."""
 
     condition: Formula
     counter: int | None
@@ -43,7 +46,8 @@ class Loop(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """`break` or `continue`; "return", of what the step before made the result; "raise" where nothing is returned."""
+    """`break` or `continue`; "return", of what the step before made the result; "raise" where
+    nothing is returned."""
 
     word: str
 
@@ -52,12 +56,14 @@ Part: TypeAlias = "Step | Branch | Loop | Exit"
 
 
 class Looped(NamedTuple):
-    """A function with loops, as it is called at a place: numbers are told apart by index, formulas have them as operands.
+    """A function with loops, as it is called at a place: numbers are told apart by index, formulas
+    have them as operands.
 
     operands    the expressions of the frame that the call starts from, with their numbers
     begin       what the function's parameters are, of these
     parameters  the numbers that are the parameters
-    vector      the number of what a derivative is weighed by, or taken along, which `begin` sets too; None for none
+    vector      the number of what a derivative is weighed by, or taken along, which `begin` sets
+                too; None for none
     result      the number that is what it returns
     size        how many numbers there are
     """
@@ -78,22 +84,27 @@ def read_looped(
     vector: program.Expression | None,
     known: dict[int, Known],
 ) -> Looped:
-    """What `node` calls, as a call of a function with these arguments. Raises NotPlainError where it can't be read."""
+    """What `node` calls, as a call of a function with these arguments. Raises NotPlainError where
+    it can't be read."""
     reader = Reader(branches=False, chooses=True)
     frame = Frame(reader, known, node.span)
     literal, home = _literal(function, frame)
-    given = [frame.number(argument) for argument in (*arguments, *([] if vector is None else [vector]))]
+    given = [
+        frame.number(argument) for argument in (*arguments, *([] if vector is None else [vector]))
+    ]
     scope = _Body(reader, literal, home, len(arguments))
     weight = None if vector is None else reader.operand(None).value
     body = scope.parts(literal.body)
     operands = [(k, operand) for k, operand in enumerate(reader.operands) if operand is not None]
     begin = Step((*scope.parameters, *([] if weight is None else [weight])), tuple(given))
-    return Looped(operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body)
+    return Looped(
+        operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body
+    )
 
 
 def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Looped:
-    """The turns of a loop in its frame, as a function of all the names in it, which they may change; it returns nothing. Raises
-    NotPlainError where they can't be read."""
+    """The turns of a loop in its frame, as a function of all the names in it, which they may
+    change; it returns nothing. Raises NotPlainError where they can't be read."""
     if any(isinstance(inner, program.Return) for inner in own_nodes([node])):
         raise NotPlainError
     reader = Reader(branches=False, chooses=True)
@@ -105,15 +116,27 @@ def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Lo
     names = [(formula.value, program.Read(slot, span=node.span)) for slot, formula in scope.names()]
     numbers = tuple([k for k, _ in names])
     begin = Step(numbers, tuple([Formula("operand", k) for k in numbers]))
-    return Looped(list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop])
+    return Looped(
+        list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop]
+    )
 
 
 def handed_on(looped: Looped, targets: Iterable[int]) -> set[int]:
-    """The numbers that one of the targets may become in the body just as they are, by way of others."""
+    """The numbers that one of the targets may become in the body just as they are, by way of
+    others."""
     steps: list[Step] = []
     list_parts(looped.body, steps, set())
     found, reached = set[int](), set(targets)
-    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in returned_operands(f)} - found:
+    while (
+        more := {
+            k
+            for step in steps
+            for t, f in zip(*step, strict=True)
+            if t in reached
+            for k in returned_operands(f)
+        }
+        - found
+    ):
         found |= more
         reached |= more
     return found
@@ -136,26 +159,40 @@ def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Fun
     """The function that is called, and the frame that what it captures is from."""
     if isinstance(node, program.FunctionLiteral):
         return node.function, frame
-    if isinstance(node, program.Read) and not node.checked and (found := _held(node.slot, frame)) is not None:
+    if (
+        isinstance(node, program.Read)
+        and not node.checked
+        and (found := _held(node.slot, frame)) is not None
+    ):
         return found
     raise NotPlainError
 
 
 def _held(slot: program.Slot, frame: Home) -> tuple[program.Function, Home] | None:
-    """The function that a name of a frame holds for good, and the frame that what it captures is from."""
+    """The function that a name of a frame holds for good, and the frame that what it captures is
+    from."""
     value, home = frame.known.get(slot.index, (None, None))
-    return (value, frame if home is None else Home(frame.reader, home)) if isinstance(value, program.Function) else None
+    return (
+        (value, frame if home is None else Home(frame.reader, home))
+        if isinstance(value, program.Function)
+        else None
+    )
 
 
 def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
-    """What a function does as the only turn of a loop, which it ends where it would return. Raises NotPlainError where that is
-    `inside` a loop of its own."""
+    """What a function does as the only turn of a loop, which it ends where it would return. Raises
+    NotPlainError where that is `inside` a loop of its own."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, Loop):
             found.append(part._replace(body=_in_one_turn(part.body, inside=True)))
         elif isinstance(part, Branch):
-            found.append(part._replace(then=_in_one_turn(part.then, inside), otherwise=_in_one_turn(part.otherwise, inside)))
+            found.append(
+                part._replace(
+                    then=_in_one_turn(part.then, inside),
+                    otherwise=_in_one_turn(part.otherwise, inside),
+                )
+            )
         elif isinstance(part, Exit) and part.word == "return":
             if inside:
                 raise NotPlainError
@@ -166,22 +203,28 @@ def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
 
 
 class _Statements(Scope):
-    """The names of a frame. `values` has what each holds in terms of the numbers as they were when the step at hand began, and
-    `changed` those that are no longer what they were."""
+    """The names of a frame. `values` has what each holds in terms of the numbers as they were when
+    the step at hand began, and `changed` those that are no longer what they were."""
 
     def __init__(self, reader: Reader) -> None:
-        Scope.__init__(self, reader, {}, {})  # by name, as what is beside this in a class begins in another way
+        Scope.__init__(
+            self, reader, {}, {}
+        )  # by name, as what is beside this in a class begins in another way
         self.result = reader.operand(None)
         self.changed: dict[int, Formula] = {}  # by number
         self._numbers: dict[int, Formula] = {}  # by slot
-        self._before: list[Part] | None = None  # what is done before the statement at hand, where anything can be
+        self._before: list[Part] | None = (
+            None  # what is done before the statement at hand, where anything can be
+        )
 
     def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
-        """The function that a name holds for good, and the frame that what it captures is from; None for any other name."""
+        """The function that a name holds for good, and the frame that what it captures is from;
+        None for any other name."""
         return None
 
     def name(self, slot: program.Slot) -> Formula:
-        """The number that a name is. Raises NotPlainError where functions inside may see it change."""
+        """The number that a name is. Raises NotPlainError where functions inside may see it
+        change."""
         if slot.cell or slot.index in self.functions:
             raise NotPlainError
         return self.numbered(slot)
@@ -217,7 +260,8 @@ class _Statements(Scope):
             return self.called(node, before)
 
     def called(self, node: program.Call, before: list[Part]) -> Formula:
-        """What a function with loops of its own gives, which is called before the statement at hand."""
+        """What a function with loops of its own gives, which is called before the statement at
+        hand."""
         callee = node.callee
         held = self.held(callee.slot) if isinstance(callee, program.Read) else None
         if held is None:
@@ -230,7 +274,7 @@ class _Statements(Scope):
         before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
         return scope.result
 
-    # ---- statements --------------------------------------------------------------------------------------------------
+    # ---- statements ------------------------------------------------------------------------------
 
     def step(self) -> list[Part]:
         """What was assigned since the last step, as one, if anything was."""
@@ -248,20 +292,32 @@ class _Statements(Scope):
                 self._before = found
             if isinstance(statement, program.Assign):
                 self.assign(statement.target, self.number(statement.value))
-            elif isinstance(statement, program.Augment) and isinstance(statement.target, program.NameTarget):
+            elif isinstance(statement, program.Augment) and isinstance(
+                statement.target, program.NameTarget
+            ):
                 if not is_simple(statement.op):
                     raise NotPlainError
                 current = self.number(program.Read(statement.target.slot, span=statement.span))
-                self.assign(statement.target, self.operation(statement.op, current, self.number(statement.value)))
+                self.assign(
+                    statement.target,
+                    self.operation(statement.op, current, self.number(statement.value)),
+                )
             elif isinstance(statement, program.Return) and statement.value is not None:
                 self.changed = {self.result.value: self.number(statement.value)}
                 return [*found, *self.step(), Exit("return")]
             elif isinstance(statement, program.Break | program.Continue):
-                return [*found, *self.step(), Exit("break" if isinstance(statement, program.Break) else "continue")]
+                return [
+                    *found,
+                    *self.step(),
+                    Exit("break" if isinstance(statement, program.Break) else "continue"),
+                ]
             elif isinstance(statement, program.If):
                 found += self.step() + self.branches(statement.branches, statement.otherwise)
             elif isinstance(statement, program.While):
-                found += [*self.step(), Loop(self.condition(statement.condition), None, (), self.parts(statement.body))]
+                found += [
+                    *self.step(),
+                    Loop(self.condition(statement.condition), None, (), self.parts(statement.body)),
+                ]
             elif isinstance(statement, program.For):
                 found += [*self.step(), self.range(statement)]
             else:
@@ -276,7 +332,11 @@ class _Statements(Scope):
         if not branches:
             return self.parts(otherwise)
         (condition, then), *others = branches
-        return [Branch(self.condition(condition), self.parts(then), self.branches(tuple(others), otherwise))]
+        return [
+            Branch(
+                self.condition(condition), self.parts(then), self.branches(tuple(others), otherwise)
+            )
+        ]
 
     def range(self, node: program.For) -> Part:
         iterable = node.iterable
@@ -286,7 +346,9 @@ class _Statements(Scope):
             or not isinstance(node.target, program.NameTarget)
         ):
             raise NotPlainError
-        bounds = tuple([self.number(operand) for operand in iterable.operands if operand is not None])
+        bounds = tuple(
+            [self.number(operand) for operand in iterable.operands if operand is not None]
+        )
         return Loop(TRUE, self.name(node.target.slot).value, bounds, self.parts(node.body))
 
 
@@ -295,11 +357,18 @@ class _Body(_Statements):
 
     def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
         super().__init__(reader)
-        if function.rule is not None or function.opaque or function.self_slot is not None or given != len(function.parameters):
+        if (
+            function.rule is not None
+            or function.opaque
+            or function.self_slot is not None
+            or given != len(function.parameters)
+        ):
             raise NotPlainError
         self.body = function.body
         self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
-        self.parameters: list[int] = [self.name(parameter.slot).value for parameter in function.parameters]
+        self.parameters: list[int] = [
+            self.name(parameter.slot).value for parameter in function.parameters
+        ]
         for outer, own in function.captures:
             callee = home.callee(outer)
             if callee is None:
@@ -314,7 +383,8 @@ class _Body(_Statements):
 
 
 class _Turns(_Statements, Home):
-    """The names of the frame that a loop is in. All of them may be something else in the next turn."""
+    """The names of the frame that a loop is in. All of them may be something else in the next
+    turn."""
 
     def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
         super().__init__(reader)

@@ -1,7 +1,8 @@
-"""Derivatives of functions that are read as formulas: `grad(f)` as one more such function, to any order.
+"""Derivatives of functions that are read as formulas: `grad(f)` as one more such function, to any
+order.
 
-They are taken of what the function gives for fresh operands in the place of its arguments, which then stand where these did,
-in the conditions of the path that it took too.
+They are taken of what the function gives for fresh operands in the place of its arguments, which
+then stand where these did, in the conditions of the path that it took too.
 """
 
 from __future__ import annotations
@@ -10,10 +11,21 @@ from collections.abc import Callable
 
 from ...lang import program
 from ...ops.formula import Formula
-from ..formulas.compound import ONE, ZERO, as_derivative, as_float, differentiate, plus, scaled, substitute
+from ..formulas.compound import (
+    ONE,
+    ZERO,
+    as_derivative,
+    as_float,
+    differentiate,
+    plus,
+    scaled,
+    substitute,
+)
 
 Value = Formula | list[Formula]
-Callee = Callable[[list[Formula], dict[str, Value]], Value]  # of the arguments, and of those by keyword
+Callee = Callable[
+    [list[Formula], dict[str, Value]], Value
+]  # of the arguments, and of those by keyword
 
 
 MAX_NODES = 600  # of a formula: writing the function of a longer one takes long
@@ -30,10 +42,13 @@ class BranchError(NotPlainError):
 class Reader:
     """How far a call was read, along one path through it.
 
-    operands    the expressions of its frame that it starts from; None for what a derivative is taken by
+    operands    the expressions of its frame that it starts from; None for what a derivative is
+                taken by
     conditions  of the branches that were taken, in order
-    outcomes    how they turn out, beyond which the next one holds; None where there may be no branch
-    chooses     whether what `a if c else b` chooses from is part of the formula, rather than a branch
+    outcomes    how they turn out, beyond which the next one holds; None where there may be no
+                branch
+    chooses     whether what `a if c else b` chooses from is part of the formula, rather than a
+                branch
     """
 
     def __init__(self, branches: bool, chooses: bool = False) -> None:
@@ -71,9 +86,12 @@ class Reader:
         return self.outcomes[len(self.conditions) - 1]
 
     def numbered(self) -> tuple[list[program.Expression], dict[int | str, Formula]]:
-        """The operands without those that derivatives were taken by; and what stands for each, by index."""
+        """The operands without those that derivatives were taken by; and what stands for each, by
+        index."""
         kept = [(k, operand) for k, operand in enumerate(self.operands) if operand is not None]
-        return [operand for _, operand in kept], {k: Formula("operand", j) for j, (k, _) in enumerate(kept)}
+        return [operand for _, operand in kept], {
+            k: Formula("operand", j) for j, (k, _) in enumerate(kept)
+        }
 
 
 def _differentiated(
@@ -90,7 +108,9 @@ def _differentiated(
         n = len(reader.operands)
         places: dict[int | str, Formula] = {k: Formula("operand", k) for k in range(n)}
         places.update({operand.value: arguments[k] for k, operand in by.items()})
-        reader.conditions[decided:] = [substitute(condition, places) for condition in reader.conditions[decided:]]
+        reader.conditions[decided:] = [
+            substitute(condition, places) for condition in reader.conditions[decided:]
+        ]
     if isinstance(value, list) or is_int(value) or sum(1 for _ in value) > MAX_NODES:
         raise NotPlainError
     found = differentiate(value, n)
@@ -137,10 +157,14 @@ def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], liste
         if len(vectors) != len(partials) or isinstance(vector, list) != listed:
             raise NotPlainError
         still = [v.kind == "number" and v.value == 0 for v in vectors]
-        moving = frozenset().union(*[p.reads() for p, rests in zip(partials, still, strict=True) if not rests])
+        moving = frozenset().union(
+            *[p.reads() for p, rests in zip(partials, still, strict=True) if not rests]
+        )
         total = ZERO
         for v, partial, rests in zip(vectors, partials, still, strict=True):
-            if not rests or not partial.reads() <= moving:  # what is 0 still depends on what it is computed from
+            if (
+                not rests or not partial.reads() <= moving
+            ):  # what is 0 still depends on what it is computed from
                 total = plus(total, scaled("strict_mul", _weight(v), partial))
         return [value, _new(total, vectors)]
 
@@ -158,9 +182,14 @@ def _jvp(reader: Reader, function: Callee, positions: list[int], listed: bool) -
 
 
 def _apart(
-    arguments: list[Formula], keywords: dict[str, Value], name: str, positions: list[int], listed: bool
+    arguments: list[Formula],
+    keywords: dict[str, Value],
+    name: str,
+    positions: list[int],
+    listed: bool,
 ) -> tuple[list[Formula], Value]:
-    """The arguments, and the vector, which is the second of them or comes by its keyword. It is of floats."""
+    """The arguments, and the vector, which is the second of them or comes by its keyword. It is of
+    floats."""
     if keywords.keys() == {name}:
         vector = keywords[name]
         return arguments, [*map(as_float, vector)] if isinstance(vector, list) else as_float(vector)
@@ -171,7 +200,9 @@ def _apart(
 
 def _new(derivative: Formula, given: list[Formula]) -> Formula:
     """A derivative as one, but for a vector that came through as it was given."""
-    return derivative if any(derivative is vector for vector in given) else as_derivative(derivative)
+    return (
+        derivative if any(derivative is vector for vector in given) else as_derivative(derivative)
+    )
 
 
 def _weight(vector: Formula) -> Formula:

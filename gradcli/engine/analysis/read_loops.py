@@ -1,7 +1,9 @@
-"""What reading a loop needs to know: the values that its turns begin with, and what ints give that are known by then.
+"""What reading a loop needs to know: the values that its turns begin with, and what ints give that
+are known by then.
 
-A loop is read turn by turn, as if each stood in the text by itself: so there is one where it is known how many turns there are,
-as of `range(4)`, or is for the ints at hand (`known_ints.py`); or for each way that its conditions can turn out (`branches.py`).
+A loop is read turn by turn, as if each stood in the text by itself: so there is one where it is
+known how many turns there are, as of `range(4)`, or is for the ints at hand (`known_ints.py`); or
+for each way that its conditions can turn out (`branches.py`).
 """
 
 from __future__ import annotations
@@ -16,15 +18,20 @@ from ..formulas.functions import scalar_function
 from ..formulas.scalars import INTEGER
 from .read_derivatives import NotPlainError, is_int
 
-MAX_TURNS = 8  # of a loop that ends by a condition on what isn't known: each number of turns is a path
+MAX_TURNS = (
+    8  # of a loop that ends by a condition on what isn't known: each number of turns is a path
+)
 
 
 class TurnsError(NotPlainError):
     """It is, as far as a loop of a number of turns that isn't known."""
 
 
-def items(node: program.Expression, number: Callable[[program.Expression], Formula]) -> Iterable[Formula]:
-    """What a `for` goes through, where that is known: a range of ints that are, or the numbers of a list."""
+def items(
+    node: program.Expression, number: Callable[[program.Expression], Formula]
+) -> Iterable[Formula]:
+    """What a `for` goes through, where that is known: a range of ints that are, or the numbers of a
+    list."""
     if isinstance(node, program.ListDisplay):
         return [number(item) for item in node.items]
     if not isinstance(node, program.Apply) or node.op.name != "range":

@@ -1,9 +1,11 @@
-"""Calls read as formulas: what `f(x, y)` computes, or `grad(f)(x)`, where that can be known without running it.
+"""Calls read as formulas: what `f(x, y)` computes, or `grad(f)(x)`, where that can be known without
+running it.
 
-It can where a name is bound to one function for good (`inlining.py`), and that computes its value from numbers by
-elementwise operations, one statement after the other, and turn by turn in loops (`read_loops.py`). A derivative of such a
-function is that of its formula, and a formula again (`read_derivatives.py`). A hot expression (`fusion.py`) takes what is read
-as one operation; what can't be read is called. Where there are branches, each path through them is a reading of its own
+It can where a name is bound to one function for good (`inlining.py`), and that computes its value
+from numbers by elementwise operations, one statement after the other, and turn by turn in loops
+(`read_loops.py`). A derivative of such a function is that of its formula, and a formula again
+(`read_derivatives.py`). A hot expression (`fusion.py`) takes what is read as one operation; what
+can't be read is called. Where there are branches, each path through them is a reading of its own
 (`branches.py`).
 """
 
@@ -25,28 +27,32 @@ from .read_derivatives import DERIVATIVES, MAX_NODES, Callee, NotPlainError, Rea
 from .read_loops import MAX_TURNS, items, on_ints
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
-TURNING = frozenset(("imag", "angle"))  # whose partials are imaginary, also on floats: a formula would multiply them
+TURNING = frozenset(
+    ("imag", "angle")
+)  # whose partials are imaginary, also on floats: a formula would multiply them
 TRUE, FALSE = Formula("number", True), Formula("number", False)
 READ = "reading"  # the name of the ops that readings become
 
 
 class Reading(NamedTuple):
-    """A call as formulas of the `operands`, which are expressions of the frame: of one number, or of a list of them."""
+    """A call as formulas of the `operands`, which are expressions of the frame: of one number, or
+    of a list of them."""
 
     formulas: list[Formula]
     listed: bool
     operands: list[program.Expression]
 
     def ops(self) -> list[Op]:
-        """The formulas as operations on all of the operands: what a formula doesn't read, the function may."""
+        """The formulas as operations on all of the operands: what a formula doesn't read, the
+        function may."""
         if any(sum(1 for _ in formula) > MAX_NODES for formula in self.formulas):
             raise NotPlainError
         return [compound(READ, formula, len(self.operands)) for formula in self.formulas]
 
 
 class Path(NamedTuple):
-    """One way through the branches of a call: the conditions met, and whether each held; and what the call gives then, None
-    where that can't be read."""
+    """One way through the branches of a call: the conditions met, and whether each held; and what
+    the call gives then, None where that can't be read."""
 
     conditions: list[Formula]
     outcomes: list[bool]
@@ -54,15 +60,16 @@ class Path(NamedTuple):
 
 
 def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
-    """The call as formulas. Raises NotPlainError where it can't be read; BranchError if at least up to a branch it can."""
+    """The call as formulas. Raises NotPlainError where it can't be read; BranchError if at least up
+    to a branch it can."""
     reader = Reader(branches=False)
     value = Frame(reader, known, node.span).call(node)
     return _reading(value, *reader.numbered())
 
 
 def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlainError] | None:
-    """What the reading of a call comes to where it can't go on: BranchError, TurnsError, or NotPlainError for all else; None
-    for what can be read, or isn't examined."""
+    """What the reading of a call comes to where it can't go on: BranchError, TurnsError, or
+    NotPlainError for all else; None for what can be read, or isn't examined."""
     if isinstance(node, program.Call) and is_readable(node, known):
         try:
             read_call(node, known)
@@ -72,8 +79,8 @@ def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlain
 
 
 def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[Path]:
-    """The paths through the call, and of each two that part the one first on which the condition holds. All have the same
-    operands. Raises NotPlainError where there are more than `most`."""
+    """The paths through the call, and of each two that part the one first on which the condition
+    holds. All have the same operands. Raises NotPlainError where there are more than `most`."""
     reader = Reader(branches=True)
     frame = Frame(reader, known, node.span)
     found: list[tuple[list[Formula], list[bool], Value | None]] = []
@@ -93,18 +100,29 @@ def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[P
         outcomes = [*outcomes[: held[-1]], False]
     operands, places = reader.numbered()
     return [
-        Path([substitute(c, places) for c in conditions], held, None if value is None else _reading(value, operands, places))
+        Path(
+            [substitute(c, places) for c in conditions],
+            held,
+            None if value is None else _reading(value, operands, places),
+        )
         for conditions, held, value in found
     ]
 
 
-def _reading(value: Value, operands: list[program.Expression], places: dict[int | str, Formula]) -> Reading:
+def _reading(
+    value: Value, operands: list[program.Expression], places: dict[int | str, Formula]
+) -> Reading:
     listed = isinstance(value, list)
-    return Reading([substitute(v, places) for v in (value if isinstance(value, list) else [value])], listed, operands)
+    return Reading(
+        [substitute(v, places) for v in (value if isinstance(value, list) else [value])],
+        listed,
+        operands,
+    )
 
 
 def read_body(body: tuple[program.Statement, ...], known: dict[int, Known], span: Span) -> Reading:
-    """What a function's body returns as a formula of the names that it reads. Raises NotPlainError where it can't be read."""
+    """What a function's body returns as a formula of the names that it reads. Raises NotPlainError
+    where it can't be read."""
     reader = Reader(branches=False)
     value = _Body(reader, known, span).returned(body)
     if value is None:
@@ -123,8 +141,14 @@ def is_readable(node: program.Expression, known: dict[int, Known]) -> bool:
 
 
 def is_operation(node: program.Expression) -> bool:
-    """Whether a node is an elementwise operation on one or two operands, of those that there are functions on floats of."""
-    if not isinstance(node, program.Apply) or node.options or None in node.operands or not is_simple(node.op):
+    """Whether a node is an elementwise operation on one or two operands, of those that there are
+    functions on floats of."""
+    if (
+        not isinstance(node, program.Apply)
+        or node.options
+        or None in node.operands
+        or not is_simple(node.op)
+    ):
         return False
     return len(node.operands) == 1 or (len(node.operands) == 2 and node.op.name in FAST)
 
@@ -134,9 +158,12 @@ def is_simple(op: Op) -> bool:
 
 
 class Scope:
-    """The names of a function that is being read: the formulas of its numbers, and its functions."""
+    """The names of a function that is being read: the formulas of its numbers, and its
+    functions."""
 
-    def __init__(self, reader: Reader, values: dict[int, Formula], functions: dict[int, Callee]) -> None:
+    def __init__(
+        self, reader: Reader, values: dict[int, Formula], functions: dict[int, Callee]
+    ) -> None:
         self.reader, self.values, self.functions = reader, values, functions
 
     def number(self, node: program.Expression) -> Formula:
@@ -153,17 +180,25 @@ class Scope:
                 return Formula("where", None, (self.condition(node.condition), *sides))
             return self.number(node.then if self.holds(node.condition) else node.otherwise)
         if isinstance(node, program.Apply) and is_operation(node):
-            return self.operation(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
+            return self.operation(
+                node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+            )
         raise NotPlainError
 
     def operation(self, op: Op, *operands: Formula) -> Formula:
-        return on_ints(op, operands) if all(map(is_int, operands)) else Formula(op.name, None, operands)
+        return (
+            on_ints(op, operands)
+            if all(map(is_int, operands))
+            else Formula(op.name, None, operands)
+        )
 
     def holds(self, node: program.Expression) -> bool:
         """Whether a condition holds on the path that is read."""
         if isinstance(node, program.Logical):
             stop = node.kind == "or"
-            return stop if any(self.holds(operand) is stop for operand in node.operands) else not stop
+            return (
+                stop if any(self.holds(operand) is stop for operand in node.operands) else not stop
+            )
         if isinstance(node, program.Chain):
             a = self.number(node.operands[0])
             for op, operand in zip(node.ops, node.operands[1:], strict=True):
@@ -176,7 +211,9 @@ class Scope:
             raise NotPlainError
         if node.op.name == "logical_not" and node.operands[0] is not None:
             return not self.holds(node.operands[0])
-        return self.compare(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
+        return self.compare(
+            node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+        )
 
     def compare(self, op: Op, *operands: Formula) -> bool:
         if op.name not in COMPARISONS:
@@ -193,7 +230,11 @@ class Scope:
         if isinstance(node, program.Logical):
             *others, last = [self.condition(operand) for operand in node.operands]
             for other in reversed(others):
-                last = Formula("where", None, (other, TRUE, last) if node.kind == "or" else (other, last, FALSE))
+                last = Formula(
+                    "where",
+                    None,
+                    (other, TRUE, last) if node.kind == "or" else (other, last, FALSE),
+                )
             return last
         if isinstance(node, program.Chain):
             numbers = [self.number(operand) for operand in node.operands]
@@ -206,7 +247,9 @@ class Scope:
             raise NotPlainError
         if node.op.name == "logical_not" and node.operands[0] is not None:
             return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
-        return self.comparison(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
+        return self.comparison(
+            node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+        )
 
     def comparison(self, op: Op, *operands: Formula) -> Formula:
         if op.name not in COMPARISONS:
@@ -218,8 +261,16 @@ class Scope:
         keywords: dict[str, Value] = {}
         for argument in node.arguments:
             if argument.keyword:
-                items = argument.value.items if isinstance(argument.value, program.ListDisplay) else None
-                keywords[argument.keyword] = self.number(argument.value) if items is None else [self.number(i) for i in items]
+                items = (
+                    argument.value.items
+                    if isinstance(argument.value, program.ListDisplay)
+                    else None
+                )
+                keywords[argument.keyword] = (
+                    self.number(argument.value)
+                    if items is None
+                    else [self.number(i) for i in items]
+                )
         return self.function(node.callee)(arguments, keywords)
 
     def read(self, slot: program.Slot) -> Formula:
@@ -228,7 +279,11 @@ class Scope:
         return self.values[slot.index]
 
     def function(self, node: program.Expression | None) -> Callee:
-        if isinstance(node, program.Read) and not node.checked and (found := self.callee(node.slot)) is not None:
+        if (
+            isinstance(node, program.Read)
+            and not node.checked
+            and (found := self.callee(node.slot)) is not None
+        ):
             return found
         if isinstance(node, program.FunctionLiteral):
             return self.literal(node.function)
@@ -239,7 +294,9 @@ class Scope:
             positions = [0 if item is None else position_of(item) for item in items]
             if not options and positions and len(set(positions)) == len(positions):
                 listed = isinstance(wrt, program.ListDisplay)
-                return DERIVATIVES[node.op.name](self.reader, self.function(node.operands[0]), positions, listed)
+                return DERIVATIVES[node.op.name](
+                    self.reader, self.function(node.operands[0]), positions, listed
+                )
         raise NotPlainError
 
     def callee(self, slot: program.Slot) -> Callee | None:
@@ -250,11 +307,19 @@ class Scope:
 
         def call(arguments: list[Formula], keywords: dict[str, Value]) -> Formula:
             self.reader.count()
-            if function.rule is not None or function.opaque or function.self_slot is not None or keywords:
+            if (
+                function.rule is not None
+                or function.opaque
+                or function.self_slot is not None
+                or keywords
+            ):
                 raise NotPlainError
             if len(arguments) != len(function.parameters):
                 raise NotPlainError
-            values = {p.slot.index: argument for p, argument in zip(function.parameters, arguments, strict=True)}
+            values = {
+                p.slot.index: argument
+                for p, argument in zip(function.parameters, arguments, strict=True)
+            }
             functions: dict[int, Callee] = {}
             for outer, own in function.captures:
                 callee = self.callee(outer)
@@ -283,17 +348,25 @@ class Scope:
             if isinstance(statement, program.Break | program.Continue):
                 return BREAK if isinstance(statement, program.Break) else CONTINUE
             if isinstance(statement, program.If):
-                taken = next((part for condition, part in statement.branches if self.holds(condition)), statement.otherwise)
+                taken = next(
+                    (part for condition, part in statement.branches if self.holds(condition)),
+                    statement.otherwise,
+                )
                 completion = self.completed(taken)
             elif isinstance(statement, program.While | program.For):
                 completion = self.loop(statement)
             elif isinstance(statement, program.Assign):
                 self.assign(statement.target, self.number(statement.value))
-            elif isinstance(statement, program.Augment) and isinstance(statement.target, program.NameTarget):
+            elif isinstance(statement, program.Augment) and isinstance(
+                statement.target, program.NameTarget
+            ):
                 if not is_simple(statement.op):
                     raise NotPlainError
                 current = self.read(statement.target.slot)
-                self.assign(statement.target, self.operation(statement.op, current, self.number(statement.value)))
+                self.assign(
+                    statement.target,
+                    self.operation(statement.op, current, self.number(statement.value)),
+                )
             else:
                 raise NotPlainError
             if completion is not None:
@@ -329,7 +402,11 @@ class Scope:
             yield
 
     def assign(self, target: program.Target, value: Formula) -> None:
-        if not isinstance(target, program.NameTarget) or target.slot.cell or target.slot.index in self.functions:
+        if (
+            not isinstance(target, program.NameTarget)
+            or target.slot.cell
+            or target.slot.index in self.functions
+        ):
             raise NotPlainError
         self.values[target.slot.index] = value
 
@@ -352,7 +429,8 @@ class Home(Scope):
 
 
 class Frame(Home):
-    """The frame that the call is in. What isn't a constant is an operand, which is evaluated there."""
+    """The frame that the call is in. What isn't a constant is an operand, which is evaluated
+    there."""
 
     def __init__(self, reader: Reader, known: dict[int, Known], span: Span) -> None:
         super().__init__(reader, known)
@@ -367,21 +445,25 @@ class Frame(Home):
 
     def read(self, slot: program.Slot) -> Formula:
         if slot.index not in self.values:
-            if slot.index in self.known and isinstance(held := self.known[slot.index].value, program.Constant):
+            if slot.index in self.known and isinstance(
+                held := self.known[slot.index].value, program.Constant
+            ):
                 return Formula("number", held.value)
             self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
         return self.values[slot.index]
 
 
 class _Body(Frame):
-    """The frame of a function whose own body is read. Names that it doesn't assign are the operands."""
+    """The frame of a function whose own body is read. Names that it doesn't assign are the
+    operands."""
 
     def number(self, node: program.Expression) -> Formula:
         return Scope.number(self, node)
 
 
 def position_of(node: program.Expression) -> int:
-    """The position of an argument, as an option of a transform says it. Raises NotPlainError where that isn't written."""
+    """The position of an argument, as an option of a transform says it. Raises NotPlainError where
+    that isn't written."""
     if isinstance(node, program.Constant) and type(node.value) is int and node.value >= 0:
         return node.value
     raise NotPlainError

@@ -1,5 +1,6 @@
-"""Finds the outputs that are derivatives which the program asks for: `g = grad(y, x)`, a part of one, a list of them, a name
-for one. They get no gradient unasked; every other output does, whatever derivatives went into it."""
+"""Finds the outputs that are derivatives which the program asks for: `g = grad(y, x)`, a part of
+one, a list of them, a name for one. They get no gradient unasked; every other output does, whatever
+derivatives went into it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 
-# What an expression is: a derivative; a function that gives one; a list of a value and a derivative; a function that gives that.
+# What an expression is: a derivative; a function that gives one; a list of a value and a
+# derivative; a function that gives that.
 Kind = Literal["", "derivative", "function", "pair", "function of pairs"]
 
 TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
@@ -25,7 +27,15 @@ def is_request(op: Op) -> bool:
 
 def named_outputs(node: program.Program) -> list[tuple[str, Any]]:
     """The names and expressions of all outputs that a program may have."""
-    return [*node.results, *(pair for item in own_nodes(node.body) if isinstance(item, program.Output) for pair in item.items)]
+    return [
+        *node.results,
+        *(
+            pair
+            for item in own_nodes(node.body)
+            if isinstance(item, program.Output)
+            for pair in item.items
+        ),
+    ]
 
 
 def requested_outputs(node: program.Program) -> set[str]:
@@ -50,9 +60,13 @@ class _Kinds:
                 return self._of_name(item.slot.index)
             case program.Apply() if is_request(item.op):
                 return self._of_op(item.op, item.operands[0])
-            case program.MethodCall() if item.function is None and item.op is not None and is_request(item.op):
+            case program.MethodCall() if (
+                item.function is None and item.op is not None and is_request(item.op)
+            ):
                 keywords = [argument.keyword for argument in item.arguments]
-                return self._of_op(item.op.called_with(1 + keywords.count(""), keywords), item.receiver)
+                return self._of_op(
+                    item.op.called_with(1 + keywords.count(""), keywords), item.receiver
+                )
             case program.MethodCall() if item.function is None and item.name in TAPE_REQUESTS:
                 return "derivative"
             case program.Call():
@@ -100,7 +114,8 @@ class _Kinds:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _at(self, value: Any, path: tuple[int, ...]) -> Kind:
-        """What a part of a value is that is assigned to a part of a target; any part, where an index is negative."""
+        """What a part of a value is that is assigned to a part of a target; any part, where an
+        index is negative."""
         while path and isinstance(value, program.ListDisplay) and 0 <= path[0] < len(value.items):
             value, path = value.items[path[0]], path[1:]
         kind = "" if value is None else self.of(value)
@@ -110,7 +125,8 @@ class _Kinds:
 
 
 def _assignments(node: program.Program) -> Iterator[tuple[int, Any, tuple[int, ...]]]:
-    """The names of the top level, what each is assigned to, and the way into that; None for what no expression says."""
+    """The names of the top level, what each is assigned to, and the way into that; None for what no
+    expression says."""
     for item in own_nodes(node.body):
         if isinstance(item, program.Assign):
             yield from _targets(item.target, item.value, ())
@@ -122,7 +138,9 @@ def _assignments(node: program.Program) -> Iterator[tuple[int, Any, tuple[int, .
             yield item.slot.index, item.value if item.kind == "const" else None, ()
 
 
-def _targets(target: program.Target, value: Any, path: tuple[int, ...]) -> Iterator[tuple[int, Any, tuple[int, ...]]]:
+def _targets(
+    target: program.Target, value: Any, path: tuple[int, ...]
+) -> Iterator[tuple[int, Any, tuple[int, ...]]]:
     if isinstance(target, program.ListTarget):
         for k, item in enumerate(target.items):
             yield from _targets(item, value, (*path, k))

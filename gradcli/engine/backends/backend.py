@@ -76,7 +76,9 @@ class Backend:
         """Returns `a` where the condition holds, else `b`; for CuPy the condition mustn't be a
         Python bool.
         """
-        return self.xp.where(condition if hasattr(condition, "dtype") else self.xp.asarray(condition), a, b)
+        return self.xp.where(
+            condition if hasattr(condition, "dtype") else self.xp.asarray(condition), a, b
+        )
 
     def scalar(self, value: Any) -> Any:
         """Returns a number as functions on arrays accept it.
@@ -254,7 +256,9 @@ def is_complex(value: Any) -> bool:
 
 def is_scalar(value: Any) -> bool:
     """Returns whether the value is a number of rank 0."""
-    return type(value) in (float, int, bool, complex) or (hasattr(value, "dtype") and not value.shape)
+    return type(value) in (float, int, bool, complex) or (
+        hasattr(value, "dtype") and not value.shape
+    )
 
 
 def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:

@@ -8,7 +8,9 @@ from typing import Any
 from .backend import Backend
 
 
-def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False) -> Callable[..., Any]:
+def in_chunks(
+    backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False
+) -> Callable[..., Any]:
     """Returns an elementwise function of several steps that goes through large arrays in chunks.
 
     The intermediate results of the steps then stay in the cache: a pass over memory costs more than

@@ -19,7 +19,10 @@ from typing import Any
 from ...diagnostics import Diagnostic, GradcliError
 from .backend import Backend
 
-NO_GPU = "`nvidia-smi` has to list a GPU, of a driver that is new enough for CuPy's CUDA; or use `--device cpu`"
+NO_GPU = (
+    "`nvidia-smi` has to list a GPU, of a driver that is new enough for CuPy's CUDA; or use "
+    "`--device cpu`"
+)
 WORTH_LOCKING = 2**12  # bytes: smaller copies cost no more than getting page-locked memory for them
 
 
@@ -57,8 +60,14 @@ class Cuda(Backend):
         return value.get() if isinstance(value, self.xp.ndarray) else value
 
     def all_to_host(self, values: Sequence[Any]) -> list[Any]:
-        large = [isinstance(v, self.xp.ndarray) and v.size * v.dtype.itemsize >= WORTH_LOCKING for v in values]
-        found = [self._copying(v) if is_large else self.to_host(v) for v, is_large in zip(values, large, strict=True)]
+        large = [
+            isinstance(v, self.xp.ndarray) and v.size * v.dtype.itemsize >= WORTH_LOCKING
+            for v in values
+        ]
+        found = [
+            self._copying(v) if is_large else self.to_host(v)
+            for v, is_large in zip(values, large, strict=True)
+        ]
         if any(large):
             self.xp.cuda.get_current_stream().synchronize()
         return found
@@ -96,11 +105,17 @@ def count(device: str) -> int:
         number: int = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
     except ImportError:
         help = "install it with `pip install 'gradcli[gpu]'`"
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help=help)) from None
+        raise GradcliError(
+            Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help=help)
+        ) from None
     except Exception as error:  # CuPy's own kinds can't be named without importing it
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help=NO_GPU)) from None
+        raise GradcliError(
+            Diagnostic("E501", f"no device `{device}`: {error}", help=NO_GPU)
+        ) from None
     if not number:
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help=NO_GPU))
+        raise GradcliError(
+            Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help=NO_GPU)
+        )
     return number
 
 
@@ -112,5 +127,11 @@ def backend_on(device: str) -> Cuda:
     """
     number, there = int(device.partition(":")[2] or 0), count(device)
     if number >= there:
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {there}", help="devices count from `cuda:0`"))
+        raise GradcliError(
+            Diagnostic(
+                "E501",
+                f"no device `{device}`: there are {there}",
+                help="devices count from `cuda:0`",
+            )
+        )
     return Cuda(number)

@@ -17,7 +17,11 @@ def backend_for(device: str) -> Backend:
     from .cuda import backend_on
 
     if not is_gpu(device) or device == "cuda:all":
-        raise GradcliError(Diagnostic("E001", f"`{device}` is no single device", help="write `cpu`, `cuda` or `cuda:N`"))
+        raise GradcliError(
+            Diagnostic(
+                "E001", f"`{device}` is no single device", help="write `cpu`, `cuda` or `cuda:N`"
+            )
+        )
     backend = backend_on(device)
     backend.use()
     return backend

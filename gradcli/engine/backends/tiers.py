@@ -88,6 +88,9 @@ def only(tier: int = NATIVE, heat: Heat = HEAT) -> Iterator[None]:
 def _from_environment() -> int:
     text = os.environ.get(VARIABLE, "")
     if text not in ("", "0", "1", "2"):
-        help = "0 is the interpreter alone, 1 also writes Python and NumPy code, 2 (the default) also native code"
+        help = (
+            "0 is the interpreter alone, 1 also writes Python and NumPy code, 2 (the default) "
+            "also native code"
+        )
         raise GradcliError(Diagnostic("E001", f"{VARIABLE}: there is no tier `{text}`", help=help))
     return int(text or NATIVE)

@@ -1,5 +1,5 @@
-"""The builtins that need the engine: containers here, derivatives in `derivatives.py` and `jacobians.py`. The table has
-their signatures."""
+"""The builtins that need the engine: containers here, derivatives in `derivatives.py` and
+`jacobians.py`. The table has their signatures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def _listed(name: str) -> Callable[..., List]:
     def implementation(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
         values = LAZY[name](run, site, operands)
         if type(values) is RowRange:  # lists of one length only can be one
-            values = range(*[agreed_value(run, v) for v in (values.start, values.stop, values.step)])
+            values = range(
+                *[agreed_value(run, v) for v in (values.start, values.stop, values.step)]
+            )
         if type(values) is range:
             run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)
         return List(list(values))
@@ -47,7 +49,12 @@ def _len(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> 
 def _append(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
     value = primal(read(operands[0]))
     if type(value) is not List:
-        run.fail("E301", f"`append` takes a list, and this is {describe(value)}", site.span, help="`concatenate` joins arrays")
+        run.fail(
+            "E301",
+            f"`append` takes a list, and this is {describe(value)}",
+            site.span,
+            help="`concatenate` joins arrays",
+        )
     return value.append(operands[1])
 
 
@@ -84,7 +91,9 @@ IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]
 def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
     """What an engine builtin does: `(run, site, operands, options) -> value`."""
     if op.transforms:
-        return lambda run, site, operands, options: transform(run, site, operands[0], transform_options(run, site, options))
+        return lambda run, site, operands, options: transform(
+            run, site, operands[0], transform_options(run, site, options)
+        )
     return IMPLEMENTATIONS[op.name]
 
 
@@ -93,9 +102,18 @@ def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> T
     function = read(function)
     if not is_callable(function):
         name = site.op.name
-        values = f"`{name}({', '.join(p.name for p in OPS[name].signature.operands)})`" if OPS[name].of_function else ""
+        values = (
+            f"`{name}({', '.join(p.name for p in OPS[name].signature.operands)})`"
+            if OPS[name].of_function
+            else ""
+        )
         help = f"of values it is {values}" if values else "it takes the function and gives one"
-        run.fail("E314", f"`{name}` of one argument takes a function, and this is {describe(function)}", site.span, help=help)
+        run.fail(
+            "E314",
+            f"`{name}` of one argument takes a function, and this is {describe(function)}",
+            site.span,
+            help=help,
+        )
     return Transform(site.op.name, function, **options)
 
 
@@ -105,18 +123,35 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
         return {"in_axes": verify_axes(run, options["in_axes"], site.span)}
     wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
     positions = wrt if isinstance(wrt, list) else [wrt]
-    if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
+    if (
+        not positions
+        or not all(type(k) is int and k >= 0 for k in positions)
+        or len(set(positions)) < len(positions)
+    ):
         message = f"`wrt` is {show(options['wrt'])}"
-        run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span), "sparse": bool(primal(read(options.get("sparse", False))))}
+        run.fail(
+            "E311",
+            message,
+            site.span,
+            help="it is the position of an argument, from 0, or a list of these",
+        )
+    return {
+        "wrt": wrt,
+        "mode": verify_mode(run, mode, site.span),
+        "sparse": bool(primal(read(options.get("sparse", False)))),
+    }
 
 
 def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
-    """What `in_axes` says: an int, None, or a list of these. Raises GradcliError (E311) for anything else."""
+    """What `in_axes` says: an int, None, or a list of these. Raises GradcliError (E311) for
+    anything else."""
     axes = plain(in_axes)
     listed = axes if isinstance(axes, list) else [axes]
     if not listed or not all(a is None or type(a) is int for a in listed):
-        help = "it is the axis that the rows lie along, none for an argument that they share, or a list of these"
+        help = (
+            "it is the axis that the rows lie along, none for an argument that they share, or a "
+            "list of these"
+        )
         run.fail("E311", f"`in_axes` is {show(in_axes)}", span, help=help)
     return axes
 
@@ -125,5 +160,6 @@ _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
 
 
 def asks_of_values(op: Op) -> bool:
-    """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
+    """Whether an op asks for a derivative of values that have been computed, which needs a
+    trace."""
     return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY

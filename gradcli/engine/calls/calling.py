@@ -1,4 +1,5 @@
-"""Calls of any value: of functions, of what transforms make of them, of builtins and of instances."""
+"""Calls of any value: of functions, of what transforms make of them, of builtins and of
+instances."""
 
 from __future__ import annotations
 
@@ -19,18 +20,32 @@ from ..values.kinds import Function, Instance, List, Transform, describe, plain
 from . import builtins
 
 
-def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site, path: str | None = None) -> Any:
-    """Calls any value: a function of the program, a builtin, or an instance by its `call`; `path` is where the result goes.
-    Raises GradcliError (E308) for anything else."""
+def call_value(
+    run: Run,
+    callee: Any,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    site: Site,
+    path: str | None = None,
+) -> Any:
+    """Calls any value: a function of the program, a builtin, or an instance by its `call`; `path`
+    is where the result goes. Raises GradcliError (E308) for anything else."""
     if type(callee) is Function:
         return call_function(run, callee, arguments, keywords, site, path)
     if type(callee) is Transform:
-        return (call_mapped if callee.kind == "vmap" else call_transform)(run, callee, arguments, keywords, site)
+        return (call_mapped if callee.kind == "vmap" else call_transform)(
+            run, callee, arguments, keywords, site
+        )
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
     if type(callee) is Instance:
         return call_value(run, call_member(run, callee, site.span), arguments, keywords, site, path)
-    run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
+    run.fail(
+        "E308",
+        f"{describe(callee)} is not a function",
+        site.span,
+        help="only functions can be called",
+    )
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
@@ -44,9 +59,19 @@ def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], sp
     def pick(slot: int | str | tuple[int, ...] | None, default: Any) -> Any:
         if isinstance(slot, tuple):  # `x.reshape(2, 3)`: several arguments that are one list
             return List([arguments[k] for k in slot])
-        return default if slot is None else arguments[slot] if isinstance(slot, int) else keywords[slot]
+        return (
+            default
+            if slot is None
+            else arguments[slot]
+            if isinstance(slot, int)
+            else keywords[slot]
+        )
 
-    defaults = [p.default for p in op.signature.operands] if not op.signature.variadic else [None] * len(slots)
+    defaults = (
+        [p.default for p in op.signature.operands]
+        if not op.signature.variadic
+        else [None] * len(slots)
+    )
     operands = [pick(slot, default) for slot, default in zip(slots, defaults, strict=True)]
     given = {name: pick(slot, None) for name, slot in options.items()}
     return run_op(run, Site(op, span), operands, given)
@@ -66,6 +91,8 @@ def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> 
         return builtins.implementation(op)(run, site, operands, options)
     options = {p.name: p.default for p in op.signature.options}
     options.update((name, plain(value)) for name, value in given.items())
-    if op.signature.variadic and not op.signature.leading and len(operands) == 1:  # `einsum("ii", a)` means `a` itself
+    if (
+        op.signature.variadic and not op.signature.leading and len(operands) == 1
+    ):  # `einsum("ii", a)` means `a` itself
         operands = unpacked(run, site, operands[0])
     return apply(run, site, tuple(operands), options)

@@ -1,4 +1,5 @@
-"""Calls as closures: of values, of builtins in place, of builtins that need the engine, and of methods."""
+"""Calls as closures: of values, of builtins in place, of builtins that need the engine, and of
+methods."""
 
 from __future__ import annotations
 
@@ -28,10 +29,12 @@ from ..values.kinds import (
 from . import builtins
 from .calling import call_value, run_op
 
-# ---- calls -----------------------------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 
-def compile_arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> tuple[list[Closure], list[tuple[str, Closure]]]:
+def compile_arguments(
+    c: Compiler, arguments: tuple[program.Argument, ...]
+) -> tuple[list[Closure], list[tuple[str, Closure]]]:
     positional = [c.expression(a.value) for a in arguments if not a.keyword]
     return positional, [(a.keyword, c.expression(a.value)) for a in arguments if a.keyword]
 
@@ -53,25 +56,35 @@ def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
     return call
 
 
-# ---- builtins in place -------------------------------------------------------------------------------------------------
+# ---- builtins in place ---------------------------------------------------------------------------
 
 
-def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: list[Closure | None]) -> Closure:
+def compile_structural(
+    c: Compiler, node: program.Apply, site: Site, operands: list[Closure | None]
+) -> Closure:
     """A call of a builtin whose arguments the resolver has bound."""
     op = node.op
     c.rules = c.rules or op.reverse_only
     given = [(name, deciding(c, c.expression(value), value.span)) for name, value in node.options]
     parameters = op.signature.operands
-    fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
+    fixed = [
+        _default(parameters[k].default) if operand is None else operand
+        for k, operand in enumerate(operands)
+    ]
     if op.engine or op.signature.variadic:
         return lambda frame: run_op(
-            frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in given}
+            frame[0],
+            site,
+            [operand(frame) for operand in fixed],
+            {name: value(frame) for name, value in given},
         )
     base = {p.name: p.default for p in op.signature.options}
 
     def call(frame: list[Any]) -> Any:
         values = tuple([operand(frame) for operand in fixed])
-        options = {**base, **{name: plain(value(frame)) for name, value in given}} if given else base
+        options = (
+            {**base, **{name: plain(value(frame)) for name, value in given}} if given else base
+        )
         return apply(frame[0], site, values, options)
 
     return call
@@ -100,14 +113,19 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
         options = dict(base)
         for name, value in given:
             options[name] = value(frame)
-        values = [default if o is None else o(frame) for o, default in zip(operands, defaults, strict=True)]
+        values = [
+            default if o is None else o(frame)
+            for o, default in zip(operands, defaults, strict=True)
+        ]
         return implementation(frame[0], site, values, options)
 
     return call
 
 
 def _is_constant(node: program.Expression) -> bool:
-    return isinstance(node, program.Constant) or (isinstance(node, program.ListDisplay) and all(map(_is_constant, node.items)))
+    return isinstance(node, program.Constant) or (
+        isinstance(node, program.ListDisplay) and all(map(_is_constant, node.items))
+    )
 
 
 def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
@@ -123,7 +141,9 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
         nonlocal options, last
         if options is None:
             base = {p.name: p.default for p in node.op.signature.options}
-            options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
+            options = builtins.transform_options(
+                frame[0], site, base | {name: value(frame) for name, value in given}
+            )
         value = function(frame)
         if last is not None and last.function is value:
             return last
@@ -136,11 +156,14 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
     return call
 
 
-# ---- method calls ------------------------------------------------------------------------------------------------------
+# ---- method calls --------------------------------------------------------------------------------
 
 
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
-    if c.in_function and (node.name in tape_members.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
+    if c.in_function and (
+        node.name in tape_members.REQUESTS
+        or (node.op is not None and builtins.asks_of_values(node.op))
+    ):
         c.asks = True
     c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = c.expression(node.receiver), compile_method(c, node)
@@ -160,9 +183,12 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
     return call
 
 
-def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any], Any], tuple[Any, list[Any]]]:
-    """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import or an instance with
-    nothing, a function or builtin with the value. Raises GradcliError (E309) where there is none."""
+def compile_method(
+    c: Compiler, node: program.MethodCall
+) -> Callable[[list[Any], Any], tuple[Any, list[Any]]]:
+    """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import
+    or an instance with nothing, a function or builtin with the value. Raises GradcliError (E309)
+    where there is none."""
     function = None if node.function is None else c.expression(node.function)
     name = node.name
 
@@ -174,7 +200,12 @@ def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any]
         if callee is UNSET:
             callee = node.op or registry.find(name)
         if callee is None:
-            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, BUILTINS))
+            run.fail(
+                "E309",
+                f"there is no function `{name}`",
+                node.span,
+                help=did_you_mean(name, BUILTINS),
+            )
         return callee, [value]
 
     return method

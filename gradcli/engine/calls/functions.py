@@ -1,4 +1,5 @@
-"""Functions of the program as values: their code is compiled once, their cells and defaults are taken each time."""
+"""Functions of the program as values: their code is compiled once, their cells and defaults are
+taken each time."""
 
 from __future__ import annotations
 
@@ -16,16 +17,20 @@ from .own_functions import with_rule
 
 
 def compile_function(c: Compiler, node: program.Function) -> Closure:
-    """The closure that makes a function value: its code is compiled once, its cells and defaults are taken each time."""
+    """The closure that makes a function value: its code is compiled once, its cells and defaults
+    are taken each time."""
     code = _compile_code(c, node)
     if node.rule is not None or node.opaque:
         c.rules = True
-        code.body = code.on_rows = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
+        code.body = code.on_rows = with_rule(
+            code, None if node.rule is None else _compile_code(c, node.rule)
+        )
     return compile_maker(c, node, code)
 
 
 def compile_maker(c: Compiler, node: program.Function, code: Code) -> Closure:
-    """The closure that makes the values of this code, each with the cells and defaults of its moment."""
+    """The closure that makes the values of this code, each with the cells and defaults of its
+    moment."""
     sources = [outer.index + FRAME_HEAD for outer, _ in node.captures]
     defaults = [None if p.default is None else c.expression(p.default) for p in node.parameters]
 
@@ -42,7 +47,12 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
     functions = c.known_functions(node.body, node)
-    facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
+    facts = {
+        "declared": set(),
+        "parameters": parameters,
+        "functions": functions,
+        "liveness": Liveness(node.body),
+    }
     with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
         code = code_of(node, body)
@@ -50,17 +60,30 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     return code
 
 
-def code_of(node: program.Function, body: Closure, members: dict[str, program.Slot] | None = None) -> Code:
-    """What all values of a function, or of a module with `members`, share; `body` is its body, compiled."""
+def code_of(
+    node: program.Function, body: Closure, members: dict[str, program.Slot] | None = None
+) -> Code:
+    """What all values of a function, or of a module with `members`, share; `body` is its body,
+    compiled."""
     code = Code()
-    code.name, code.node, code.body, code.on_rows, code.members = node.name, node, body, body, members
-    code.parameters = [(p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters]
+    code.name, code.node, code.body, code.on_rows, code.members = (
+        node.name,
+        node,
+        body,
+        body,
+        members,
+    )
+    code.parameters = [
+        (p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters
+    ]
     code.captured = [own.index + FRAME_HEAD for _, own in node.captures]
     code.self_slot = node.self_slot.index + FRAME_HEAD if node.self_slot else 0
     code.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
     own = set(code.captured)
     inside = node.body if node.rule is None else (*node.body, node.rule)
-    code.shared = [k + FRAME_HEAD for k in own_cells(inside, node.parameters) if k + FRAME_HEAD not in own]
+    code.shared = [
+        k + FRAME_HEAD for k in own_cells(inside, node.parameters) if k + FRAME_HEAD not in own
+    ]
     return code
 
 

@@ -15,13 +15,19 @@ from .functions import code_of, compile_maker
 
 
 def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
-    """The closure that makes a module: a function whose calls run the body and give an instance of it."""
+    """The closure that makes a module: a function whose calls run the body and give an instance of
+    it."""
     function = node.function
     declared = {d.slot.index for d in declarations(function.body)}
     parameters = {p.slot.index for p in function.parameters}
     functions = c.known_functions(function.body, function)
     with c.within(
-        declared=declared, parameters=parameters, path=module_path, in_module=True, in_function=True, functions=functions
+        declared=declared,
+        parameters=parameters,
+        path=module_path,
+        in_module=True,
+        in_function=True,
+        functions=functions,
     ):
         body = compile_block(c, function.body)
     name, members = function.name, {slot.name: slot for slot in node.members}
@@ -31,7 +37,12 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
         run = frame[0]
         path = frame[RESULT] = frame[RESULT] or name
         outside, run.sizes = run.sizes, {}
-        for slot, span in sizes:  # `var w: float[n_in]` means the parameter, and other named sizes agree in this instance
+        for (
+            slot,
+            span,
+        ) in (
+            sizes
+        ):  # `var w: float[n_in]` means the parameter, and other named sizes agree in this instance
             size = frame[slot.index + FRAME_HEAD]
             size = primal(read(size[0] if slot.cell else size))
             if type(size) is int:

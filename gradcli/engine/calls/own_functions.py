@@ -1,12 +1,15 @@
-"""Calls of functions that have a derivative rule of their own: `fn f(…) { … } backward (dy) { … }`, and `opaque fn`.
+"""Calls of functions that have a derivative rule of their own: `fn f(…) { … } backward (dy) { … }`,
+and `opaque fn`.
 
-A call is one record. The body runs recorded, as any other, so that its names are functions of the parameters when the rule
-is differentiated in its turn. Then that record is appended, whose inputs are the traced numbers in the arguments, and the
-value of the call is the record's: a sweep that comes to it asks the rule (`own_rules.py`) and never sees the body.
+A call is one record. The body runs recorded, as any other, so that its names are functions of the
+parameters when the rule is differentiated in its turn. Then that record is appended, whose inputs
+are the traced numbers in the arguments, and the value of the call is the record's: a sweep that
+comes to it asks the rule (`own_rules.py`) and never sees the body.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...lang import program
@@ -19,7 +22,17 @@ from ..trace.run import Run
 from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, blank, leaf_numbers
 from ..trace.windows import inputs_of
 from ..values.boxes import Dual, level_of, levels_of, primal, up_to
-from ..values.kinds import FRAME_HEAD, UNSET, Code, List, Variable, contents, leaves, map_structure, read
+from ..values.kinds import (
+    FRAME_HEAD,
+    UNSET,
+    Code,
+    List,
+    Variable,
+    contents,
+    leaves,
+    map_structure,
+    read,
+)
 from ..values.lanes import Lanes, spread
 
 PART = OPS["part"]
@@ -30,19 +43,25 @@ class OwnFunction:
 
     op        what its records are called
     rule      the code of the rule behind its body; None for an opaque function
-    captures  where in the frame the cells are that the rule captures, and whether it gets the cell itself: it does for a
-              variable that it updates, otherwise it sees what the name held when the function returned
+    captures  where in the frame the cells are that the rule captures, and whether it gets the cell
+              itself: it does for a variable that it updates, otherwise it sees what the name held
+              when the function returned
     slot      where in an opaque function's frame the cell is that `backward NAME` puts a rule into
     """
 
     def __init__(self, code: Code, rule: Code | None) -> None:
         self.code, self.body, self.rule = code, code.body, rule
-        self.op = Op(code.name, "*arguments", "A function of the program.", internal=True, engine=True)
+        self.op = Op(
+            code.name, "*arguments", "A function of the program.", internal=True, engine=True
+        )
         self.captures: list[tuple[int, bool]] = []
         self.slot = 0
         if rule is not None:
             updated = _updated(rule.node)
-            self.captures = [(outer.index + FRAME_HEAD, own.index in updated) for outer, own in rule.node.captures]
+            self.captures = [
+                (outer.index + FRAME_HEAD, own.index in updated)
+                for outer, own in rule.node.captures
+            ]
         else:
             self.slot = len(code.template)
             code.template.append(UNSET)
@@ -51,15 +70,21 @@ class OwnFunction:
     def call(self, frame: list[Any]) -> Any:
         """The value of the function for the arguments in `frame`."""
         run = frame[0]
-        arguments = List([map_structure(read, frame[k][0] if cell else frame[k]) for _, k, cell in self.code.parameters])
+        arguments = List(
+            [
+                map_structure(read, frame[k][0] if cell else frame[k])
+                for _, k, cell in self.code.parameters
+            ]
+        )
         call = _Call(self, run, frame, arguments)
         result = self.body(frame)
         return call.boxed(result)
 
 
 class _Call:
-    """One call. The body runs once, on the arguments with all their boxes; its result is then boxed anew, from the lowest
-    level up: at a reverse level as the value of a record, at a forward level with the tangent that the body carried."""
+    """One call. The body runs once, on the arguments with all their boxes; its result is then boxed
+    anew, from the lowest level up: at a reverse level as the value of a record, at a forward level
+    with the tangent that the body carried."""
 
     __slots__ = ("arguments", "frame", "function", "newest_leaf", "run", "since")
 
@@ -79,7 +104,10 @@ class _Call:
         if not levels:
             return result
         result = map_structure(read, result)
-        outputs = numbered(result, lambda v: is_inexact(primal(v)) or (self.run.trace.keeps_all and primal(v) is not v))
+        outputs = numbered(
+            result,
+            lambda v: is_inexact(primal(v)) or (self.run.trace.keeps_all and primal(v) is not v),
+        )
         value = self._with_rows(map_structure(primal, result))
         if all(k is None for k in leaves(outputs)):
             return result
@@ -91,7 +119,8 @@ class _Call:
             box = next(v for v in (up_to(v, level) for v in given) if level_of(v) == level)
             at, arguments = result, self.arguments
             if level < max(levels):
-                at, arguments = (map_structure(lambda v: up_to(v, level), whole) for whole in (at, arguments))  # noqa: B023
+                below = partial(up_to, level=level)
+                at, arguments = (map_structure(below, whole) for whole in (at, arguments))
             if type(box) is Dual:
                 value = self._along(level, at, value)
             else:
@@ -99,14 +128,18 @@ class _Call:
         return value
 
     def _with_rows(self, value: Any) -> Any:
-        """The result with the rows that run, where an argument or what the rule reads has rows: each has gradients of its
-        own."""
+        """The result with the rows that run, where an argument or what the rule reads has rows:
+        each has gradients of its own."""
         run = self.run
         given = [*self.arguments, *[self.frame[k][0] for k, _ in self.function.captures]]
-        if run.group is None or not any(type(primal(read(v))) is Lanes for part in given for v in leaves(part)):
+        if run.group is None or not any(
+            type(primal(read(v))) is Lanes for part in given for v in leaves(part)
+        ):
             return value
         xp, group = run.backend.xp, run.group
-        return map_structure(lambda v: spread(xp, v, group) if is_inexact(v) and type(v) is not Lanes else v, value)
+        return map_structure(
+            lambda v: spread(xp, v, group) if is_inexact(v) and type(v) is not Lanes else v, value
+        )
 
     def _along(self, level: int, result: Any, value: Any) -> Any:
         """The value with the tangents that the body carried at a forward level."""
@@ -116,10 +149,15 @@ class _Call:
         if node.opaque:
             raise opaque_error(node)
         tangents = iter([v.tangent if level_of(v) == level else None for v in leaves(result)])
-        return map_structure(lambda v: v if (t := next(tangents)) is None else Dual(v, t, level), value)
+        return map_structure(
+            lambda v: v if (t := next(tangents)) is None else Dual(v, t, level), value
+        )
 
-    def _recorded(self, trace: Trace, site: Site, arguments: List, result: Any, outputs: Any, value: Any) -> Any:
-        """The value as that of a record on `trace`; as it is, where that is paused, or nothing leads there."""
+    def _recorded(
+        self, trace: Trace, site: Site, arguments: List, result: Any, outputs: Any, value: Any
+    ) -> Any:
+        """The value as that of a record on `trace`; as it is, where that is paused, or nothing
+        leads there."""
         function, frame, level = self.function, self.frame, trace.level
         inputs = [v for v in leaves(arguments) if level_of(v) == level]
         if trace.segment is None:
@@ -130,28 +168,50 @@ class _Call:
         if not (inputs or outside):
             return value
         captured = [Captured(self._name(v[1], level), use) for v, use in outside]
-        if captured and not trace.keeps_all and (function.rule is not None or frame[function.slot][0] is not None):
+        if (
+            captured
+            and not trace.keeps_all
+            and (function.rule is not None or frame[function.slot][0] is not None)
+        ):
             raise captured_error(function.code.node, captured)
         inputs += [v for v, _ in outside]
         held: list[Traced] = []
         if function.rule is not None:
-            kept = [frame[k] if itself else shelve(frame[k][0], level, held) for k, itself in function.captures]
+            kept = [
+                frame[k] if itself else shelve(frame[k][0], level, held)
+                for k, itself in function.captures
+            ]
         else:
             kept = [shelve(argument, level, held) for argument in arguments]
         parameters = numbered(arguments, lambda v: level_of(v) == level)
         body = None
         if self.run.bodies or trace.keeps_all:
-            body = [shelve(v, level, held) for v, k in zip(leaves(result), leaves(outputs), strict=True) if k is not None]
-        call = OwnCall(function.code.node, function.rule or frame[function.slot], kept, parameters, outputs, captured, body)
+            body = [
+                shelve(v, level, held)
+                for v, k in zip(leaves(result), leaves(outputs), strict=True)
+                if k is not None
+            ]
+        call = OwnCall(
+            function.code.node,
+            function.rule or frame[function.slot],
+            kept,
+            parameters,
+            outputs,
+            captured,
+            body,
+        )
         parts = [v for v, k in zip(leaves(value), leaves(outputs), strict=True) if k is not None]
-        whole, value = _record(trace, site.on(tuple(range(len(inputs)))), inputs, call, parts, value)
+        whole, value = _record(
+            trace, site.on(tuple(range(len(inputs)))), inputs, call, parts, value
+        )
         for _, number, segment in held:
             if number >= 0:
                 whole[2].reads(segment)  # so that its holder is found again
         return value
 
     def _name(self, number: int, level: int) -> str:
-        """What a traced value from outside is called; "" where the function knows no name for it."""
+        """What a traced value from outside is called; "" where the function knows no name for
+        it."""
         for variable in self.run.declared.values():
             if variable.number == number:
                 return str(variable.name)
@@ -166,10 +226,15 @@ class _Call:
         return ""
 
 
-def _record(trace: Trace, site: Site, inputs: list[Traced], call: OwnCall, parts: list[Any], value: Any) -> tuple[Traced, Any]:
-    """Appends the record of a call, and one for each part of a result that is a list or dict; returns the first's value,
-    and the result of these `parts`."""
-    saved, blanks = tuple([blank(primal(v[0])) for v in inputs]), [blank(primal(part)) for part in parts]
+def _record(
+    trace: Trace, site: Site, inputs: list[Traced], call: OwnCall, parts: list[Any], value: Any
+) -> tuple[Traced, Any]:
+    """Appends the record of a call, and one for each part of a result that is a list or dict;
+    returns the first's value, and the result of these `parts`."""
+    saved, blanks = (
+        tuple([blank(primal(v[0])) for v in inputs]),
+        [blank(primal(part)) for part in parts],
+    )
     if call.outputs == 0:
         whole = trace.record(site, inputs, saved, call, blanks[0], parts[0])
         return whole, whole
@@ -177,17 +242,25 @@ def _record(trace: Trace, site: Site, inputs: list[Traced], call: OwnCall, parts
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(parts)
-    records = [trace.record(part_site, [whole], (n,), {"index": k}, blanks[k], part) for k, part in enumerate(parts)]
+    records = [
+        trace.record(part_site, [whole], (n,), {"index": k}, blanks[k], part)
+        for k, part in enumerate(parts)
+    ]
     rest, numbers = iter(records), iter(list(leaves(call.outputs)))
     return whole, map_structure(lambda v: v if next(numbers) is None else next(rest), value)
 
 
-def _outside(results: list[Traced], known: set[int], since: int, newest_leaf: int) -> list[tuple[Traced, Any]]:
-    """The traced values from outside that the results of a body depend on, but for the arguments (`known`), and where the
-    body uses each; its own records begin at `since`, its own leaves come after `newest_leaf`."""
+def _outside(
+    results: list[Traced], known: set[int], since: int, newest_leaf: int
+) -> list[tuple[Traced, Any]]:
+    """The traced values from outside that the results of a body depend on, but for the arguments
+    (`known`), and where the body uses each; its own records begin at `since`, its own leaves come
+    after `newest_leaf`."""
     found: list[tuple[Traced, Any]] = []
     seen = set(known)
-    pending: list[tuple[int, Segment, Any]] = [(number, segment, None) for _, number, segment in results]
+    pending: list[tuple[int, Segment, Any]] = [
+        (number, segment, None) for _, number, segment in results
+    ]
     while pending:
         number, segment, use = pending.pop()
         if number in seen:
@@ -198,7 +271,9 @@ def _outside(results: list[Traced], known: set[int], since: int, newest_leaf: in
         elif number >= since:
             at = (number - segment.first) * STRIDE
             site, in0, in1 = segment.records[at : at + 3]
-            pending += [(i, segment.holder(i), site.span) for i in inputs_of(in0, in1) if i not in seen]
+            pending += [
+                (i, segment.holder(i), site.span) for i in inputs_of(in0, in1) if i not in seen
+            ]
     return found
 
 
@@ -222,5 +297,6 @@ def _updated(rule: program.Function) -> set[int]:
 
 
 def with_rule(code: Code, rule: Code | None) -> Closure:
-    """The body of a function whose rule has the code `rule`; of an opaque one where that is None."""
+    """The body of a function whose rule has the code `rule`; of an opaque one where that is
+    None."""
     return OwnFunction(code, rule).call

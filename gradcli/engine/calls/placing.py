@@ -25,19 +25,33 @@ def _list(c: Compiler, node: program.ListDisplay) -> Placed:
 
 
 def _dict(c: Compiler, node: program.DictDisplay) -> Placed:
-    entries = [(key, compile_part(c, value)) for key, value in zip(node.keys, node.values, strict=True)]
-    return lambda frame, path: {key: value(frame, inside(path, f".{key}")) for key, value in entries}
+    entries = [
+        (key, compile_part(c, value)) for key, value in zip(node.keys, node.values, strict=True)
+    ]
+    return lambda frame, path: {
+        key: value(frame, inside(path, f".{key}")) for key, value in entries
+    }
 
 
 def _conditional(c: Compiler, node: program.Conditional) -> Placed:
-    condition, then, otherwise = compile_condition(c, node.condition), compile_part(c, node.then), compile_part(c, node.otherwise)
+    condition, then, otherwise = (
+        compile_condition(c, node.condition),
+        compile_part(c, node.then),
+        compile_part(c, node.otherwise),
+    )
     site = Site(MERGE, node.span)
 
     def conditional(frame: list[Any], path: str | None) -> Any:
         holds = condition(frame)
         if holds is True or holds is False:
             return then(frame, path) if holds else otherwise(frame, path)
-        return choose(frame, holds, lambda frame: then(frame, path), lambda frame: otherwise(frame, path), site)
+        return choose(
+            frame,
+            holds,
+            lambda frame: then(frame, path),
+            lambda frame: otherwise(frame, path),
+            site,
+        )
 
     return conditional
 
@@ -48,7 +62,9 @@ def _append(c: Compiler, node: Any) -> Placed:
 
     def append(frame: list[Any], path: str | None) -> Any:
         old = items(frame)
-        return run_op(frame[0], site, [old, value(frame, _argument_path(site.op, [old], path, 1))], {})
+        return run_op(
+            frame[0], site, [old, value(frame, _argument_path(site.op, [old], path, 1))], {}
+        )
 
     return append
 
@@ -56,7 +72,11 @@ def _append(c: Compiler, node: Any) -> Placed:
 def _call(c: Compiler, node: program.Call) -> Placed:
     if not any(may_make(a.value) for a in node.arguments):
         return compile_call(c, node)
-    callee, arguments, site = c.expression(node.callee), _arguments(c, node.arguments), Site(CALL, node.span)
+    callee, arguments, site = (
+        c.expression(node.callee),
+        _arguments(c, node.arguments),
+        Site(CALL, node.span),
+    )
 
     def call(frame: list[Any], path: str | None) -> Any:
         function = callee(frame)
@@ -68,24 +88,35 @@ def _call(c: Compiler, node: program.Call) -> Placed:
 def _method_call(c: Compiler, node: program.MethodCall) -> Placed:
     if not any(may_make(a.value) for a in node.arguments):
         return compile_method_call(c, node)
-    receiver, arguments, site = c.expression(node.receiver), _arguments(c, node.arguments), Site(CALL, node.span)
+    receiver, arguments, site = (
+        c.expression(node.receiver),
+        _arguments(c, node.arguments),
+        Site(CALL, node.span),
+    )
     method = compile_method(c, node)
 
     def call(frame: list[Any], path: str | None) -> Any:
         value = receiver(frame)
         if type(value) is Tape:
-            return tape_members.call(frame[0], value, node.name, *arguments(frame, None, [], None), site)
+            return tape_members.call(
+                frame[0], value, node.name, *arguments(frame, None, [], None), site
+            )
         function, first = method(frame, value)
         return call_value(frame[0], function, *arguments(frame, function, first, path), site, path)
 
     return call
 
 
-def _arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
-    """The arguments of a call, behind the `first` ones: those of a module go to the names of its parameters."""
+def _arguments(
+    c: Compiler, arguments: tuple[program.Argument, ...]
+) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
+    """The arguments of a call, behind the `first` ones: those of a module go to the names of its
+    parameters."""
     parts = [(a.keyword, compile_part(c, a.value)) for a in arguments]
 
-    def evaluate(frame: list[Any], callee: Any, first: list[Any], path: str | None) -> tuple[list[Any], dict[str, Any]]:
+    def evaluate(
+        frame: list[Any], callee: Any, first: list[Any], path: str | None
+    ) -> tuple[list[Any], dict[str, Any]]:
         given, keywords = list(first), {}
         for keyword, part in parts:
             value = part(frame, _argument_path(callee, first, path, keyword or len(given)))
@@ -99,7 +130,8 @@ def _arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> Callable
 
 
 def _argument_path(callee: Any, first: list[Any], path: str | None, key: int | str) -> str | None:
-    """Where an argument goes, by position or keyword: a module keeps it under the parameter's name, `append` as last item."""
+    """Where an argument goes, by position or keyword: a module keeps it under the parameter's name,
+    `append` as last item."""
     if type(callee) is Function and callee.code.members is not None:
         parameters = [name for name, _, _ in callee.code.parameters]
         name = key if isinstance(key, str) else parameters[key] if key < len(parameters) else None

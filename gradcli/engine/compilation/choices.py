@@ -1,4 +1,5 @@
-"""Values that decide an index, a shape or a count. No gradient passes them, and `why` has to say so."""
+"""Values that decide an index, a shape or a count. No gradient passes them, and `why` has to say
+so."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .compiler import Closure, Compiler
 
 
 def deciding(c: Compiler, closure: Closure, span: Span) -> Closure:
-    """The closure of a value that decides what is taken, or how much; noted where everything is kept."""
+    """The closure of a value that decides what is taken, or how much; noted where everything is
+    kept."""
     if not c.keeps_all:
         return closure
 

@@ -22,11 +22,18 @@ class Compiled:
 
     settings  those that it is compiled for
     facts     what follows from its text
-    once      no derivative that it asks for will be differentiated again, and so none needs to be recorded
+    once      no derivative that it asks for will be differentiated again, and so none needs to be
+              recorded
     """
 
     def __init__(
-        self, settings: Settings, node: program.Program, facts: Facts, block: Statement, asks: bool, rules: bool
+        self,
+        settings: Settings,
+        node: program.Program,
+        facts: Facts,
+        block: Statement,
+        asks: bool,
+        rules: bool,
     ) -> None:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
         self.asks, self.rules = asks, rules
@@ -54,8 +61,8 @@ def compile_program(
     only_gradients: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
-    """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts` what
-    follows from its text, where that is known; see `Compiler` for the rest."""
+    """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
+    what follows from its text, where that is known; see `Compiler` for the rest."""
     c = Compiler(handlers, settings, keeps_all, imports, prefix, fuses, only_gradients)
     c.places = node.has_modules or places
     c.functions = c.known_functions(node.body)
@@ -68,10 +75,11 @@ def compile_program(
 
 
 def deep_stack() -> AbstractContextManager[None]:
-    """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each, and for deep expressions.
+    """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each,
+    and for deep expressions.
 
-    Python's own functions don't use the C stack when they call each other, so the limit may be high; but C code that
-    recurses relies on it, so it is restored.
+    Python's own functions don't use the C stack when they call each other, so the limit may be
+    high; but C code that recurses relies on it, so it is restored.
     """
     return recursion(50 * MAX_DEPTH)
 

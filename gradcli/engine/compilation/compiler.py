@@ -14,36 +14,47 @@ from ..trace.run import Settings
 from ..values.kinds import FRAME_HEAD, Variable
 
 Closure: TypeAlias = Callable[[list[Any]], Any]
-Path: TypeAlias = Callable[[list[Any]], str]  # what a name of the frame is called from the top level
+Path: TypeAlias = Callable[
+    [list[Any]], str
+]  # what a name of the frame is called from the top level
 
 
 class Lowering:
     """What faster closures take the place of the interpreter's: here none do, which is tier 0."""
 
-    def operation(self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]) -> Closure:
-        """Of an elementwise operation, or of a reduction; `interpret` makes the interpreter's closure."""
+    def operation(
+        self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]
+    ) -> Closure:
+        """Of an elementwise operation, or of a reduction; `interpret` makes the interpreter's
+        closure."""
         return interpret()
 
     def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
         """Of a call."""
         return interpreted
 
-    def condition(self, c: Compiler, node: program.Expression, interpreted: Closure) -> Closure | None:
+    def condition(
+        self, c: Compiler, node: program.Expression, interpreted: Closure
+    ) -> Closure | None:
         """Of a condition, for many rows; None for the interpreter's."""
         return None
 
-    def body(self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure) -> Closure:
+    def body(
+        self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure
+    ) -> Closure:
         """Of a function's body, for many rows."""
         return interpreted
 
     def loop(self, c: Compiler, node: program.While | program.For) -> Any:
-        """How a loop runs once it is long, an object with `run(frame, items, through)`; None for turn by turn."""
+        """How a loop runs once it is long, an object with `run(frame, items, through)`; None for
+        turn by turn."""
         return None
 
 
 class Handlers(NamedTuple):
-    """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of expressions whose value may hold
-    a new module instance, which takes the path that it goes to (`paths.py`). `lowering` has faster closures for hot code."""
+    """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of
+    expressions whose value may hold a new module instance, which takes the path that it goes to
+    (`paths.py`). `lowering` has faster closures for hot code."""
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
@@ -54,25 +65,33 @@ class Handlers(NamedTuple):
 class Compiler:
     """Compiles for one choice of settings, each node by the handler of its class.
 
-    keeps_all  for the second keeping policy of the trace: nothing may take a short cut around `apply`
-    writes     whether any code is written for what is hot; else the interpreter runs alone, without short cuts (`tiers.py`)
+    keeps_all  for the second keeping policy of the trace: nothing may take a short cut around
+               `apply`
+    writes     whether any code is written for what is hot; else the interpreter runs alone, without
+               short cuts (`tiers.py`)
     slow       whether no short cut is taken on scalars, as where they can't be Python floats
-    fuses      whether expressions become one operation each; not where the operations are to be seen
+    fuses      whether expressions become one operation each; not where the operations are to be
+               seen
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
-    places     whether expressions take the path that their value goes to (`paths.py`): only programs with modules need it
+    places     whether expressions take the path that their value goes to (`paths.py`): only
+               programs with modules need it
     path       of a name of the frame, as the top level calls it
     in_module  whether it is a module's body
-    fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)
+    fusing     whether what is compiled is part of an expression that can be one function
+               (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
     functions  the slots of the frame being compiled that hold one function for good (`inlining.py`)
     in_function  whether what is compiled is inside a function
-    asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that keeps everything does
+    asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that
+               keeps everything does
     derives    whether a derivative of a function is asked for
-    only_gradients  whether nothing is asked of a run but its values and one gradient of each, which needs no record of each turn
+    only_gradients  whether nothing is asked of a run but its values and one gradient of each, which
+    needs no record of each turn
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
-    liveness   which names of the frame being compiled are still read (`liveness.py`); None where all may be, from outside
+    liveness   which names of the frame being compiled are still read (`liveness.py`); None where
+               all may be, from outside
     """
 
     def __init__(
@@ -115,7 +134,8 @@ class Compiler:
         return self.handlers.expressions[type(node)](self, node)
 
     def value(self, node: program.Expression) -> Closure:
-        """The closure of an expression whose value is wanted, as operands and conditions want it: a variable is read."""
+        """The closure of an expression whose value is wanted, as operands and conditions want it: a
+        variable is read."""
         closure = self.expression(node)
         if not isinstance(node, _MAY_BE_VARIABLES):
             return closure
@@ -135,7 +155,8 @@ class Compiler:
         return value
 
     def statement(self, node: program.Statement) -> Closure:
-        """The closure of a statement: `frame -> completion`, noted and counted where the settings ask for it."""
+        """The closure of a statement: `frame -> completion`, noted and counted where the settings
+        ask for it."""
         statement = self.handlers.statements[type(node)](self, node)
         if self.keeps_all:
             statement = _noted(statement, id(node))
@@ -143,8 +164,11 @@ class Compiler:
             statement = _tracked(statement, node.span)
         return counted(statement, node.span) if self.counts else statement
 
-    def known_functions(self, body: Any, function: program.Function | None = None) -> dict[int, Known]:
-        """The slots of a frame that hold one function for good; none where no expression is read as one."""
+    def known_functions(
+        self, body: Any, function: program.Function | None = None
+    ) -> dict[int, Known]:
+        """The slots of a frame that hold one function for good; none where no expression is read as
+        one."""
         return {} if self.slow else known_functions(self.functions, body, function)
 
     @contextmanager
@@ -159,8 +183,13 @@ class Compiler:
 
 
 _MAY_BE_VARIABLES = (
-    program.Read, program.Call, program.MethodCall, program.Member, program.Index, program.Conditional,
-)  # fmt: skip
+    program.Read,
+    program.Call,
+    program.MethodCall,
+    program.Member,
+    program.Index,
+    program.Conditional,
+)
 
 
 def is_slot(node: program.Expression) -> bool:
@@ -169,16 +198,19 @@ def is_slot(node: program.Expression) -> bool:
 
 
 def counted(statement: Closure, span: Span) -> Closure:
-    """A statement that counts as a step. Raises GradcliError (E403) when it runs beyond `--max-steps`."""
+    """A statement that counts as a step. Raises GradcliError (E403) when it runs beyond
+    `--max-steps`."""
 
     def counted(frame: list[Any]) -> Any:
         run = frame[0]
         run.steps += 1
         if run.steps > run.settings.max_steps:
             run.fail(
-                "E403", f"the limit of {run.settings.max_steps} steps is reached", span,
+                "E403",
+                f"the limit of {run.settings.max_steps} steps is reached",
+                span,
                 help="a step is one statement executed; raise it with --max-steps",
-            )  # fmt: skip
+            )
         return statement(frame)
 
     return counted

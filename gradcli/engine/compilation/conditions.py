@@ -15,8 +15,8 @@ from .compiler import Closure, Compiler
 
 
 def compile_condition(c: Compiler, node: program.Expression) -> Closure:
-    """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
-    `any` and `all`."""
+    """A condition: one bool, or lanes of them where it differs between rows. An array of more
+    elements is an error that names `any` and `all`."""
     value, span = c.value(node), node.span
     of_rows = c.lowering.condition(c, node, value)
 
@@ -32,7 +32,8 @@ def compile_condition(c: Compiler, node: program.Expression) -> Closure:
 
 
 def truth(run: Any, value: Any, span: Any) -> Any:
-    """The bool that a value stands for as a condition; lanes of them where it differs between the rows that run."""
+    """The bool that a value stands for as a condition; lanes of them where it differs between the
+    rows that run."""
     if type(value) is tuple or type(value) is Dual:
         if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
             decided = run.trace.decide(value, span)
@@ -47,10 +48,14 @@ def truth(run: Any, value: Any, span: Any) -> Any:
         return bool(value.item())
     if hasattr(value, "dtype"):
         run.fail(
-            "E310", f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}", span,
+            "E310",
+            f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}",
+            span,
             help="reduce it with `any()` or `all()`",
-        )  # fmt: skip
-    help = "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
+        )
+    help = (
+        "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
+    )
     run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
     raise AssertionError
 
@@ -58,9 +63,11 @@ def truth(run: Any, value: Any, span: Any) -> Any:
 def _truths(run: Any, value: Lanes, span: Any) -> Any:
     if value.size != 1:
         run.fail(
-            "E310", f"a condition needs one bool, and this is an array of shape {value.shape}", span,
+            "E310",
+            f"a condition needs one bool, and this is an array of shape {value.shape}",
+            span,
             help="reduce it with `any()` or `all()`",
-        )  # fmt: skip
+        )
     group = joint(run, (value,), span)
     array = narrow(value, group).array.reshape(group.size)
     return agreed(run, array, group)

@@ -1,4 +1,5 @@
-"""Reading and writing elements and members: `x[i]`, `d.k`, `x.T`, and `a[i] = v` with value semantics."""
+"""Reading and writing elements and members: `x[i]`, `d.k`, `x.T`, and `a[i] = v` with value
+semantics."""
 
 from __future__ import annotations
 
@@ -21,11 +22,14 @@ from .compiler import Closure, Compiler
 GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
 
 
-# ---- the index -------------------------------------------------------------------------------------------------------
+# ---- the index -----------------------------------------------------------------------------------
 
 
-def compile_items(c: Compiler, items: tuple[program.IndexItem, ...]) -> Callable[[list[Any]], tuple[Any, ...]]:
-    """The index in brackets as NumPy takes it: a tuple of ints, slices, None, Ellipsis and arrays."""
+def compile_items(
+    c: Compiler, items: tuple[program.IndexItem, ...]
+) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """The index in brackets as NumPy takes it: a tuple of ints, slices, None, Ellipsis and
+    arrays."""
     if (written := written_index(items)) is not None:
         return lambda frame: written
     closures = [_compile_item(c, item) for item in items]
@@ -46,7 +50,11 @@ def written_index(items: tuple[program.IndexItem, ...]) -> tuple[Any, ...] | Non
                 return None
             found.append(number[0])
             continue
-        bounds = [bound[0] for b in (item.start, item.stop, item.step) if (bound := _written(b)) is not None]
+        bounds = [
+            bound[0]
+            for b in (item.start, item.stop, item.step)
+            if (bound := _written(b)) is not None
+        ]
         if len(bounds) < 3:
             return None
         found.append(slice(*bounds))
@@ -63,7 +71,9 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
             return lambda frame: fixed
         parts = (item.start, item.stop, item.step)
         bounds = [None if b is None else deciding(c, c.value(b), span) for b in parts]
-        return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
+        return lambda frame: slice(
+            *[None if b is None else _bound(frame[0], b(frame), span) for b in bounds]
+        )
     span = item.span
     value = deciding(c, c.value(item), span)
 
@@ -104,11 +114,20 @@ def _index(run: Run, value: Any, span: Span) -> Any:
         return value
     if type(value) is bool or (hasattr(value, "dtype") and value.dtype.kind in "bi"):
         return run.backend.xp.asarray(value) if type(value) is bool else value
-    help = "write an int, or convert with `int64(…)`" if type(value) is float or hasattr(value, "dtype") else ""
-    run.fail("E303", f"an index is an int, a slice or an array of ints or bools, and this is {describe(value)}", span, help=help)
+    help = (
+        "write an int, or convert with `int64(…)`"
+        if type(value) is float or hasattr(value, "dtype")
+        else ""
+    )
+    run.fail(
+        "E303",
+        f"an index is an int, a slice or an array of ints or bools, and this is {describe(value)}",
+        span,
+        help=help,
+    )
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
 
 def compile_index(c: Compiler, node: program.Index) -> Closure:
@@ -116,7 +135,9 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
     site = Site(GETITEM, node.span)
     active = site.on((0,))
     on_host = c.settings.device == "cpu" and not c.keeps_all
-    saved: tuple[Blank] = (Blank((), None),)  # of the array read last: a loop reads the same one again and again
+    saved: tuple[Blank] = (
+        Blank((), None),
+    )  # of the array read last: a loop reads the same one again and again
 
     def getitem(frame: list[Any]) -> Any:
         nonlocal saved
@@ -155,7 +176,7 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
     return getitem
 
 
-# ---- members ---------------------------------------------------------------------------------------------------------
+# ---- members -------------------------------------------------------------------------------------
 
 
 def compile_member(c: Compiler, node: program.Member) -> Closure:

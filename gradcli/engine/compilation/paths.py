@@ -1,12 +1,14 @@
 """Where values go: the paths that name module instances, such as `net` or `net.layers[0]`.
 
-An instance must know its path before its body runs, because values from outside are given by path (`--set layer.w=…`). So
-an expression whose value goes somewhere is compiled with `compile_placed`: its closure takes the path, and passes it on
-to what makes up the value: the items of a list, the arguments of a module, the result of a call.
+An instance must know its path before its body runs, because values from outside are given by path
+(`--set layer.w=…`). So an expression whose value goes somewhere is compiled with `compile_placed`:
+its closure takes the path, and passes it on to what makes up the value: the items of a list, the
+arguments of a module, the result of a call.
 
-A name of the top level is its own path. A name of a module's body is a part of the instance. A name that a function
-returns is whatever the result of the call goes to; its other names go by the function's (`train.net`). An instance that
-goes nowhere has the name of its module. In programs without modules none of this happens.
+A name of the top level is its own path. A name of a module's body is a part of the instance. A name
+that a function returns is whatever the result of the call goes to; its other names go by the
+function's (`train.net`). An instance that goes nowhere has the name of its module. In programs
+without modules none of this happens.
 """
 
 from __future__ import annotations
@@ -20,18 +22,21 @@ from ..trace.tape import primal
 from ..values.kinds import RESULT, List
 from .compiler import Closure, Compiler, Path
 
-Placed: TypeAlias = "Callable[[list[Any], str | None], Any]"  # an expression that takes the path that its value goes to
+# an expression that takes the path that its value goes to
+Placed: TypeAlias = "Callable[[list[Any], str | None], Any]"
 
-# ---- what names are called -------------------------------------------------------------------------------------------
+# ---- what names are called -----------------------------------------------------------------------
 
 
 def module_path(slot: program.Slot) -> Path:
-    """Of a name in a module's body, whose frame holds the path of the instance that is being made."""
+    """Of a name in a module's body, whose frame holds the path of the instance that is being
+    made."""
     return lambda frame: f"{frame[RESULT]}.{slot.name}"
 
 
 def function_path(node: program.Function) -> Callable[[program.Slot], Path]:
-    """Of the names in a function's body, whose frame holds the path that its result goes to, if that has one."""
+    """Of the names in a function's body, whose frame holds the path that its result goes to, if
+    that has one."""
     returned = _returned_slots(node)
 
     def path(slot: program.Slot) -> Path:
@@ -45,7 +50,8 @@ def function_path(node: program.Function) -> Callable[[program.Slot], Path]:
 
 
 def _returned_slots(node: program.Function) -> dict[int, str]:
-    """The names that a function returns, by slot, and where in its result they are: "", `[1]` or `.key`."""
+    """The names that a function returns, by slot, and where in its result they are: "", `[1]` or
+    `.key`."""
     found: dict[int, str] = {}
     for statement in own_nodes(node.body):
         if isinstance(statement, program.Return):
@@ -64,13 +70,17 @@ def _parts(value: Any) -> Iterator[tuple[Any, str]]:
         yield value, ""
 
 
-# ---- expressions that go somewhere -----------------------------------------------------------------------------------
+# ---- expressions that go somewhere ---------------------------------------------------------------
 
 
 def compile_assigned(c: Compiler, target: program.Target, node: program.Expression) -> Closure:
     """The value of an assignment; of `a, b = M(1), M(2)` each part goes to its own name."""
     if isinstance(target, program.ListTarget):
-        if not (c.places and isinstance(node, program.ListDisplay) and len(node.items) == len(target.items)):
+        if not (
+            c.places
+            and isinstance(node, program.ListDisplay)
+            and len(node.items) == len(target.items)
+        ):
             return c.expression(node)
         parts = [compile_assigned(c, *pair) for pair in zip(target.items, node.items, strict=True)]
         return lambda frame: List([part(frame) for part in parts])
@@ -81,19 +91,27 @@ def compile_assigned(c: Compiler, target: program.Target, node: program.Expressi
     return lambda frame: placed(frame, path(frame))
 
 
-def _target_path(c: Compiler, target: program.NameTarget | program.EntryTarget) -> Callable[[list[Any]], str | None]:
-    """What an assignment's target is called; of an element only where its index may be evaluated twice."""
+def _target_path(
+    c: Compiler, target: program.NameTarget | program.EntryTarget
+) -> Callable[[list[Any]], str | None]:
+    """What an assignment's target is called; of an element only where its index may be evaluated
+    twice."""
     base = c.path(target.slot)
     if isinstance(target, program.NameTarget):
         return base
     if not all(map(_is_simple, target.path)):
         return lambda frame: None
     steps = [step if isinstance(step, str) else c.value(step[0]) for step in target.path]  # type: ignore[arg-type]
-    return lambda frame: base(frame) + "".join([_suffix(s if isinstance(s, str) else primal(s(frame))) for s in steps])
+    return lambda frame: (
+        base(frame)
+        + "".join([_suffix(s if isinstance(s, str) else primal(s(frame))) for s in steps])
+    )
 
 
 def _is_simple(step: str | tuple[program.IndexItem, ...]) -> bool:
-    return isinstance(step, str) or (len(step) == 1 and isinstance(step[0], program.Read | program.Constant))
+    return isinstance(step, str) or (
+        len(step) == 1 and isinstance(step[0], program.Read | program.Constant)
+    )
 
 
 def _suffix(key: Any) -> str:
@@ -107,7 +125,8 @@ def compile_result(c: Compiler, node: program.Expression) -> Closure:
 
 
 def compile_placed(c: Compiler, node: program.Expression | None) -> Placed | None:
-    """The closure of an expression, with the path that its value goes to as argument; None where no instance can come of it."""
+    """The closure of an expression, with the path that its value goes to as argument; None where no
+    instance can come of it."""
     if not (c.places and may_make(node)):
         return None
     return c.handlers.placed[type(node)](c, node)
@@ -126,7 +145,8 @@ def may_make(node: Any) -> bool:
 
 
 def compile_part(c: Compiler, node: program.Expression) -> Placed:
-    """The closure of any expression, with the path as argument, which is ignored where no instance can come of it."""
+    """The closure of any expression, with the path as argument, which is ignored where no instance
+    can come of it."""
     placed = compile_placed(c, node)
     if placed is not None:
         return placed

@@ -1,4 +1,5 @@
-"""Statements one after the other, and the bodies of functions that they make: see `statements.py` for completions."""
+"""Statements one after the other, and the bodies of functions that they make: see `statements.py`
+for completions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,12 @@ Statement: TypeAlias = Callable[[list[Any]], Completion]
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     """A function's body: `frame -> the value it returns`, none if it doesn't."""
-    if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not (c.counts or c.keeps_all):
+    if (
+        len(body) == 1
+        and isinstance(body[0], program.Return)
+        and body[0].value is not None
+        and not (c.counts or c.keeps_all)
+    ):
         return compile_result(c, body[0].value)
     run = compile_block(c, body)
 
@@ -43,13 +49,16 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
         for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                return completion.then(frame, rest, alive) if type(completion) is Split else completion
+                return (
+                    completion.then(frame, rest, alive) if type(completion) is Split else completion
+                )
         return None
 
     return block
 
 
 def alive_after(c: Compiler, node: program.Statement) -> Alive:
-    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
+    """The slots that may be read after a statement; all of them in a frame whose names are seen
+    from outside."""
     liveness = c.liveness
     return (lambda: None) if liveness is None else lambda: liveness.after(node)

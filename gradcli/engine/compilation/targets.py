@@ -31,7 +31,10 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
         items = list(iterate(frame[0], value, target.span))
         if len(items) != len(setters):
             frame[0].fail(
-                "E315", f"{len(items)} values for {len(setters)} names", target.span, f"the right side is {describe(value)}"
+                "E315",
+                f"{len(items)} values for {len(setters)} names",
+                target.span,
+                f"the right side is {describe(value)}",
             )
         for setter, item in zip(setters, items, strict=True):
             setter(frame, item)
@@ -40,7 +43,12 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
 
 
 def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
-    k, cell, path, span = target.slot.index + FRAME_HEAD, target.slot.cell, c.path(target.slot), target.span
+    k, cell, path, span = (
+        target.slot.index + FRAME_HEAD,
+        target.slot.cell,
+        c.path(target.slot),
+        target.span,
+    )
     if target.slot.index not in c.declared:
 
         def assign_plain(frame: list[Any], value: Any) -> None:
@@ -63,7 +71,9 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
     return assign
 
 
-def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:
+def compile_entry_write(
+    c: Compiler, target: program.EntryTarget
+) -> Callable[[list[Any], Any], None]:
     """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
     k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
     steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
@@ -75,9 +85,16 @@ def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[l
         holder, at = (frame[k], 0) if cell else (frame, k)
         root = holder[at]
         if root is UNSET:
-            frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
+            frame[0].fail(
+                "E307",
+                f"`{name}` has no value yet",
+                target.span,
+                help=f"assign `{name}` before its elements",
+            )
         if is_parameter:
-            root = read(root)  # the function's own from here on; the variable that was passed keeps its state
+            root = read(
+                root
+            )  # the function's own from here on; the variable that was passed keeps its state
         array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
         if len(path) == 1 and hasattr(primal(array), "ndim"):
             holder[at] = UNSET

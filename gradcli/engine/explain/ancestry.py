@@ -77,7 +77,11 @@ class Ancestry:
         wrote it so.
         """
         made = self.trace.witness_of(value)
-        return None if made is None else Record(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
+        return (
+            None
+            if made is None
+            else Record(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
+        )
 
     def inputs(self, number: int) -> tuple[int, ...]:
         segment = self._segments[bisect_right(self._firsts, number) - 1]
@@ -108,7 +112,11 @@ class Ancestry:
         seen = set(targets)
         while pending:
             n = pending.pop()
-            before = self.inputs(n) if n >= 0 else [traced[1] for traced, _, _ in self.trace.states.get(n, ())]
+            before = (
+                self.inputs(n)
+                if n >= 0
+                else [traced[1] for traced, _, _ in self.trace.states.get(n, ())]
+            )
             for m in before:
                 known = onward.get(m)
                 if known is None or known < 0 or 0 <= n < known:
@@ -138,7 +146,11 @@ class Ancestry:
                 n = pending.pop()
                 if n not in found:
                     found[n] = span
-                    pending += self.inputs(n) if n >= 0 else [traced[1] for traced, _, _ in self.trace.states.get(n, ())]
+                    pending += (
+                        self.inputs(n)
+                        if n >= 0
+                        else [traced[1] for traced, _, _ in self.trace.states.get(n, ())]
+                    )
         return found
 
     @cached_property
@@ -147,7 +159,9 @@ class Ancestry:
         found: dict[int, Span] = {}
         for segment in self._segments:
             flat = segment.records
-            for site, in0, in1 in zip(flat[::STRIDE], flat[1::STRIDE], flat[2::STRIDE], strict=True):
+            for site, in0, in1 in zip(
+                flat[::STRIDE], flat[1::STRIDE], flat[2::STRIDE], strict=True
+            ):
                 for n in inputs_of(in0, in1):
                     found.setdefault(n, site.span)
         for states in self.trace.states.values():

@@ -41,7 +41,9 @@ def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker
     return _of_maker(run, made), made
 
 
-def blame_value(run: Run, ancestry: Ancestry, record: Record, places: Any = None) -> tuple[Reason, Maker] | None:
+def blame_value(
+    run: Run, ancestry: Ancestry, record: Record, places: Any = None
+) -> tuple[Reason, Maker] | None:
     """Returns the reason for a non-finite value of a record in some `places`, or of what it is
     computed from.
 
@@ -51,7 +53,9 @@ def blame_value(run: Run, ancestry: Ancestry, record: Record, places: Any = None
     return None if found is None else (_of_maker(run, found), found)
 
 
-def blame_gradient(run: Run, ancestry: Ancestry, walk: Walk, source: int) -> tuple[Reason, Maker] | None:
+def blame_gradient(
+    run: Run, ancestry: Ancestry, walk: Walk, source: int
+) -> tuple[Reason, Maker] | None:
     """Returns the reason for the operation that made a gradient nan or infinite.
 
     It is the one whose derivative isn't finite, or, if that is only because a value isn't finite,
@@ -64,18 +68,25 @@ def blame_gradient(run: Run, ancestry: Ancestry, walk: Walk, source: int) -> tup
         if math.isfinite(edge.cotangent):
             if math.isfinite(edge.share):
                 text = "its shares in the gradient add up to more than the largest float"
-                return Reason("overflow", text, record.site.span, _SCALE, record.calls), Maker(at, None)
+                return Reason("overflow", text, record.site.span, _SCALE, record.calls), Maker(
+                    at, None
+                )
             partial = partial_by(run, record, at)
             places = _bad_places(run, partial, walk.bad.get((record.number, at)))
             found = blame_value(run, ancestry, record, places)
-            return found or (_of_edge(record, edge, partial, _place(run, places)), Maker(record.number, record))
+            return found or (
+                _of_edge(record, edge, partial, _place(run, places)),
+                Maker(record.number, record),
+            )
         at, steps = edge.record, steps + 1
     return None
 
 
 def declared(run: Run, number: int) -> Variable | None:
     """Returns the variable whose leaf has this number."""
-    return next((v for v in (*run.declared.values(), *run.attached.values()) if v.number == number), None)
+    return next(
+        (v for v in (*run.declared.values(), *run.attached.values()) if v.number == number), None
+    )
 
 
 # ---- forwards ------------------------------------------------------------------------------------
@@ -86,10 +97,19 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     if record is None:
         variable = declared(run, made.number)
         if variable is None:
-            return Reason("nonfinite_input", "an argument is nan or infinite to begin with", None, "give finite numbers")
+            return Reason(
+                "nonfinite_input",
+                "an argument is nan or infinite to begin with",
+                None,
+                "give finite numbers",
+            )
         value = primal(variable.state)
         is_one = is_finite(value) or shape_of(value)
-        text = f"`{variable.name}` {'has elements that are nan or infinite' if is_one else f'is {show(value)}'} to begin with"
+        text = (
+            f"`{variable.name}` "
+            f"{'has elements that are nan or infinite' if is_one else f'is {show(value)}'} to "
+            "begin with"
+        )
         return Reason("nonfinite_input", text, variable.span, "give finite numbers")
     op = record.site.of or record.site.op
     y, place = record.y, made.place
@@ -105,7 +125,10 @@ def _of_maker(run: Run, made: Maker) -> Reason:
         text = _of_derivative(record, "", f"gives {result}{where}")
         help = _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
     elif type(record.b) is OwnCall:
-        text, help = _of_value(record, "", f"gives {result}{where}"), "look at the body of the function"
+        text, help = (
+            _of_value(record, "", f"gives {result}{where}"),
+            "look at the body of the function",
+        )
     else:
         text = _of_value(record, _called(op, operands), f"is {result}{where}")
         help = _advice(op, [number_at(v, y, place) for v in values])
@@ -139,7 +162,9 @@ def _of_derivative(record: Record, at: str, says: str) -> str:
     """
     words, itself = _words(record)
     if not itself:
-        return f"in `{words}`, the derivative of {_named(record.site.of or record.site.op)}{at} {says}"
+        return (
+            f"in `{words}`, the derivative of {_named(record.site.of or record.site.op)}{at} {says}"
+        )
     return f"the derivative of `{words}`{at} {says}"
 
 
@@ -168,7 +193,9 @@ def _called(op: Op, operands: list[str]) -> str:
         return f"`{op.infix[-1]}{operands[0]}`"
     if op.infix and len(operands) == 2:
         right = f"({operands[1]})" if operands[1].startswith("-") else operands[1]
-        left = f"({operands[0]})" if operands[0].startswith("-") and op.name == "pow" else operands[0]
+        left = (
+            f"({operands[0]})" if operands[0].startswith("-") and op.name == "pow" else operands[0]
+        )
         return f"`{left} {op.infix} {right}`" if op.name != "pow" else f"`{left}**{right}`"
     return f"`{op.name}` of {' and '.join(operands)}"
 
@@ -195,9 +222,13 @@ def number_at(value: Any, result: Any, place: tuple[int, ...]) -> Any:
     shape = shape_of(value)
     if not shape:
         return primal(value)
-    if len(shape) > len(place) or any(n not in (1, m) for n, m in zip(shape, shape_of(result)[-len(shape) :], strict=False)):
+    if len(shape) > len(place) or any(
+        n not in (1, m) for n, m in zip(shape, shape_of(result)[-len(shape) :], strict=False)
+    ):
         return None
-    index = tuple([0 if n == 1 else k for n, k in zip(shape, place[len(place) - len(shape) :], strict=True)])
+    index = tuple(
+        [0 if n == 1 else k for n, k in zip(shape, place[len(place) - len(shape) :], strict=True)]
+    )
     return value[index].item()
 
 
@@ -224,7 +255,10 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
     """
     op = record.site.of or record.site.op
     if partial is not None and (is_finite(partial) or (shape_of(partial) and not place)):
-        text = f"on the way back through `{_words(record)[0]}` the product of slopes is more than the largest float"
+        text = (
+            f"on the way back through `{_words(record)[0]}` the product of slopes is more than "
+            "the largest float"
+        )
         return Reason("overflow", text, record.site.span, _SCALE, record.calls)
     if partial is None:
         slope = "nan" if edge.share != edge.share else "infinite"
@@ -233,7 +267,11 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
     like = partial if place else record.y
     at = [element(v, like, place) for v in record.operands if v is not None]
     says = record.site.of is None and at  # a second derivative has operands that nobody wrote
-    where = f" at {' and '.join(at)}" if says and not any(a.startswith(("an array", "several")) for a in at) else ""
+    where = (
+        f" at {' and '.join(at)}"
+        if says and not any(a.startswith(("an array", "several")) for a in at)
+        else ""
+    )
     text = _of_derivative(record, where, f"is {slope}")
     values = [number_at(v, like, place) for v in record.operands] if record.site.of is None else []
     help = _slope_advice(op, values)
@@ -247,9 +285,17 @@ _GUARD = "guard it: `where(b != 0, a / b, 0)` computes no gradient through what 
 _INSIDE = "keep the argument inside the domain, for example with `clip`"
 
 _ADVICE: dict[str, str] = {
-    "log": "logarithms need positive numbers; `where(x > 0, log(x), 0)`, or `xlogy(x, y)` for `x * log(y)`",
-    "sqrt": "the root of a negative number is nan; `where(x > 0, sqrt(x), 0)`, or `abs` of the argument",
-    "exp": "`exp` overflows beyond 709.78; subtract the maximum first, or stay with logarithms (`logsumexp`, `log_softmax`)",
+    "log": (
+        "logarithms need positive numbers; `where(x > 0, log(x), 0)`, or `xlogy(x, y)` for `x * "
+        "log(y)`"
+    ),
+    "sqrt": (
+        "the root of a negative number is nan; `where(x > 0, sqrt(x), 0)`, or `abs` of the argument"
+    ),
+    "exp": (
+        "`exp` overflows beyond 709.78; subtract the maximum first, or stay with logarithms "
+        "(`logsumexp`, `log_softmax`)"
+    ),
     "div": _GUARD,
     "asin": _INSIDE,
     "acos": _INSIDE,
@@ -262,7 +308,7 @@ _ADVICE: dict[str, str] = {
     "prod": "compute `exp(sum(log(x)))`, or stay with the logarithm",
     "inv": "the matrix is nearly singular; `solve` loses fewer digits",
     "mean": "there is nothing to take the mean of",
-}  # fmt: skip
+}
 for _alias in ("log2", "log10"):
     _ADVICE[_alias] = _ADVICE["log"]
 for _alias in ("exp2", "expm1", "cosh", "sinh"):
@@ -275,23 +321,33 @@ def _advice(op: Op, values: list[Any]) -> str:
         if a == 0:
             return "0 to a negative power is infinite; guard it with `where(x != 0, …, 0)`"
         if isinstance(a, float) and a < 0 and b != int(b):
-            return "a fractional power of a negative number is nan; take `abs(x)`, or `cbrt(x)` for a third"
+            return (
+                "a fractional power of a negative number is nan; take `abs(x)`, or `cbrt(x)` for "
+                "a third"
+            )
     if op.name == "log1p":
         return "`log1p(x)` needs x > -1"
     return _ADVICE.get(op.name, _SCALE)
 
 
 _SLOPES: dict[str, Callable[[list[Any]], str]] = {
-    "sqrt": lambda values: "add a small number inside, `sqrt(x + 1e-12)`, or leave 0 out: `where(x > 0, sqrt(x), 0)`",
+    "sqrt": lambda values: (
+        "add a small number inside, `sqrt(x + 1e-12)`, or leave 0 out: `where(x > 0, sqrt(x), 0)`"
+    ),
     "cbrt": lambda values: "leave 0 out: `where(x != 0, cbrt(x), 0)`",
     "log": lambda values: "leave 0 out: `where(x > 0, log(x), 0)`; `xlogy(x, y)` for `x * log(y)`",
     "div": lambda values: _GUARD,
     "pow": lambda values: (
         "a power less than 1 is infinitely steep at 0: leave 0 out, `where(x > 0, x**p, 0)`"
         if values[:1] in ([0.0], [])
-        else "the derivative by the exponent has the logarithm of the base: keep the base positive, or `detach` the exponent"
+        else (
+            "the derivative by the exponent has the logarithm of the base: keep the base "
+            "positive, or `detach` the exponent"
+        )
     ),
-    "asin": lambda values: "keep the argument inside (-1, 1), for example with `clip(x, -0.999999, 0.999999)`",
+    "asin": lambda values: (
+        "keep the argument inside (-1, 1), for example with `clip(x, -0.999999, 0.999999)`"
+    ),
 }
 for _alias in ("acos", "atanh"):
     _SLOPES[_alias] = _SLOPES["asin"]
@@ -299,4 +355,8 @@ for _alias in ("acos", "atanh"):
 
 def _slope_advice(op: Op, values: list[Any]) -> str:
     advice = _SLOPES.get(op.name)
-    return advice(values) if advice else "keep away from this point, for example with `where` or `clip`"
+    return (
+        advice(values)
+        if advice
+        else "keep away from this point, for example with `where` or `clip`"
+    )

@@ -18,7 +18,9 @@ from .ancestry import Ancestry, Record
 LARGE = 10_000  # elements of an operand or result beyond which an operation isn't asked
 
 
-def dependents(run: Run, ancestry: Ancestry, source: int, mask: Any, linked: set[int]) -> dict[int, Any]:
+def dependents(
+    run: Run, ancestry: Ancestry, source: int, mask: Any, linked: set[int]
+) -> dict[int, Any]:
     """Returns by number the elements that depend on those in a mask of the source, on the way to a
     target.
 

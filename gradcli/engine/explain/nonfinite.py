@@ -102,10 +102,16 @@ class _Search:
                 self._leaf(number)
             else:
                 self._record(self.ancestry.record(number))
-        return min(self.found, key=lambda m: (m.record is None, m.operand is not None, m.number), default=None)
+        return min(
+            self.found,
+            key=lambda m: (m.record is None, m.operand is not None, m.number),
+            default=None,
+        )
 
     def _leaf(self, number: int) -> None:
-        made = [t for t, _, _ in self.ancestry.trace.states.get(number, ()) if not is_finite(primal(t))]
+        made = [
+            t for t, _, _ in self.ancestry.trace.states.get(number, ()) if not is_finite(primal(t))
+        ]
         if not made:
             self.found.append(Maker(number, None))
         elif made[0][1] not in self.interest:
@@ -114,11 +120,15 @@ class _Search:
     def _record(self, record: Record) -> None:
         bad = None if type(record.y) is Blank else _nonfinite(self.run, record.y)
         mask = self.interest[record.number]
-        places = bad if mask is None or bad is None or shape_of(mask) != shape_of(bad) else bad & mask
+        places = (
+            bad if mask is None or bad is None or shape_of(mask) != shape_of(bad) else bad & mask
+        )
         if bad is not None and not _any(places):
             return
         if type(record.b) is OwnCall and (
-            inside := [p for p in record.b.body or () if type(p) is Held and not is_finite(p.primal)]
+            inside := [
+                p for p in record.b.body or () if type(p) is Held and not is_finite(p.primal)
+            ]
         ):
             for part in inside:  # it was made in the body of the function
                 self.push(part.number, None)
@@ -149,7 +159,9 @@ class _Search:
         """Returns the maker for a record, or for its operand `plain`, a plain number."""
         witness = None if plain is None else self.ancestry.witness(record.operands[plain])
         if witness is not None:
-            return Maker(witness.number, witness, None, _place(self.run, _nonfinite(self.run, witness.y)))
+            return Maker(
+                witness.number, witness, None, _place(self.run, _nonfinite(self.run, witness.y))
+            )
         return Maker(record.number, record, plain, _place(self.run, places))
 
     def known(self, operand: Any, number: int) -> Any:
@@ -170,15 +182,23 @@ class _Search:
         if type(record.b) is OwnCall:
             return [(k, None) for k in range(len(operands))]
         if op.elementwise or op is WHERE:
-            shape = broadcast_shapes([shape_of(v) if not _lacks(v) else v.shape for v in operands if v is not None])
+            shape = broadcast_shapes(
+                [shape_of(v) if not _lacks(v) else v.shape for v in operands if v is not None]
+            )
             if op is WHERE:
                 condition = primal(operands[0])
                 if not shape_of(condition) and not _lacks(condition):
                     return [(1 if condition else 2, places)]
                 if not _lacks(condition) and shape_of(places) == shape_of(condition) == shape:
                     return [(1, places & condition), (2, places & ~condition)]
-            same = [shape is not None and shape == (v.shape if _lacks(v) else shape_of(v)) for v in operands]
-            return [(k, places if fits and shape_of(places) == shape else None) for k, fits in enumerate(same)]
+            same = [
+                shape is not None and shape == (v.shape if _lacks(v) else shape_of(v))
+                for v in operands
+            ]
+            return [
+                (k, places if fits and shape_of(places) == shape else None)
+                for k, fits in enumerate(same)
+            ]
         if op.linear and shape_of(places) is not None and not _too_long(record):
             return self._linear(record, places)
         return [(k, None) for k, v in enumerate(operands) if v is not None]
@@ -194,7 +214,10 @@ class _Search:
         g = places.astype(record.y.dtype) if shape_of(places) else 1.0
         found = shares(self.run, record, g)
         moving = dict(record.traced_operands())
-        return [(k, found[moving[k]] != 0 if k in moving and moving[k] in found else None) for k in range(len(record.operands))]
+        return [
+            (k, found[moving[k]] != 0 if k in moving and moving[k] in found else None)
+            for k in range(len(record.operands))
+        ]
 
     def bad_in(self, operand: Any, wanted: Any) -> Any:
         bad = _nonfinite(self.run, operand)
@@ -222,7 +245,11 @@ def _nonfinite(run: Run, value: Any) -> Any:
     """Returns a mask of the elements that aren't finite; a bool for a number and for several
     arrays.
     """
-    if type(value) in (list, float, Lanes, int, bool) or not shape_of(value) or not is_inexact(value):
+    if (
+        type(value) in (list, float, Lanes, int, bool)
+        or not shape_of(value)
+        or not is_inexact(value)
+    ):
         return not is_finite(value)
     return ~run.backend.xp.isfinite(value)
 

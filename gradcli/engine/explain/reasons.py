@@ -45,7 +45,13 @@ class Reasons:
         self.unexecuted = Unexecuted(node, run.executed)
 
     def explain(
-        self, target: Any, target_name: str, source: Any, source_name: str, span: Span | None, window: Window
+        self,
+        target: Any,
+        target_name: str,
+        source: Any,
+        source_name: str,
+        span: Span | None,
+        window: Window,
     ) -> Diagnostic:
         """Returns the warning about one unconnected gradient.
 
@@ -53,13 +59,19 @@ class Reasons:
         asked.
         """
         reason = self.find(target, source, source_name, window)
-        code = "W202" if reason.code in ("integer", "string") and not differentiable(source) else "W201"
+        code = (
+            "W202"
+            if reason.code in ("integer", "string") and not differentiable(source)
+            else "W201"
+        )
         if reason.code == "replaced":
             code = "W203"
         of = f" of `{target_name}`" if target_name else ""
         by = f" with respect to `{source_name}`" if source_name else ""
         message = f"no gradient{of}{by}: {reason.text}"
-        return Diagnostic(code, message, reason.span or span, "", reason.help, reason.code, reason.calls)
+        return Diagnostic(
+            code, message, reason.span or span, "", reason.help, reason.code, reason.calls
+        )
 
     def find(self, target: Any, source: Any, name: str, window: Window) -> Reason:
         """Returns the reason why `target` has no gradient with respect to `source`, both values of
@@ -75,7 +87,12 @@ class Reasons:
             help = "declare it with `var`, or `watch` it"
             return Reason("constant", f"{called} is {describe(source)}, a plain value", None, help)
         if type(source) is tuple and number not in self.trace.active:
-            return Reason("constant", f"{called} depends on no variable", None, "declare what it is made of with `var`")
+            return Reason(
+                "constant",
+                f"{called} depends on no variable",
+                None,
+                "declare what it is made of with `var`",
+            )
         targets = {v[1] for v in map(read, leaves(target)) if type(v) is tuple}
         broken = break_between(self.ancestry, number, targets)
         if broken is not None:
@@ -83,24 +100,51 @@ class Reasons:
         if type(source) is Variable and source.name in self.run.replaced:
             return replaced(self.run, source.name)
         if number in self.ancestry.way_to(targets).linked:
-            return self._declined(number, target, window) or self._not_in(window, number, targets, called)
+            return self._declined(number, target, window) or self._not_in(
+                window, number, targets, called
+            )
         decided, used = self.ancestry.decided.get(number), self.ancestry.first_use.get(number)
         if decided is not None:
-            help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
-            return Reason("condition_only", f"{called} only decides which path is taken", decided, help)
+            help = (
+                "a condition is not differentiable; use `where`, or a smooth function such as "
+                "`sigmoid`, to let it weigh in"
+            )
+            return Reason(
+                "condition_only", f"{called} only decides which path is taken", decided, help
+            )
         index_use = self.ancestry.index_uses.get(number)
         if index_use is not None:
-            help = "an index or a size is not differentiable; weigh the elements with something smooth, such as `softmax`"
-            return Reason("index_only", f"{called} only decides which elements are taken, or how many", index_use, help)
+            help = (
+                "an index or a size is not differentiable; weigh the elements with something "
+                "smooth, such as `softmax`"
+            )
+            return Reason(
+                "index_only",
+                f"{called} only decides which elements are taken, or how many",
+                index_use,
+                help,
+            )
         if used is None:
             declared = source.span if type(source) is Variable else None
             place = self.unexecuted.read_of(name, declared)
             if place is not None:
                 help = "at inputs that take the other path there is a gradient"
-                return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, help)
-            return Reason("never_read", f"the value of {called} is never read", declared, "use it, or leave it out")
+                return Reason(
+                    "branch_not_taken",
+                    f"{called} is only used on a path that wasn't taken",
+                    place,
+                    help,
+                )
+            return Reason(
+                "never_read",
+                f"the value of {called} is never read",
+                declared,
+                "use it, or leave it out",
+            )
         help = "check the names: what the target is made of comes from elsewhere"
-        return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", used, help)
+        return Reason(
+            "not_on_path", f"{called} is used, but the target doesn't depend on it", used, help
+        )
 
     def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
         """Returns why a chain on the trace doesn't count in a window: its source isn't watched, or
@@ -108,7 +152,12 @@ class Reasons:
         """
         tape = f"the tape `{window.name}`" if window.name else "the main tape"
         if source < 0 and not window.sees_leaf(source):
-            return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
+            return Reason(
+                "not_watched",
+                f"{tape} doesn't watch {called}",
+                None,
+                "`watch` it in the block of the tape",
+            )
         linked = self.ancestry.way_to(targets).linked
         reached = {source}
         for site, inputs, number, segment in records(self.trace):
@@ -122,7 +171,9 @@ class Reasons:
                 return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
             if number < window.late.get(source, 0):
                 text = f"this was computed before {tape} watched {called}"
-                return Reason("not_watched", text, site.span, "`watch` it first", segment.calls_to(number))
+                return Reason(
+                    "not_watched", text, site.span, "`watch` it first", segment.calls_to(number)
+                )
         help = "`watch` it in the block of the tape"
         return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, help)
 
@@ -133,11 +184,18 @@ class Reasons:
         trace, run = self.trace, self.run
         trace.declined.clear()
         values = [v for v in map(read, leaves(target)) if type(v) is tuple and v[1] in trace.active]
-        sweep(run, [(v, ones_like(run, v)) for v in values], {source}, recorded=False, window=window)
+        sweep(
+            run, [(v, ones_like(run, v)) for v in values], {source}, recorded=False, window=window
+        )
         for number, (site, rule) in sorted(trace.declined.items()):
             if number == source or source in self.ancestry.way_to({number}).onward:
                 text = f"the rule of `{site.op.name}` returned none for what depends on it"
-                return Reason("rule_gives_none", text, rule.span, "return a gradient in its place, of zeros if need be")
+                return Reason(
+                    "rule_gives_none",
+                    text,
+                    rule.span,
+                    "return a gradient in its place, of zeros if need be",
+                )
         return None
 
 
@@ -145,14 +203,21 @@ def number_on(source: Any) -> int | None:
     """Returns the number that a source has on a trace that keeps everything; None for a plain
     value.
     """
-    return source.number if type(source) is Variable else source[1] if type(source) is tuple else None
+    return (
+        source.number if type(source) is Variable else source[1] if type(source) is tuple else None
+    )
 
 
 def replaced(run: Run, name: str) -> Reason:
     """Returns the reason for a variable whose name was bound to a plain value by `=`."""
     _, place = run.replaced[name]
     text = f"`{name}` was replaced by a plain value"
-    return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
+    return Reason(
+        "replaced",
+        text,
+        place,
+        f"update the variable with `{name} := …`, or give the new value another name",
+    )
 
 
 def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
@@ -166,9 +231,16 @@ def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
         return Reason("string", f"{called} is a string", where, "strings are not differentiable")
     if not is_inexact(value):
         help = f"write `{value}.0`" if type(value) is int else "write floats, such as `2.0`"
-        return Reason("integer", f"{called} is {describe(value)}, and only floats are differentiable", where, help)
+        return Reason(
+            "integer",
+            f"{called} is {describe(value)}, and only floats are differentiable",
+            where,
+            help,
+        )
     if type(source) is Variable and source.kind == "const" and not watched:
-        return Reason("constant", f"{called} is a constant", where, f"declare it with `var {name} = …`")
+        return Reason(
+            "constant", f"{called} is a constant", where, f"declare it with `var {name} = …`"
+        )
     if type(source) is Variable and source.kind == "frozen" and not watched:
         return Reason("frozen", f"{called} is frozen", where, f"declare it with `var {name} = …`")
     return None
@@ -178,9 +250,15 @@ def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
 _STATES = {
     "update": (
         "it went into the state of a variable",
-        "gradients stop at a variable's state; compute with a plain name (`=`) where they should flow on",
+        (
+            "gradients stop at a variable's state; compute with a plain name (`=`) where they "
+            "should flow on"
+        ),
     ),
-    "attach": ("`attach_grad` made it a leaf", "gradients stop where one is attached; leave it out where they should flow on"),
+    "attach": (
+        "`attach_grad` made it a leaf",
+        "gradients stop where one is attached; leave it out where they should flow on",
+    ),
 }
 
 
@@ -195,7 +273,9 @@ def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Re
     while at in onward:
         before, at = at, onward[at]
         if at < 0:
-            span, how = next((span, how) for traced, span, how in trace.states[at] if traced[1] == before)
+            span, how = next(
+                (span, how) for traced, span, how in trace.states[at] if traced[1] == before
+            )
             text, help = _STATES[how]
             return Reason("state", text, span, help)
         if at not in trace.active:
@@ -207,17 +287,30 @@ def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Re
 def _break_at(site: Site, paused: bool) -> Reason:
     op = site.op
     if paused:
-        return Reason("paused", "this was computed inside `pause`", site.span, "move it out of the block to have it recorded")
+        return Reason(
+            "paused",
+            "this was computed inside `pause`",
+            site.span,
+            "move it out of the block to have it recorded",
+        )
     if op.name in ("detach", "stop_gradient"):
         return Reason(
-            "detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through"
+            "detached",
+            f"the chain is cut by `{op.name}`",
+            site.span,
+            f"leave out `{op.name}` to let gradients through",
         )
     if carries(op, 1.0):
         text = f"`{op.infix or op.name}` gives ints here, and only floats are differentiable"
         return Reason("integer", text, site.span, "compute with floats: write `2.0` instead of `2`")
     if op.integers == "bool" or op.category == "logic":
         text = f"`{op.infix or op.name}` gives a bool, which has no gradient"
-        return Reason("condition_only", text, site.span, "use something smooth in its place, such as `sigmoid`")
+        return Reason(
+            "condition_only",
+            text,
+            site.span,
+            "use something smooth in its place, such as `sigmoid`",
+        )
     text = f"`{op.infix or op.name}` gives ints, which have no gradient"
     return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
 

@@ -98,10 +98,16 @@ class Walk(Sweep):
                     self._note(n, Edge(number, size, share))
                     if share - share != 0.0 and size - size == 0.0:
                         self.bad[number, n] = g
-                    elif share == 0.0 != size and 0 < getattr(g, "size", 0) <= LARGE and len(self.dead) < MOST:
+                    elif (
+                        share == 0.0 != size
+                        and 0 < getattr(g, "size", 0) <= LARGE
+                        and len(self.dead) < MOST
+                    ):
                         self.dead[number, n] = g
 
-    def _pass(self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int) -> float:
+    def _pass(
+        self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int
+    ) -> float:
         """Pulls a cotangent back to the inputs of one record; returns its size."""
         if type(g) is float and type(y) is float and (site.narrow or site.scalar):
             pull = self._pulls.get(id(site))
@@ -116,7 +122,14 @@ class Walk(Sweep):
         if site.op.elementwise:
             # Otherwise their shares would be added in place, unnoticed.
             self.owned.difference_update(numbers)
-            self._elementwise(site, (a, b)[: len(site.op.signature.operands)] if site.narrow else a, numbers, g, y, number)
+            self._elementwise(
+                site,
+                (a, b)[: len(site.op.signature.operands)] if site.narrow else a,
+                numbers,
+                g,
+                y,
+                number,
+            )
         else:
             self.structural(site, a, b, numbers, g, y, number)
         return self._size(number, g)
@@ -124,16 +137,28 @@ class Walk(Sweep):
     def _size(self, n: int, value: Any) -> float:
         """Returns the size of a cotangent for `n`, in the elements in question."""
         mask = None if self.masks is None else self.masks.get(n)
-        if type(value) is float or mask is None or not shape_of(mask) or shape_of(mask) != shape_of(value):
+        if (
+            type(value) is float
+            or mask is None
+            or not shape_of(mask)
+            or shape_of(mask) != shape_of(value)
+        ):
             return size_of(value)
         return size_of(value[mask])
 
-    def _one_element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
+    def _one_element(
+        self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
+    ) -> bool:
         """Pulls back reading or writing one element of a vector, in place; returns whether the
         record is one.
         """
         x = operands[0]
-        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or getattr(x.dtype, "char", "") != "d":
+        if (
+            len(index) != 1
+            or type(index[0]) is not int
+            or len(x.shape) != 1
+            or getattr(x.dtype, "char", "") != "d"
+        ):
             return False
         k, n, xp = index[0], numbers[0], self.run.backend.xp
         if site.op is GETITEM and type(g) is float:

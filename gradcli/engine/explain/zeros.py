@@ -19,14 +19,67 @@ from .walks import Edge, partial_by, size_of
 
 _STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "floordiv"))
 _BOUNDS = frozenset(("clip", "minimum", "maximum"))
-_CHOICES = frozenset(("max", "min", "median", "where", "getitem", "take", "gather", "sort", "part", "tril", "triu", "diag"))
-_PRODUCTS = frozenset(("mul", "div", "matmul", "dot", "inner", "outer", "kron", "cross", "einsum", "prod", "cumprod", "xlogy"))
+_CHOICES = frozenset(
+    (
+        "max",
+        "min",
+        "median",
+        "where",
+        "getitem",
+        "take",
+        "gather",
+        "sort",
+        "part",
+        "tril",
+        "triu",
+        "diag",
+    )
+)
+_PRODUCTS = frozenset(
+    (
+        "mul",
+        "div",
+        "matmul",
+        "dot",
+        "inner",
+        "outer",
+        "kron",
+        "cross",
+        "einsum",
+        "prod",
+        "cumprod",
+        "xlogy",
+    )
+)
 _KINKS = frozenset(("abs", "norm", "hypot", "atan2", "std", "sinc"))
 # What flattens out so far that the slope is less than the smallest float.
-_FLATTENING = frozenset((
-    "sigmoid", "expit", "tanh", "erf", "erfc", "ndtr", "softmax", "log_softmax", "logsumexp", "softplus", "gelu", "silu", "exp",
-    "exp2", "expm1", "elu", "atan", "gammainc", "betainc", "logaddexp", "cross_entropy", "i0", "i1",
-))  # fmt: skip
+_FLATTENING = frozenset(
+    (
+        "sigmoid",
+        "expit",
+        "tanh",
+        "erf",
+        "erfc",
+        "ndtr",
+        "softmax",
+        "log_softmax",
+        "logsumexp",
+        "softplus",
+        "gelu",
+        "silu",
+        "exp",
+        "exp2",
+        "expm1",
+        "elu",
+        "atan",
+        "gammainc",
+        "betainc",
+        "logaddexp",
+        "cross_entropy",
+        "i0",
+        "i1",
+    )
+)
 
 
 def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
@@ -46,18 +99,32 @@ def cancelled(span: Span | None) -> Reason:
     return Reason("cancelled", text, span, "nothing is lost: the target doesn't move with it")
 
 
-def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) -> tuple[str, str, str]:
+def _judged(
+    run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any
+) -> tuple[str, str, str]:
     """Returns the reason code, its text, and the fix."""
     op = record.site.op.name
     positions = [k for k, m in record.traced_operands() if m == n]
     operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
     at = _at(_within(operand, mask))
     if type(record.b) is OwnCall:
-        return "rule_gives_zero", f"the rule of {name} gives 0 here", "check the rule with `gradcli check`"
+        return (
+            "rule_gives_zero",
+            f"the rule of {name} gives 0 here",
+            "check the rule with `gradcli check`",
+        )
     if len(positions) > 1 and _cancels_itself(run, record, positions):
-        return "cancelled", f"{name} takes it twice, and the two shares cancel", "the result doesn't move with it"
+        return (
+            "cancelled",
+            f"{name} takes it twice, and the two shares cancel",
+            "the result doesn't move with it",
+        )
     if op == "relu":
-        return "dead_relu", f"`relu` is 0{at}, and flat there", "`leaky_relu`, `softplus` or `gelu` pass something there, too"
+        return (
+            "dead_relu",
+            f"`relu` is 0{at}, and flat there",
+            "`leaky_relu`, `softplus` or `gelu` pass something there, too",
+        )
     if op in _STEPS:
         return (
             "flat",
@@ -66,22 +133,57 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) 
         )
     if op in _BOUNDS:
         what = "a bound holds" if op == "clip" else "the other value is taken"
-        return "clipped", f"{name} doesn't move{at}: {what}", "inside the bounds it does; `softplus` is a smooth bound"
+        return (
+            "clipped",
+            f"{name} doesn't move{at}: {what}",
+            "inside the bounds it does; `softplus` is a smooth bound",
+        )
     if op in _CHOICES:
-        return "not_chosen", f"{name} takes other values than this one", "at inputs where it is chosen there is a gradient"
+        return (
+            "not_chosen",
+            f"{name} takes other values than this one",
+            "at inputs where it is chosen there is a gradient",
+        )
     if op in _PRODUCTS and not _underflows(run, record, n, edge, mask):
         other = _others(record, positions)
-        return "zero_factor", f"{name} multiplies it by 0{other}", "let the factor start at another value than 0"
-    if op == "softmax" and type(record.y) is not Blank and bool(((record.y > 0) & (record.y < 1)).any()):
-        return "cancelled", "the elements of `softmax` always add up to 1", "nothing is lost: their sum doesn't move"
+        return (
+            "zero_factor",
+            f"{name} multiplies it by 0{other}",
+            "let the factor start at another value than 0",
+        )
+    if (
+        op == "softmax"
+        and type(record.y) is not Blank
+        and bool(((record.y > 0) & (record.y < 1)).any())
+    ):
+        return (
+            "cancelled",
+            "the elements of `softmax` always add up to 1",
+            "nothing is lost: their sum doesn't move",
+        )
     if op in _FLATTENING:
-        fix = "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, `logsumexp`)"
+        fix = (
+            "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, "
+            "`logsumexp`)"
+        )
         return "saturated", f"{name} is saturated{at}: its slope is 0 in floating point", fix
     if op in _KINKS:
-        return "kink", f"{name} has a kink{at}, where its derivative counts as 0", "`gradcli ops` has the conventions at kinks"
+        return (
+            "kink",
+            f"{name} has a kink{at}, where its derivative counts as 0",
+            "`gradcli ops` has the conventions at kinks",
+        )
     if _underflows(run, record, n, edge, mask):
-        return "vanished", f"the product of slopes is less than the smallest float from {name} on", "scale the values"
-    return "stationary", f"the derivative of {name} is 0{at}", "start elsewhere: here it is at a minimum, a maximum or a saddle"
+        return (
+            "vanished",
+            f"the product of slopes is less than the smallest float from {name} on",
+            "scale the values",
+        )
+    return (
+        "stationary",
+        f"the derivative of {name} is 0{at}",
+        "start elsewhere: here it is at a minimum, a maximum or a saddle",
+    )
 
 
 def _at(operand: Any) -> str:

@@ -32,7 +32,10 @@ class _Written:
 
     def __init__(self, formula: Formula) -> None:
         self.formula = formula
-        self._key = key_of(formula), tuple([k for k, node in enumerate(formula) if node is ONE or node is ZERO])
+        self._key = (
+            key_of(formula),
+            tuple([k for k, node in enumerate(formula) if node is ONE or node is ZERO]),
+        )
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -58,12 +61,18 @@ def _of_written(name: str, written: _Written, n_operands: int) -> Op:
 
 def _op(name: str, formula: Formula, n_operands: int, category: str) -> Op:
     derivatives: list[Formula] = []
-    category = "derivatives" if any(node.value == DERIVATIVE for node in formula if node.arguments) else category
+    category = (
+        "derivatives"
+        if any(node.value == DERIVATIVE for node in formula if node.arguments)
+        else category
+    )
 
     def partial_by(k: int) -> Callable[..., Formula]:
         def partial(m: Any, y: Any, *operands: Any) -> Formula:
             if not derivatives:
-                derivatives.extend(by_result(formula, n_operands) or differentiate(formula, n_operands))
+                derivatives.extend(
+                    by_result(formula, n_operands) or differentiate(formula, n_operands)
+                )
             return derivatives[k]
 
         return partial
@@ -89,7 +98,9 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     """
     partial = real_partial_formula(op, operand)
     reads = tuple(sorted(partial.reads(), key=str))
-    places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
+    places: dict[int | str, Formula] = {
+        read: Formula("operand", k + 1) for k, read in enumerate(reads)
+    }
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
     return _op(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
 
@@ -104,10 +115,14 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     partials = [real_partial_formula(op, k) for k in active]
     reads = tuple(sorted(frozenset().union(*(p.reads() for p in partials)), key=str))
     n = len(active)
-    places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}
+    places: dict[int | str, Formula] = {
+        read: Formula("operand", n + k) for k, read in enumerate(reads)
+    }
     total = ZERO
     for k, partial in enumerate(partials):
-        total = plus(total, scaled("strict_mul", Formula("operand", k), substitute(partial, places)))
+        total = plus(
+            total, scaled("strict_mul", Formula("operand", k), substitute(partial, places))
+        )
     return _op(f"tangent of {op.name}", total, n + len(reads), op.category), reads
 
 
@@ -118,7 +133,9 @@ def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> For
     partials = differentiate(formula, n_operands)
     total = ZERO
     for position, k in enumerate(active):
-        total = plus(total, scaled("strict_mul", Formula("operand", n_operands + position), partials[k]))
+        total = plus(
+            total, scaled("strict_mul", Formula("operand", n_operands + position), partials[k])
+        )
     return total
 
 
@@ -136,7 +153,9 @@ def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
         elif node.kind == "result":
             made[id(node)] = places["result"]
         elif node.arguments:
-            made[id(node)] = Formula(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+            made[id(node)] = Formula(
+                node.kind, node.value, tuple([made[id(a)] for a in node.arguments])
+            )
         else:
             made[id(node)] = node
     return made[id(formula)]
@@ -149,13 +168,19 @@ def as_derivative(formula: Formula) -> Formula:
     if formula.kind == "number":
         return as_float(formula)
     return (
-        Formula(formula.kind, DERIVATIVE, formula.arguments) if formula.arguments else Formula("mul", DERIVATIVE, (ONE, formula))
+        Formula(formula.kind, DERIVATIVE, formula.arguments)
+        if formula.arguments
+        else Formula("mul", DERIVATIVE, (ONE, formula))
     )
 
 
 def as_float(formula: Formula) -> Formula:
     """Returns the formula; of an int alone, the float."""
-    return Formula("number", float(formula.value)) if formula.kind == "number" and type(formula.value) is int else formula
+    return (
+        Formula("number", float(formula.value))
+        if formula.kind == "number" and type(formula.value) is int
+        else formula
+    )
 
 
 def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
@@ -180,7 +205,9 @@ def _reads_of_last(formula: Formula) -> frozenset[int | str]:
     if op is None or not op.elementwise:
         return frozenset()
     numbers = {k for k, a in enumerate(formula.arguments) if a.kind == "number"}
-    asked = [k for k in range(len(formula.arguments)) if k not in numbers and op.partials[k] is not None]
+    asked = [
+        k for k in range(len(formula.arguments)) if k not in numbers and op.partials[k] is not None
+    ]
     return frozenset().union(*[partial_formula(op, k).reads() for k in asked]) - numbers
 
 
@@ -192,7 +219,9 @@ def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...]
     """
     partials = by_result(formula, n_operands)
     if partials is None:
-        return tuple(range(n_operands)), differentiate(formula, n_operands, Formula("operand", n_operands))
+        return tuple(range(n_operands)), differentiate(
+            formula, n_operands, Formula("operand", n_operands)
+        )
     y, g = Formula("operand", 0), Formula("operand", 1)
     return ("result",), [strict_product(g, substitute(p, {"result": y})) for p in partials]
 
@@ -203,7 +232,9 @@ def cotangents_of(op: Op) -> tuple[tuple[int | str, ...], list[Formula]]:
     return cotangents(forward_formula(op), len(op.signature.operands))
 
 
-def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None) -> list[Formula]:
+def differentiate(
+    formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None
+) -> list[Formula]:
     """Returns the partials of a formula by its operands, which share common subexpressions.
 
     With a cotangent of the result, they are the operands' cotangents. In each product a cotangent
@@ -219,7 +250,9 @@ def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result
         if node.kind == "operand":
             found[node.value] = plus(found[node.value], g)
             continue
-        for argument, share in _shares(node, g, node if result is None or node is not formula else result):
+        for argument, share in _shares(
+            node, g, node if result is None or node is not formula else result
+        ):
             if argument.kind != "number" and share is not ZERO:
                 old = cotangents.get(id(argument))
                 cotangents[id(argument)] = share if old is None else plus(old, share)
@@ -232,7 +265,10 @@ def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, F
     """
     if node.kind == "where":
         condition, a, b = node.arguments
-        return [(a, Formula("where", None, (condition, g, ZERO))), (b, Formula("where", None, (condition, ZERO, g)))]
+        return [
+            (a, Formula("where", None, (condition, g, ZERO))),
+            (b, Formula("where", None, (condition, ZERO, g))),
+        ]
     if node.kind == "conj":  # of a real number
         return [(node.arguments[0], g)]
     if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":

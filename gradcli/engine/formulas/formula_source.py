@@ -13,7 +13,17 @@ from typing import Any
 from ...ops.formula import Formula
 from . import scalars
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
 STRICT = frozenset(("strict_mul",))
 DEEP = 40  # nested parentheses; Python accepts 200
@@ -62,9 +72,18 @@ class FormulaSource:
     def inside(self) -> FormulaSource:
         """Returns the source of one side of a branch, which has the names of this one."""
         inner = FormulaSource(self.arrays)
-        inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
+        inner.fast, inner.strict, inner.infix, inner.names = (
+            self.fast,
+            self.strict,
+            self.infix,
+            self.names,
+        )
         inner._before = self._before + len(self.lines)
-        inner._text, inner._depth, inner._nodes = self._text.copy(), self._depth.copy(), self._nodes.copy()
+        inner._text, inner._depth, inner._nodes = (
+            self._text.copy(),
+            self._depth.copy(),
+            self._nodes.copy(),
+        )
         inner._interns, inner._read = self._interns.copy(), self._read.copy()
         return inner
 
@@ -104,7 +123,11 @@ class FormulaSource:
             found = simplified(node.kind, arguments) if arguments else None
             if found is None:
                 # The text tells -0.0 from 0.0, and 1 from 1.0.
-                key = (node.kind, node.value, *map(id, arguments)) if arguments else (node.kind, repr(node.value))
+                key = (
+                    (node.kind, node.value, *map(id, arguments))
+                    if arguments
+                    else (node.kind, repr(node.value))
+                )
                 found = self._nodes.get(key)
                 if found is None:
                     found = self._nodes[key] = Formula(node.kind, node.value, arguments)
@@ -113,7 +136,11 @@ class FormulaSource:
 
     def _node(self, node: Formula) -> str:
         if node.kind == "number":
-            return repr(node.value) if type(node.value) is not complex and node.value >= 0 else f"({node.value!r})"
+            return (
+                repr(node.value)
+                if type(node.value) is not complex and node.value >= 0
+                else f"({node.value!r})"
+            )
         if node.kind == "operand":
             return f"x{node.value}"
         if node.kind == "result":
@@ -135,16 +162,25 @@ class FormulaSource:
                 self.conditions += 1
                 c = f"c{self.conditions}"
                 both = f"where({c}, {then}, {otherwise})"
-                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else {both})"
+                return (
+                    f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False "
+                    f"else {both})"
+                )
         self.names[node.kind] = None  # filled in by the caller, who knows the backend
         return f"{node.kind}({', '.join(arguments)})"
 
     def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
         """Returns the values of the names in the source; functions are found by `lookup`."""
-        return {name: lookup(name) if value is None else value for name, value in self.names.items()}
+        return {
+            name: lookup(name) if value is None else value for name, value in self.names.items()
+        }
 
     def function(
-        self, parameters: str, result: str, lookup: Callable[[str], Any], refused: Callable[..., Any] | None = None
+        self,
+        parameters: str,
+        result: str,
+        lookup: Callable[[str], Any],
+        refused: Callable[..., Any] | None = None,
     ) -> Callable[..., Any]:
         """Returns the compiled function.
 
@@ -154,7 +190,12 @@ class FormulaSource:
         lines = [*self.lines, f"return {result}"]
         if refused is not None:
             names["refused"] = refused
-            lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
+            lines = [
+                "try:",
+                *[f"    {line}" for line in lines],
+                f"{REFUSED}:",
+                f"    return refused({parameters})",
+            ]
         body = "".join(f"    {line}\n" for line in lines)
         return function_of(f"def f({parameters}):\n{body}", "<formula>", names)
 
@@ -179,4 +220,8 @@ def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
 
 
 def is_number(formula: Formula, value: float) -> bool:
-    return formula.kind == "number" and not isinstance(formula.value, complex) and formula.value == value
+    return (
+        formula.kind == "number"
+        and not isinstance(formula.value, complex)
+        and formula.value == value
+    )

@@ -104,7 +104,9 @@ def fast_by_name(name: str) -> Callable[..., Any]:
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     """Returns the partial by one operand on floats: `(y, *operands) -> partial`."""
     source = FormulaSource(arrays=False)
-    return source.function(f"y, {_operands(op)}", source.value(real_partial_formula(op, operand)), scalar_by_name)
+    return source.function(
+        f"y, {_operands(op)}", source.value(real_partial_formula(op, operand)), scalar_by_name
+    )
 
 
 def strict(g: float, partial: float) -> float:
@@ -139,15 +141,23 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
             results.append("0.0")
         else:
             value = source.value(partial)
-            source.lines.append(f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}")
+            source.lines.append(
+                f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}"
+            )
             results.append(f"c{position}")
-    parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
+    parameters = ", ".join(
+        ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
+    )
     if repairs:
         return source.function(parameters, ", ".join(results), scalar_by_name)
-    return source.function(parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands))
+    return source.function(
+        parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands)
+    )
 
 
-def _repairing(reading: Callable[..., Any], op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+def _repairing(
+    reading: Callable[..., Any], op: Op, operands: tuple[int, ...]
+) -> Callable[..., Any]:
     """Returns the pullback that repairs products, compiled only when an op first needs it."""
     return lambda *values: reading(op, operands, True)(*values)
 
@@ -163,15 +173,21 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     source = FormulaSource(arrays=False, fast=not repairs)
     terms = tangent_terms(source, op, operands, repairs)
     n = len(op.signature.operands)
-    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
+    parameters = ", ".join(
+        ["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))]
+    )
     if repairs:
         return source.function(parameters, " + ".join(terms), scalar_by_name)
     repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
     source.lines.append(f"t = {' + '.join(terms)}")
-    return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
+    return source.function(
+        parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired
+    )
 
 
-def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False) -> list[str]:
+def tangent_terms(
+    source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False
+) -> list[str]:
     """Returns the terms of a tangent, given the locals `y`, `x0`, …, and `t0_`, … for the active
     operands' tangents.
     """
@@ -221,7 +237,9 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
 
 
 @per_op
-def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -> Callable[..., Any]:
+def array_partial(
+    backend: Backend, op: Op, operand: int, strict: bool = True
+) -> Callable[..., Any]:
     """Returns the partial by one operand on arrays: `(y, *operands) -> partial`.
 
     One that is 1 where a condition holds and 0 elsewhere is an array of bools, which needs no
@@ -236,7 +254,11 @@ def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -
 
 def is_mask(partial: Formula) -> bool:
     """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
-    return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
+    return (
+        partial.kind == "where"
+        and is_number(partial.arguments[1], 1.0)
+        and is_number(partial.arguments[2], 0.0)
+    )
 
 
 @per_op
@@ -249,7 +271,9 @@ def is_bounded(op: Op, operand: int) -> bool:
 
 
 @per_op
-def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
+def array_pull(
+    backend: Backend, op: Op, operand: int, repairs: bool, summed: bool
+) -> Callable[..., Any]:
     """Returns the pullback on arrays by one operand, `(g, y, *operands) -> cotangent`.
 
     The cotangent isn't yet reduced to the operand's shape; with `summed`, for a scalar operand, it
@@ -259,24 +283,41 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     partial = partial_formula(op, operand)
     xp = backend.xp
     if is_number(partial, 1.0):
-        return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
+        return lambda g, y, *operands, into=None, onto=None: (
+            g if onto is None else xp.add(onto, g, onto)
+        )
     if is_number(partial, -1.0):
         return lambda g, y, *operands, into=None, onto=None: (
             xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
         )
     if is_number(partial, 0.0):
-        return lambda g, y, *operands, into=None, onto=None: _nothing(xp, g) if onto is None else onto
+        return lambda g, y, *operands, into=None, onto=None: (
+            _nothing(xp, g) if onto is None else onto
+        )
     function = array_partial(backend, op, operand, repairs)
     if is_mask(partial) and not (repairs or summed):
-        return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
+        return lambda g, y, *operands, into=None, onto=None: added(
+            xp.multiply(g, function(y, *operands), out=into), onto
+        )
 
     def pull(g: Any, y: Any, *operands: Any, out: Any = None) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
-        if summed and not repairs and getattr(g, "ndim", 0) == 1 and getattr(partial, "shape", ()) == g.shape:
+        if (
+            summed
+            and not repairs
+            and getattr(g, "ndim", 0) == 1
+            and getattr(partial, "shape", ()) == g.shape
+        ):
             return xp.dot(g, partial)  # without an array for the products
-        product = strict_product(xp, g, partial) if repairs else g * partial if out is None else xp.multiply(g, partial, out=out)
+        product = (
+            strict_product(xp, g, partial)
+            if repairs
+            else g * partial
+            if out is None
+            else xp.multiply(g, partial, out=out)
+        )
         return product.sum() if summed and hasattr(product, "sum") else product
 
     chunked = in_chunks(backend, pull, summed, writes=not (repairs or summed))
@@ -288,7 +329,11 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         if onto is not None:
             return chunked(g, y, *operands, onto=onto)
         factor = function(y, *operands)
-        fits = into is not None and not is_complex(factor) and getattr(factor, "dtype", into.dtype) == into.dtype
+        fits = (
+            into is not None
+            and not is_complex(factor)
+            and getattr(factor, "dtype", into.dtype) == into.dtype
+        )
         return pull(g, y, *operands, out=into if fits else None)
 
     return pull_once
@@ -311,7 +356,9 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     if is_number(partial, 0.0):
         return lambda t, y, *operands: _nothing(backend.xp, t)
     function = array_partial(backend, op, operand)
-    return in_chunks(backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands)))
+    return in_chunks(
+        backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands))
+    )
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:

@@ -34,18 +34,25 @@ class Rewriting:
         formulas = [self._of(formula) for formula in formulas]
         nodes = {id(node): node for formula in formulas for node in formula}
         uses = dict.fromkeys(nodes, 0)
-        for node in [*nodes.values(), *(Formula("result", None, (formula,)) for formula in formulas)]:
+        for node in [
+            *nodes.values(),
+            *(Formula("result", None, (formula,)) for formula in formulas),
+        ]:
             for argument in node.arguments:
                 uses[id(argument)] += 1
         made: dict[int, Formula] = {}
         for key, node in nodes.items():
             new = self._negated(node.arguments[0], uses, made) if node.kind == "neg" else None
             if new is None:
-                new = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+                new = self._node(
+                    node.kind, node.value, tuple([made[id(a)] for a in node.arguments])
+                )
             made[key] = new
         return [made[id(formula)] for formula in formulas]
 
-    def _negated(self, node: Formula, uses: dict[int, int], made: dict[int, Formula]) -> Formula | None:
+    def _negated(
+        self, node: Formula, uses: dict[int, int], made: dict[int, Formula]
+    ) -> Formula | None:
         """Returns the negated product by negating a constant in it, or None.
 
         No other node may use the product. `made` maps nodes to rewritten ones.
@@ -64,7 +71,9 @@ class Rewriting:
     def _of(self, formula: Formula) -> Formula:
         made: dict[int, Formula] = {}
         for node in formula:
-            made[id(node)] = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+            made[id(node)] = self._node(
+                node.kind, node.value, tuple([made[id(a)] for a in node.arguments])
+            )
         return made[id(formula)]
 
     def _node(self, kind: str, value: Any, arguments: tuple[Formula, ...]) -> Formula:
@@ -126,7 +135,11 @@ class Rewriting:
         if exponent == -1:
             return self._node("div", None, (self._number(1.0), a))
         square = self._node("mul", None, (a, a))
-        return square if exponent == 2 else self._node("mul", None, (square, a if exponent == 3 else square))
+        return (
+            square
+            if exponent == 2
+            else self._node("mul", None, (square, a if exponent == 3 else square))
+        )
 
     def _quotient(self, a: Formula, b: Formula) -> Formula | None:
         if _is_power_of_two(b):
@@ -169,4 +182,8 @@ def _is_real(formula: Formula) -> bool:
 
 def _is_power_of_two(formula: Formula) -> bool:
     """Returns whether dividing by the number is exactly multiplying by its inverse."""
-    return _is_real(formula) and 1e-300 < abs(formula.value) < 1e300 and abs(math.frexp(formula.value)[0]) == 0.5
+    return (
+        _is_real(formula)
+        and 1e-300 < abs(formula.value) < 1e300
+        and abs(math.frexp(formula.value)[0]) == 0.5
+    )

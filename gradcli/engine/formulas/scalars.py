@@ -16,24 +16,69 @@ from typing import Any
 __all__ = ["FAST", "INTEGER"]
 
 FAST: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
-    "pos": operator.pos, "floordiv": operator.floordiv, "mod": operator.mod, "pow": math.pow, "fmod": math.fmod,
-    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "logical_not": operator.not_, "isnan": isnan, "isinf": isinf, "isfinite": isfinite,
-    "abs": operator.abs, "sqrt": math.sqrt, "cbrt": math.cbrt, "hypot": math.hypot,
-    "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
-    "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
-    "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
-    "atan2": math.atan2, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh,
-    "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh, "degrees": math.degrees, "radians": math.radians,
-    "erf": math.erf, "erfc": math.erfc, "gamma": math.gamma,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": math.pow,
+    "fmod": math.fmod,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "logical_not": operator.not_,
+    "isnan": isnan,
+    "isinf": isinf,
+    "isfinite": isfinite,
+    "abs": operator.abs,
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "hypot": math.hypot,
+    "exp": math.exp,
+    "exp2": math.exp2,
+    "expm1": math.expm1,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "log1p": math.log1p,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "degrees": math.degrees,
+    "radians": math.radians,
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "gamma": math.gamma,
+}
 
 
 # ---- operators -----------------------------------------------------------------------------------
 
 add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
-eq, ne, lt, le, gt, ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
+eq, ne, lt, le, gt, ge = (
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+)
 logical_not = operator.not_
 
 
@@ -70,7 +115,9 @@ def pow(a: float, b: float) -> float:
 # ---- functions of one number ---------------------------------------------------------------------
 
 
-def _ieee(function: Callable[[float], float], overflow: float = inf, **poles: float) -> Callable[[float], float]:
+def _ieee(
+    function: Callable[[float], float], overflow: float = inf, **poles: float
+) -> Callable[[float], float]:
     """Returns `function` with nan outside its domain, `overflow` beyond the range, and the values
     `at_…` at its poles.
     """
@@ -101,13 +148,33 @@ erf, erfc = math.erf, math.erfc
 
 # The Taylor coefficients of log Γ at 2, from the first on: 1 - γ, and then (-1)^k (ζ(k) - 1) / k.
 NEAR_TWO = [
-    0.42278433509846713, 0.3224670334241132, -0.0673523010531981, 0.020580808427784546, -0.007385551028673986,
-    0.0028905103307415234, -0.001192753911703261, 0.0005096695247430425, -0.00022315475845357939, 9.945751278180853e-05,
-    -4.492623673813314e-05, 2.050721277567069e-05, -9.439488275268397e-06, 4.374866789907488e-06, -2.039215753801366e-06,
-    9.55141213040742e-07, -4.492469198764566e-07, 2.1207184805554665e-07, -1.0043224823968099e-07, 4.7698101693639804e-08,
-    -2.2711094608943164e-08, 1.0838659214896955e-08, -5.183475041970047e-09, 2.4836745438024785e-09, -1.1921401405860912e-09,
+    0.42278433509846713,
+    0.3224670334241132,
+    -0.0673523010531981,
+    0.020580808427784546,
+    -0.007385551028673986,
+    0.0028905103307415234,
+    -0.001192753911703261,
+    0.0005096695247430425,
+    -0.00022315475845357939,
+    9.945751278180853e-05,
+    -4.492623673813314e-05,
+    2.050721277567069e-05,
+    -9.439488275268397e-06,
+    4.374866789907488e-06,
+    -2.039215753801366e-06,
+    9.55141213040742e-07,
+    -4.492469198764566e-07,
+    2.1207184805554665e-07,
+    -1.0043224823968099e-07,
+    4.7698101693639804e-08,
+    -2.2711094608943164e-08,
+    1.0838659214896955e-08,
+    -5.183475041970047e-09,
+    2.4836745438024785e-09,
+    -1.1921401405860912e-09,
     5.731367241678862e-10,
-]  # fmt: skip
+]
 
 
 def _lgamma_near_two(z: float) -> float:
@@ -120,7 +187,11 @@ def _lgamma_near_two(z: float) -> float:
 
 def lgamma(x: float) -> float:
     if 1.0 <= x <= 2.5:  # where it is small, Python's own loses digits
-        return _lgamma_near_two(x - 2.0) if x > 1.5 else _lgamma_near_two(x - 1.0) - math.log1p(x - 1.0)
+        return (
+            _lgamma_near_two(x - 2.0)
+            if x > 1.5
+            else _lgamma_near_two(x - 1.0) - math.log1p(x - 1.0)
+        )
     try:
         return math.lgamma(x)
     except (ValueError, OverflowError):  # a pole, or beyond the range
@@ -171,7 +242,9 @@ def _whole(to_int: Callable[[float], int]) -> Callable[[float], float]:
     return lambda x: copysign(float(to_int(x)), x) if isfinite(x) else x
 
 
-floor, ceil, trunc, round = (_whole(function) for function in (math.floor, math.ceil, math.trunc, round))
+floor, ceil, trunc, round = (
+    _whole(function) for function in (math.floor, math.ceil, math.trunc, round)
+)
 
 
 def minimum(a: float, b: float) -> float:
@@ -230,10 +303,25 @@ def _int_fmod(a: int, b: int) -> int:
 
 
 INTEGER: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "pos": operator.pos,
-    "floordiv": operator.floordiv, "mod": operator.mod, "pow": _int_pow, "fmod": _int_fmod,
-    "abs": operator.abs, "sign": lambda x: (x > 0) - (x < 0), "square": lambda x: x * x,
-    "floor": operator.pos, "ceil": operator.pos, "round": operator.pos, "trunc": operator.pos,
-    "minimum": min, "maximum": max, "clip": lambda x, low, high: min(max(x, low), high),
-    "real": operator.pos, "imag": lambda x: 0,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": _int_pow,
+    "fmod": _int_fmod,
+    "abs": operator.abs,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "square": lambda x: x * x,
+    "floor": operator.pos,
+    "ceil": operator.pos,
+    "round": operator.pos,
+    "trunc": operator.pos,
+    "minimum": min,
+    "maximum": max,
+    "clip": lambda x, low, high: min(max(x, low), high),
+    "real": operator.pos,
+    "imag": lambda x: 0,
+}

@@ -47,7 +47,10 @@ def kernel_on_arrays(backend: Backend, op: Op) -> Callable[..., Any]:
         shape, vectors = arrays[0].shape, [a.reshape(-1) for a in arrays]
         orders = [*map(int, operands[:n_orders])]
         size = max(vectors[0].size, 1)
-        parts = [kernel(xp, special, *orders, *[v[k : k + chunk] for v in vectors]) for k in range(0, size, chunk)]
+        parts = [
+            kernel(xp, special, *orders, *[v[k : k + chunk] for v in vectors])
+            for k in range(0, size, chunk)
+        ]
         y = parts[0] if len(parts) == 1 else xp.concatenate(parts)
         return y.reshape(shape).astype(dtype if dtype.kind in "fc" else wide)
 

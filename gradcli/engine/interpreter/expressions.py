@@ -1,7 +1,7 @@
 """Expressions as closures: each resolved node becomes one function of a frame.
 
-Operations on one or two scalars have closures of their own (`scalar_closures.py`); everything else goes through `apply`,
-which means the same.
+Operations on one or two scalars have closures of their own (`scalar_closures.py`); everything else
+goes through `apply`, which means the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _operand(c: Compiler, node: program.Expression) -> Operand:
     return Operand("closure", c.value(node))
 
 
-# ---- leaves ----------------------------------------------------------------------------------------------------------
+# ---- leaves --------------------------------------------------------------------------------------
 
 
 def _constant(c: Compiler, node: program.Constant) -> Closure:
@@ -52,7 +52,10 @@ def _read(c: Compiler, node: program.Read) -> Closure:
 
     def unassigned(frame: list[Any]) -> Any:
         frame[0].fail(
-            "E307", f"`{name}` has no value yet", span, help="no statement that assigns it has been executed on this path"
+            "E307",
+            f"`{name}` has no value yet",
+            span,
+            help="no statement that assigns it has been executed on this path",
         )
 
     if node.slot.cell:
@@ -78,7 +81,7 @@ def _builtin(c: Compiler, node: program.Builtin) -> Closure:
     return lambda frame: node.op
 
 
-# ---- operations ------------------------------------------------------------------------------------------------------
+# ---- operations ----------------------------------------------------------------------------------
 
 _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain nests closures deep
 
@@ -103,15 +106,23 @@ def _operation(c: Compiler, node: program.Apply) -> Closure:
             return scalar_closures.unary(site, _operand(c, node.operands[0]), fast)
         operand = c.value(node.operands[0])
         return lambda frame: apply(frame[0], site, (operand(frame),))
-    return calls.compile_structural(c, node, site, [None if o is None else c.value(o) for o in node.operands])
+    return calls.compile_structural(
+        c, node, site, [None if o is None else c.value(o) for o in node.operands]
+    )
 
 
 def _is_binary(node: program.Expression) -> bool:
-    return isinstance(node, program.Apply) and node.op.elementwise and len(node.operands) == 2 and None not in node.operands
+    return (
+        isinstance(node, program.Apply)
+        and node.op.elementwise
+        and len(node.operands) == 2
+        and None not in node.operands
+    )
 
 
 def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
-    """A binary operation. A long chain leans to the left: its spine is compiled and run in a loop, never by recursion."""
+    """A binary operation. A long chain leans to the left: its spine is compiled and run in a loop,
+    never by recursion."""
     spine: list[Any] = [node]
     while _is_binary(spine[-1].operands[0]):
         spine.append(spine[-1].operands[0])
@@ -139,7 +150,11 @@ _apply_over = partial(apply, over=True)
 
 
 def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool = False) -> Closure:
-    if not c.slow and site.op.name in FAST and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS):
+    if (
+        not c.slow
+        and site.op.name in FAST
+        and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS)
+    ):
         if site.op.integers == "bool":
             return scalar_closures.comparison(site, left, right, compare)
         return scalar_closures.binary(site, left, right, _apply_over if over else apply)
@@ -161,7 +176,9 @@ def _closure(operand: Operand) -> Closure:
         return closure
     if operand.kind == "slot":
         return lambda frame: frame[value]
-    return (lambda frame: frame[0].real(value)) if operand.kind == "float" else (lambda frame: value)
+    return (
+        (lambda frame: frame[0].real(value)) if operand.kind == "float" else (lambda frame: value)
+    )
 
 
 def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
@@ -169,7 +186,7 @@ def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
     return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
 
 
-# ---- choice ----------------------------------------------------------------------------------------------------------
+# ---- choice --------------------------------------------------------------------------------------
 
 
 def _conditional(c: Compiler, node: program.Conditional) -> Closure:
@@ -216,13 +233,17 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
     def chain(frame: list[Any], first: int = 0, a: Any = None) -> Any:
         a = a if first else operands[0](frame)
-        for k, (site, operand) in enumerate(zip(sites[first:], operands[first + 1 :], strict=True), first + 1):
+        for k, (site, operand) in enumerate(
+            zip(sites[first:], operands[first + 1 :], strict=True), first + 1
+        ):
             b = operand(frame)
             holds = truth(frame[0], compare(frame[0], site, a, b), site.span)
             if holds is False:
                 return False
             if holds is not True:
-                return choose(frame, holds, partial(chain, first=k, a=b), lambda frame: False, merging)
+                return choose(
+                    frame, holds, partial(chain, first=k, a=b), lambda frame: False, merging
+                )
             a = b
         return True
 
@@ -236,7 +257,7 @@ def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
     return apply(run, site, (a, b))
 
 
-# ---- displays --------------------------------------------------------------------------------------------------------
+# ---- displays ------------------------------------------------------------------------------------
 
 
 def _list(c: Compiler, node: program.ListDisplay) -> Closure:

@@ -74,7 +74,11 @@ def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
             holds = items.has(item)
             if holds is True:
                 return step(frame, item)
-            return BREAK if holds is False else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
+            return (
+                BREAK
+                if holds is False
+                else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
+            )
 
         return turn
 

@@ -21,9 +21,11 @@ from ..values.lanes import Group, Lanes, spread
 RTOL, ATOL = 1e-9, 1e-12
 
 
-def note(run: Run, line: int, message: str, span: Span, bad: Any = None, group: Group | None = None) -> None:
-    """Records an expectation; an empty message means that it holds. Where that differs between rows of `group`, `bad` says
-    for which it doesn't; else it is the same for all that run."""
+def note(
+    run: Run, line: int, message: str, span: Span, bad: Any = None, group: Group | None = None
+) -> None:
+    """Records an expectation; an empty message means that it holds. Where that differs between rows
+    of `group`, `bad` says for which it doesn't; else it is the same for all that run."""
     if not message:
         run.expectations.append(Expectation(line, True))
         return
@@ -33,7 +35,9 @@ def note(run: Run, line: int, message: str, span: Span, bad: Any = None, group: 
         xp, whole = run.backend.xp, group.outermost()
         failing = xp.arange(whole.size) if group is whole else group.way_to(whole)
         rows = tuple((failing if bad is None else failing[bad]).tolist())
-    run.expectations.append(Expectation(line, False, message, Diagnostic("E601", message, span), rows))
+    run.expectations.append(
+        Expectation(line, False, message, Diagnostic("E601", message, span), rows)
+    )
 
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
@@ -62,16 +66,35 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
         if frame[0].claims is not None and not message:
             frame[0].claims.append((a, b, node))
         x, y = plain(a), plain(b)
-        by_rows = message and Lanes in (type(x), type(y)) and is_number(x) and is_number(y) and shape_of(x) == shape_of(y)
-        note(frame[0], line, message, node.span, *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()))
+        by_rows = (
+            message
+            and Lanes in (type(x), type(y))
+            and is_number(x)
+            and is_number(y)
+            and shape_of(x) == shape_of(y)
+        )
+        note(
+            frame[0],
+            line,
+            message,
+            node.span,
+            *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()),
+        )
 
     return expect_close
 
 
 def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:
     value = plain(given)
-    if not isinstance(value, int | float) and not (hasattr(value, "dtype") and value.dtype.kind in "if" and value.size == 1):
-        run.fail("E311", f"`{name}` is {describe(read(given))}", span, help="a tolerance is a number, such as `1e-6`")
+    if not isinstance(value, int | float) and not (
+        hasattr(value, "dtype") and value.dtype.kind in "if" and value.size == 1
+    ):
+        run.fail(
+            "E311",
+            f"`{name}` is {describe(read(given))}",
+            span,
+            help="a tolerance is a number, such as `1e-6`",
+        )
     return float(value)
 
 
@@ -85,15 +108,20 @@ def _first_row(run: Run, mask: Any, group: Group) -> int:
 
 
 def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
-    """Compares values that differ between rows. Returns what is wrong in the first row where something is, or ""."""
+    """Compares values that differ between rows. Returns what is wrong in the first row where
+    something is, or ""."""
     if shape_of(x) != shape_of(y):
         return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
     bad, group = _bad_rows(run, x, y, rtol, atol)
     if not bool(bad.any()):
         return ""
     k = int(run.backend.xp.flatnonzero(bad)[0])
-    mine, other = (run.backend.settle(spread(run.backend.xp, v, group).array[..., k].copy()) for v in (x, y))
-    return f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+    mine, other = (
+        run.backend.settle(spread(run.backend.xp, v, group).array[..., k].copy()) for v in (x, y)
+    )
+    return (
+        f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+    )
 
 
 def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, Group]:
@@ -105,13 +133,19 @@ def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, 
 
 def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
     xp = run.backend.xp
-    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))  # their differences would wrap, or be refused
-    return (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q))) | (x == y) | ((x != x) & (y != y))
+    p, q = (
+        v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y)
+    )  # their differences would wrap, or be refused
+    return (
+        (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q)))
+        | (x == y)
+        | ((x != x) & (y != y))
+    )
 
 
 def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
-    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan.
-    An infinity is close to itself only."""
+    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each
+    element, nan equal to nan. An infinity is close to itself only."""
     x, y = plain(a), plain(b)
     if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
         messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
@@ -123,26 +157,45 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
         x = _array(run, x)
     if isinstance(y, list):
         y = _array(run, y)
-    if x is None or y is None or isinstance(x, str | dict | list) or isinstance(y, str | dict | list):
-        return "" if _thing(x) and _thing(y) and same(run, a, b) else f"expected {show(b)}, got {show(a)}"
+    if (
+        x is None
+        or y is None
+        or isinstance(x, str | dict | list)
+        or isinstance(y, str | dict | list)
+    ):
+        return (
+            ""
+            if _thing(x) and _thing(y) and same(run, a, b)
+            else f"expected {show(b)}, got {show(a)}"
+        )
     if Lanes in (type(x), type(y)):
         return _compare_rows(run, x, y, rtol, atol)
     if shape_of(x) != shape_of(y):
         return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
     if not shape_of(x):
-        return "" if _close(x, y, rtol, atol) else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
+        return (
+            ""
+            if _close(x, y, rtol, atol)
+            else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
+        )
     xp, good = run.backend.xp, _good(run, x, y, rtol, atol)
     if bool(good.all()):
         return ""
     flat_x, flat_y = x.ravel(), y.ravel()
     worst = int(xp.argmin(good.ravel()))
-    return f"expected {show(flat_y[worst])}, got {show(flat_x[worst])} at element {worst} of {describe(x)}"
+    return (
+        f"expected {show(flat_y[worst])}, got {show(flat_x[worst])} at element {worst} of "
+        f"{describe(x)}"
+    )
 
 
 def _array(run: Run, items: list[Any]) -> Any:
     if Lanes in map(type, items):
         group = joint(run, items, None)
-        return Lanes(run.backend.xp.stack([spread(run.backend.xp, item, group).array for item in items]), group)
+        return Lanes(
+            run.backend.xp.stack([spread(run.backend.xp, item, group).array for item in items]),
+            group,
+        )
     try:
         array = run.backend.xp.array(items)
     except ValueError:
@@ -155,9 +208,13 @@ def _thing(value: Any) -> bool:
 
 
 def _close(x: Any, y: Any, rtol: float, atol: float) -> bool:
-    return bool(x == y or (x != x and y != y) or (abs(y) < inf and abs(x - y) <= atol + rtol * abs(y)))
+    return bool(
+        x == y or (x != x and y != y) or (abs(y) < inf and abs(x - y) <= atol + rtol * abs(y))
+    )
 
 
 def _difference(x: Any, y: Any) -> str:
     difference = abs(x - y)
-    return f", off by {difference:.3g}" + (f" (relative {difference / abs(y):.3g})" if y and difference == difference else "")
+    return f", off by {difference:.3g}" + (
+        f" (relative {difference / abs(y):.3g})" if y and difference == difference else ""
+    )

@@ -1,4 +1,5 @@
-"""`tape`, `watch`, `pause`, `record` and `attach_grad` as closures: statements that open windows on the trace."""
+"""`tape`, `watch`, `pause`, `record` and `attach_grad` as closures: statements that open windows on
+the trace."""
 
 from __future__ import annotations
 
@@ -58,7 +59,12 @@ def compile_watch(c: Compiler, node: program.Watch) -> Closure:
         if tape is not None:
             value = tape(frame)
             if type(value) is not Tape:
-                run.fail("E309", f"{describe(value)} has no member `watch`", node.span, help="only tapes do; or write `watch x`")
+                run.fail(
+                    "E309",
+                    f"{describe(value)} has no member `watch`",
+                    node.span,
+                    help="only tapes do; or write `watch x`",
+                )
             window = value.window
         for item, slot, span in items:
             value = item(frame)

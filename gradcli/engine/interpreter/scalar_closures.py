@@ -1,9 +1,10 @@
 """Closures for the hot path: one or two scalars, of which some are traced floats.
 
-What they do is what `apply` does, for floats alone, written out: compute, and append the record. Their source is made
-from a template, once for each kind of operation and of operand, so that a slot is read and an operator applied without
-a call. Only names of this module and of the op table's operators are in it, nothing of a program. Everything that isn't
-a float (and every result that Python refuses: `1.0 / 0.0`) goes to `apply`.
+What they do is what `apply` does, for floats alone, written out: compute, and append the record.
+Their source is made from a template, once for each kind of operation and of operand, so that a slot
+is read and an operator applied without a call. Only names of this module and of the op table's
+operators are in it, nothing of a program. Everything that isn't a float (and every result that
+Python refuses: `1.0 / 0.0`) goes to `apply`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
 
 
 class Operand(NamedTuple):
-    """How an operand is had: kind "slot" (`value` is the frame index), "float" or "int" (a constant), or "closure"."""
+    """How an operand is had: kind "slot" (`value` is the frame index), "float" or "int" (a
+    constant), or "closure"."""
 
     kind: str
     value: Any
@@ -104,14 +106,21 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
 
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
     otherwise = "return run_op(frame[0], site, (a, b))"
-    on_others = "return on_duals(frame[0], site, a, b) if moves(a) or moves(b) else run_op(frame[0], site, (a, b))"
+    on_others = (
+        "return on_duals(frame[0], site, a, b) if moves(a) or moves(b) else run_op(frame[0], "
+        "site, (a, b))"
+    )
     is_float = "True" if left == "float" else "False" if left == "int" else "type(a) is float"
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
     if op in EXACT_ON_INTS:
-        on_ints = f"y = {compute('a', 'b')}\n            return y if INT_MIN <= y <= INT_MAX else run_op(frame[0], site, (a, b))"
+        on_ints = (
+            f"y = {compute('a', 'b')}\n            return y if INT_MIN <= y <= INT_MAX else "
+            "run_op(frame[0], site, (a, b))"
+        )
     record = _RECORD.format(
-        # Of another trace than the first operand's only where a transform is inside another: `apply` knows what to do.
+        # Of another trace than the first operand's only where a transform is inside another:
+        # `apply` knows what to do.
         other="""if m is not None and b[2] is not segment:
         if b[2].trace is not trace: return run_op(frame[0], site, (a, b))
         segment.reads(b[2])""",
@@ -187,7 +196,11 @@ def closure(frame):
 
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    return function_of(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", _NAMES.copy())
+    return function_of(
+        f"def make({parameters}):\n{indented}    return closure\n",
+        "<scalar closure>",
+        _NAMES.copy(),
+    )
 
 
 def _moves(value: Any) -> bool:
@@ -206,21 +219,27 @@ _NAMES: dict[str, Any] = {
 
 
 def unary(site: Site, operand: Operand, fast: Callable[[float], float]) -> Closure:
-    """An operation on one operand; `fast` computes it on a float, and may raise what IEEE has a value for."""
+    """An operation on one operand; `fast` computes it on a float, and may raise what IEEE has a
+    value for."""
     return _unary_factory(operand.kind)(apply, operand.value, fast, site, site.on((0,)))
 
 
 def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] = apply) -> Closure:
-    """An operation on two operands, for the ops in `scalars.FAST`; `apply` is for what aren't floats."""
+    """An operation on two operands, for the ops in `scalars.FAST`; `apply` is for what aren't
+    floats."""
     make = _binary_factory(site.op.name, left.kind, right.kind)
     fast = FAST[site.op.name]
-    return make(apply, left.value, right.value, fast, site, site.on((0,)), site.on((1,)), site.on((0, 1)))
+    return make(
+        apply, left.value, right.value, fast, site, site.on((0,)), site.on((1,)), site.on((0, 1))
+    )
 
 
 def comparison(site: Site, left: Operand, right: Operand, compare: Callable[..., Any]) -> Closure:
     """A comparison: of numbers right here, of anything else by `compare(run, site, a, b)`."""
     left, right = _told_exactly(left), _told_exactly(right)
-    return _comparison_factory(site.op.name, left.kind, right.kind)(compare, left.value, right.value, site)
+    return _comparison_factory(site.op.name, left.kind, right.kind)(
+        compare, left.value, right.value, site
+    )
 
 
 def _told_exactly(operand: Operand) -> Operand:

@@ -1,6 +1,8 @@
-"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception.
+"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never
+an exception.
 
-Rows that run together (`lanes.py`) may end a statement differently: then the completion is a `Split` (`divergence.py`).
+Rows that run together (`lanes.py`) may end a statement differently: then the completion is a
+`Split` (`divergence.py`).
 """
 
 from __future__ import annotations
@@ -27,13 +29,17 @@ from ..trace.tape import Site
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
 from . import loops, outcomes, recorders
 
-# ---- assignment ------------------------------------------------------------------------------------------------------
+# ---- assignment ----------------------------------------------------------------------------------
 
 
 def _assign(c: Compiler, node: program.Assign) -> Statement:
     target = node.target
     value = compile_assigned(c, target, node.value)
-    if isinstance(target, program.NameTarget) and not target.slot.cell and target.slot.index not in c.declared:
+    if (
+        isinstance(target, program.NameTarget)
+        and not target.slot.cell
+        and target.slot.index not in c.declared
+    ):
         k = target.slot.index + FRAME_HEAD
 
         def assign_local(frame: list[Any]) -> None:
@@ -55,11 +61,14 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
     return lambda frame: write(frame, apply(frame[0], site, (entry(frame), value(frame))))
 
 
-# ---- control flow ----------------------------------------------------------------------------------------------------
+# ---- control flow --------------------------------------------------------------------------------
 
 
 def _if(c: Compiler, node: program.If) -> Statement:
-    branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
+    branches = [
+        (compile_condition(c, condition), compile_block(c, body))
+        for condition, body in node.branches
+    ]
     otherwise = compile_block(c, node.otherwise)
     site, alive = Site(MERGE, node.span), alive_after(c, node)
 
@@ -86,7 +95,7 @@ def _return(c: Compiler, node: program.Return) -> Statement:
     return leave
 
 
-# ---- the rest --------------------------------------------------------------------------------------------------------
+# ---- the rest ------------------------------------------------------------------------------------
 
 
 def _evaluate(c: Compiler, node: program.Evaluate) -> Statement:
@@ -134,7 +143,9 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
         if not text:
             message = f'expected an error that says "{node.message}", and there was none'
         elif node.message not in text:
-            message = f'expected an error that says "{node.message}", and it said: {text.splitlines()[0]}'
+            message = (
+                f'expected an error that says "{node.message}", and it said: {text.splitlines()[0]}'
+            )
         else:
             message = ""
         outcomes.note(run, line, message, node.span)
@@ -147,7 +158,14 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     key = id(node.program)
     if key not in c.imports:
         c.imports[key] = compile_program(
-            c.handlers, c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places, c.fuses
+            c.handlers,
+            c.settings,
+            node.program,
+            c.keeps_all,
+            c.imports,
+            f"{c.prefix}{node.slot.name}.",
+            c.places,
+            c.fuses,
         )
     compiled = c.imports[key]
     c.derives = c.derives or compiled.derives

@@ -23,7 +23,9 @@ MOVEAXIS, RESHAPE = OPS["moveaxis"], OPS["reshape"]
 
 
 @request
-def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+def batch_jacobian(
+    run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None
+) -> Any:
     """Implements `batch_jacobian(target, source)`: the Jacobian of each row of the target by the
     same row of the source.
 
@@ -55,7 +57,11 @@ def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site:
     """
     if not shape or not inner or shape[0] != inner[0]:
         ours, theirs = show_shape(shape), show_shape(inner)
-        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+        run.fail(
+            "E314",
+            f"the first axes of target {ours} and source {theirs} aren't one batch",
+            site.span,
+        )
 
 
 def joined(run: Run, site: Site, rows: Any, shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
@@ -69,7 +75,9 @@ def joined(run: Run, site: Site, rows: Any, shape: tuple[int, ...], inner: tuple
     return apply(run, site.derived(RESHAPE), (moved,), {"shape": list(whole)})
 
 
-def warn_of_mixing(run: Run, site: Site, target: Any, rows: Any, pull: Callable[[Any], Any]) -> None:
+def warn_of_mixing(
+    run: Run, site: Site, target: Any, rows: Any, pull: Callable[[Any], Any]
+) -> None:
     """Warns (W204) where rows of the target depend on other rows of the source.
 
     It is so if pulling back a cotangent that weights the rows differently doesn't give the weighted
@@ -85,7 +93,18 @@ def warn_of_mixing(run: Run, site: Site, target: Any, rows: Any, pull: Callable[
     expected = sum(float(w) * row for w, row in zip(along, rows, strict=True))
     expected = (expected.T * weights).T
     finite = xp.isfinite(mixed) & xp.isfinite(expected)
-    error, size = (xp.where(finite, abs(part), 0).max(initial=0.0) for part in (mixed - expected, expected))
-    if error > (1e-9 if mixed.dtype in ("float64", "complex128") else 1e-4) * max(size, abs(xp.where(finite, mixed, 0)).max()):
-        help = "this is the gradient of the sum over the batch; `jacobian` has every row of the target by every row of the source"
-        run.warn(Diagnostic("W204", "the rows of the batch mix: they depend on each other", site.span, help=help))
+    error, size = (
+        xp.where(finite, abs(part), 0).max(initial=0.0) for part in (mixed - expected, expected)
+    )
+    if error > (1e-9 if mixed.dtype in ("float64", "complex128") else 1e-4) * max(
+        size, abs(xp.where(finite, mixed, 0)).max()
+    ):
+        help = (
+            "this is the gradient of the sum over the batch; `jacobian` has every row of the "
+            "target by every row of the source"
+        )
+        run.warn(
+            Diagnostic(
+                "W204", "the rows of the batch mix: they depend on each other", site.span, help=help
+            )
+        )

@@ -72,12 +72,21 @@ def blocks(
     if len(by) > 1 and by.keys() & window.late.keys():
         return [blocks(run, target, [source], site, window, mode, sparse)[0] for source in sources]
     jacobian = _Jacobian(run, target, by, site, window, since) if by else None
-    found = jacobian.answer(mode, sparse, symmetric) if jacobian is not None and jacobian.sources else {}
+    found = (
+        jacobian.answer(mode, sparse, symmetric)
+        if jacobian is not None and jacobian.sources
+        else {}
+    )
     return [None if n is None else found.get(n) for n in numbers]
 
 
 def batch_rows(
-    run: Run, target: Traced, sources: Sequence[Any], site: Site | None, window: Window | None = None, since: int | None = None
+    run: Run,
+    target: Traced,
+    sources: Sequence[Any],
+    site: Site | None,
+    window: Window | None = None,
+    since: int | None = None,
 ) -> list[Any]:
     """Returns, by each of the sources, the gradients of the sums of the k-th elements of all rows
     of the target.
@@ -93,7 +102,10 @@ def batch_rows(
     if not jacobian.sources:
         return [None] * len(numbers)
     if not jacobian.height:
-        return [run.backend.xp.zeros((size, *jacobian.shapes[n])) if n in jacobian.sources else None for n in numbers]
+        return [
+            run.backend.xp.zeros((size, *jacobian.shapes[n])) if n in jacobian.sources else None
+            for n in numbers
+        ]
     found = jacobian.sweeps.all(True, run.backend.xp.arange(jacobian.height) % size, size)
     rows = dict(zip(jacobian.sources, found, strict=True))
     return [None if n is None else rows.get(n) for n in numbers]
@@ -108,7 +120,13 @@ class _Jacobian:
     """
 
     def __init__(
-        self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window, since: int | None
+        self,
+        run: Run,
+        target: Traced,
+        by: dict[int, Any],
+        site: Site | None,
+        window: Window,
+        since: int | None,
     ) -> None:
         self.run, self.target = run, target
         self.site = site
@@ -118,9 +136,14 @@ class _Jacobian:
             left = connected(run, [target], set(by), segments, marked)
             by = {n: source for n, source in by.items() if n in left}
         self.records, needed = path(segments, marked, {target[1]})
-        self.sources = {n: source for n, source in by.items() if n in needed and (marked is None or n in marked)}
+        self.sources = {
+            n: source for n, source in by.items() if n in needed and (marked is None or n in marked)
+        }
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
-        self.shape, self.shapes = shape_of(primal(target)), {n: shape_of(like) for n, like in self.likes.items()}
+        self.shape, self.shapes = (
+            shape_of(primal(target)),
+            {n: shape_of(like) for n, like in self.likes.items()},
+        )
         self.groups = groups_of(self.records)
         self.sweeps = Sweeps(run, target, self.sources, way, self.records, self.groups, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
@@ -135,27 +158,39 @@ class _Jacobian:
         found = None
         if sparse or min(self.height, self.width) > FEW:
             place = self.target[1], self.shape
-            found = structure(self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode)
+            found = structure(
+                self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode
+            )
         if found is None:
             if sparse:
                 span = None if self.site is None else self.site.span
                 text = f"a Jacobian of {self.height * self.width} entries"
                 self.run.verify_allocation(32 * self.height * self.width, text, span)
-            return self._whole(mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse)
-        results = self.sweeps.all(found.back and mode != "forward", found.colour, found.sweeps, found.seeds)
+            return self._whole(
+                mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse
+            )
+        results = self.sweeps.all(
+            found.back and mode != "forward", found.colour, found.sweeps, found.seeds
+        )
         parts = zip(
             self.sources,
             results if len(results) == len(self.sources) else results * len(self.sources),
             found.entries,
             strict=True,
         )
-        return {n: None if part is None else self._placed(part, entries, self.shapes[n], sparse) for n, part, entries in parts}
+        return {
+            n: None if part is None else self._placed(part, entries, self.shapes[n], sparse)
+            for n, part, entries in parts
+        }
 
     def _whole(self, back: bool, sparse: bool) -> dict[int, Any]:
         """Returns the blocks of a dense Jacobian, with one sweep per row or column."""
         n = self.height if back else self.width
         if not n:
-            return {number: zero_block(self.run, self.target, source, sparse) for number, source in self.sources.items()}
+            return {
+                number: zero_block(self.run, self.target, source, sparse)
+                for number, source in self.sources.items()
+            }
         results = self.sweeps.all(back, self.run.backend.xp.arange(n), n)
         blocks, first = {}, 0
         for k, (number, inner) in enumerate(self.shapes.items()):
@@ -185,7 +220,9 @@ class _Jacobian:
         values = apply(self.run, self.site.derived(TAKE), (part, places), {"axis": None})
         if sparse:
             return self._entries(entries, values, inner)
-        block = apply(self.run, self.site.derived(UNTAKE), (values, positions), {"axis": 0, "shape": (n,)})
+        block = apply(
+            self.run, self.site.derived(UNTAKE), (values, positions), {"axis": 0, "shape": (n,)}
+        )
         return self._reshaped(block, self.shape + inner)
 
     def _entries(self, entries: Entries, values: Any, inner: tuple[int, ...]) -> Sparse:
@@ -193,7 +230,9 @@ class _Jacobian:
         written to.
         """
         xp = self.run.backend.xp
-        return Sparse(xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner)))
+        return Sparse(
+            xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner))
+        )
 
     # ---- arrays, recorded where a program asks ---------------------------------------------------
 
@@ -206,14 +245,24 @@ class _Jacobian:
         """Returns the columns from `first` up to `last` as a block of this shape."""
         if self.site is None:
             return self._reshaped(self.run.backend.xp.moveaxis(columns[first:last], 0, -1), shape)
-        part = apply(self.run, self.site.derived(GETITEM), (columns,), {"index": (slice(first, last),)})
-        return self._reshaped(apply(self.run, self.site.derived(MOVEAXIS), (part,), {"source": 0, "destination": -1}), shape)
+        part = apply(
+            self.run, self.site.derived(GETITEM), (columns,), {"index": (slice(first, last),)}
+        )
+        return self._reshaped(
+            apply(self.run, self.site.derived(MOVEAXIS), (part,), {"source": 0, "destination": -1}),
+            shape,
+        )
 
     def _listed(self, block: Any, inner: tuple[int, ...]) -> Sparse:
         """Returns a block of a source of shape `inner` as a list of all its entries."""
         xp, n = self.run.backend.xp, count(inner)
         every = xp.arange(self.height * n)
-        return Sparse(every // max(n, 1), every % max(n, 1), self._reshaped(block, (self.height * n,)), (self.height, n))
+        return Sparse(
+            every // max(n, 1),
+            every % max(n, 1),
+            self._reshaped(block, (self.height * n,)),
+            (self.height, n),
+        )
 
 
 def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:
@@ -222,7 +271,12 @@ def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:
     dtype = dtype_name(like) if differentiable(source) else run.settings.dtype
     if sparse:
         none = xp.zeros(0, int)
-        return Sparse(none, none, xp.zeros(0, dtype), (count(shape_of(primal(read(value)))), count(shape_of(like))))
+        return Sparse(
+            none,
+            none,
+            xp.zeros(0, dtype),
+            (count(shape_of(primal(read(value)))), count(shape_of(like))),
+        )
     shape = block_shape(value, source)
     return xp.zeros(shape, dtype) if shape else zeros_like(run, source)
 

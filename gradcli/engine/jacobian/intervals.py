@@ -29,7 +29,9 @@ class Interval(NamedTuple):
     last: Any
 
 
-def operand_intervals(call: Callable[[Any], Any], shape: tuple[int, ...]) -> list[Interval | None] | None:
+def operand_intervals(
+    call: Callable[[Any], Any], shape: tuple[int, ...]
+) -> list[Interval | None] | None:
     """Returns the intervals along the axes of an operand of this shape; None for an axis that is
     read whole.
 
@@ -54,7 +56,9 @@ def operand_intervals(call: Callable[[Any], Any], shape: tuple[int, ...]) -> lis
         near = [xp.abs(v - xp.round(v)).max(initial=0) < NEAR for v in (first, last)]
         interval = Interval(*[xp.clip(xp.round(v), 0, n - 1).astype(int) for v in (first, last)])
         interval.last[nothing] = interval.first[nothing] - 1
-        whole = not all(near) or bool((interval.first == 0).all() and (interval.last == n - 1).all() and n > 1)
+        whole = not all(near) or bool(
+            (interval.first == 0).all() and (interval.last == n - 1).all() and n > 1
+        )
         intervals.append(None if whole else interval)
     return intervals
 
@@ -68,10 +72,18 @@ def lines(shape: tuple[int, ...], intervals: list[Interval | None]) -> tuple[Any
     xp = CPU.xp
     lengths = [1 if interval is None else n for n, interval in zip(shape, intervals, strict=True)]
     numbers = xp.broadcast_to(xp.arange(count(tuple(lengths))).reshape(lengths), shape).ravel()
-    return numbers, [n for n, interval in zip(shape, intervals, strict=True) if interval is not None]
+    return numbers, [
+        n for n, interval in zip(shape, intervals, strict=True) if interval is not None
+    ]
 
 
-def united_lines(intervals: list[Interval], lengths: list[int], pattern: Any, room: int, unite: Callable[..., Any]) -> Any:
+def united_lines(
+    intervals: list[Interval],
+    lengths: list[int],
+    pattern: Any,
+    room: int,
+    unite: Callable[..., Any],
+) -> Any:
     """Returns the pattern of a result whose elements read intervals of lines.
 
     `unite(outer, inner, n, pattern)` has `n` rows, and its row `outer[k]` contains the row
@@ -85,7 +97,9 @@ def united_lines(intervals: list[Interval], lengths: list[int], pattern: Any, ro
     outer, inner = [], []
     for offsets in xp.ndindex(*widths):
         places = [w.first + offset for w, offset in zip(intervals, offsets, strict=True)]
-        inside = xp.all([place <= w.last for w, place in zip(intervals, places, strict=True)], axis=0).nonzero()[0]
+        inside = xp.all(
+            [place <= w.last for w, place in zip(intervals, places, strict=True)], axis=0
+        ).nonzero()[0]
         outer.append(inside)
         inner.append(xp.ravel_multi_index([place[inside] for place in places], lengths))
     if len(outer) == 1 and len(outer[0]) == n:

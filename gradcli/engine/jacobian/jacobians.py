@@ -12,7 +12,15 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops import OPS
-from ..ad.derivatives import differentiable, gradients, merged, note_unconnected, ones_like, seeing_itself, verify_target
+from ..ad.derivatives import (
+    differentiable,
+    gradients,
+    merged,
+    note_unconnected,
+    ones_like,
+    seeing_itself,
+    verify_target,
+)
 from ..backends.backend import count, is_complex, shape_of
 from ..operations.apply import apply
 from ..trace.run import Run
@@ -52,7 +60,11 @@ def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | 
     """
     shapes = [block_shape(value, source) for value, source in pairs]
     largest = f"of shape {show_shape(max(shapes, key=count, default=()))}"
-    text = f"a {what} {largest}" if len(shapes) == 1 else f"{len(shapes)} {what}s, the largest {largest},"
+    text = (
+        f"a {what} {largest}"
+        if len(shapes) == 1
+        else f"{len(shapes)} {what}s, the largest {largest},"
+    )
     run.verify_allocation(8 * sum(map(count, shapes)), text, span)
 
 
@@ -60,15 +72,23 @@ def verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
     """Raises GradcliError (E314) for a complex source of second derivatives."""
     for source in sources:
         if is_complex(primal(read(source))):
-            name, place = (f"`{source.name}`", source.span) if type(source) is Variable else ("the source", None)
+            name, place = (
+                (f"`{source.name}`", source.span)
+                if type(source) is Variable
+                else ("the source", None)
+            )
             help = "make its real and its imaginary part variables of their own"
-            run.fail("E314", f"there is no Hessian by {name}, which is complex", span or place, help=help)
+            run.fail(
+                "E314", f"there is no Hessian by {name}, which is complex", span or place, help=help
+            )
 
 
 def verify_mode(run: Run, mode: Any, span: Span) -> str:
     """Returns the mode of a Jacobian. Raises GradcliError (E311) for an unknown one."""
     if mode not in MODES:
-        run.fail("E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"')
+        run.fail(
+            "E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"'
+        )
     return str(mode)
 
 
@@ -76,21 +96,28 @@ def verify_mode(run: Run, mode: Any, span: Span) -> str:
 
 
 @request
-def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+def jacobian(
+    run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None
+) -> Any:
     """Implements `jacobian(target, source)`, of shape target.shape + source.shape.
 
     There is a block for each place of both structures; with `sparse` it holds the entries that
     aren't structurally zero.
     """
     target, source = operands
-    mode, sparse = verify_mode(run, options.get("mode", "auto"), site.span), bool(options.get("sparse", False))
+    mode, sparse = (
+        verify_mode(run, options.get("mode", "auto"), site.span),
+        bool(options.get("sparse", False)),
+    )
     recorded = None if run.once and run.group is None and not run.level else site
 
     def block(value: Any, by: Any) -> Any:
         traced = verify_target(run, value, site.span)
         if not sparse:
             _verify_fit(run, [(value, by)], "Jacobian", site.span)
-        (found,) = blocks(run, traced[0], [by], recorded, window, mode, sparse) if traced else [None]
+        (found,) = (
+            blocks(run, traced[0], [by], recorded, window, mode, sparse) if traced else [None]
+        )
         if found is not None and differentiable(by):
             return entries(found) if sparse else found
         note_unconnected(run, read(value), by, site.span, window)
@@ -109,7 +136,9 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
     recorded = None if run.once and run.group is None and not run.level else site
 
     def second(by: Any, window: Window) -> Any:
-        seeds = merged(run, site, [(t, ones_like(run, t)) for t in verify_target(run, target, site.span)])
+        seeds = merged(
+            run, site, [(t, ones_like(run, t)) for t in verify_target(run, target, site.span)]
+        )
         (first,) = gradients(run, seeds, [by], True, window)
         if first is None or not differentiable(by):
             note_unconnected(run, target, by, site.span, window)
@@ -118,7 +147,11 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
         if not sparse:
             _verify_fit(run, [(by, by)], "Hessian", site.span)
         traced = verify_target(run, first, site.span)
-        (found,) = blocks(run, traced[0], [by], recorded, window, mode, sparse, symmetric=True) if traced else [None]
+        (found,) = (
+            blocks(run, traced[0], [by], recorded, window, mode, sparse, symmetric=True)
+            if traced
+            else [None]
+        )
         found = zero_block(run, by, by, sparse) if found is None else found
         return entries(found) if sparse else found
 
@@ -128,13 +161,20 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
 
 def entries(block: Sparse) -> dict[str, Any]:
     """Returns a sparse block as the language represents it."""
-    return {"rows": block.rows, "cols": block.columns, "values": block.values, "shape": List(list(block.shape))}
+    return {
+        "rows": block.rows,
+        "cols": block.columns,
+        "values": block.values,
+        "shape": List(list(block.shape)),
+    }
 
 
 # ---- for tasks -----------------------------------------------------------------------------------
 
 
-def jacobians(run: Run, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False) -> list[Any]:
+def jacobians(
+    run: Run, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False
+) -> list[Any]:
     """Returns the Jacobian of the target by each source, None where all of it is unconnected.
 
     `mode` and `sparse` are those of `blocks`. A target that is a list or dict has a Jacobian in
@@ -144,16 +184,28 @@ def jacobians(run: Run, target: Any, sources: list[Any], mode: str = "auto", spa
     verify_target(run, target, None)
     values = [read(value) for value in leaves(target)]
     if not sparse:
-        _verify_fit(run, [(value, source) for value in values for source in sources], "Jacobian", None)
+        _verify_fit(
+            run, [(value, source) for value in values for source in sources], "Jacobian", None
+        )
     nothing = [None] * len(sources)
-    found = [blocks(run, v, sources, mode=mode, sparse=sparse) if verify_target(run, v, None) else nothing for v in values]
+    found = [
+        blocks(run, v, sources, mode=mode, sparse=sparse)
+        if verify_target(run, v, None)
+        else nothing
+        for v in values
+    ]
     answers: list[Any] = []
     for k, source in enumerate(sources):
         parts = [row[k] for row in found]
         if all(part is None for part in parts):
             answers.append(None)
             continue
-        places = iter([zero_block(run, v, source, sparse) if p is None else p for v, p in zip(values, parts, strict=True)])
+        places = iter(
+            [
+                zero_block(run, v, source, sparse) if p is None else p
+                for v, p in zip(values, parts, strict=True)
+            ]
+        )
         answers.append(map_structure(partial(_next, places), target))
     return answers
 
@@ -181,12 +233,20 @@ def hessians(
     answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
     partners = {i: [j for j in connected if (i, j) in answers] for i in connected}
     if not sparse:
-        _verify_fit(run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None)
+        _verify_fit(
+            run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None
+        )
     for i in connected:
         seconds = [sources[j] for j in partners[i]]
         constant = not verify_target(run, firsts[i], None)
         symmetric = len(seconds) == 1
-        found = [None] if constant else blocks(run, firsts[i], seconds, mode=mode, sparse=sparse, symmetric=symmetric)
+        found = (
+            [None]
+            if constant
+            else blocks(run, firsts[i], seconds, mode=mode, sparse=sparse, symmetric=symmetric)
+        )
         for j, block in zip(partners[i], found * len(seconds) if constant else found, strict=True):
-            answers[i, j] = zero_block(run, sources[i], sources[j], sparse) if block is None else block
+            answers[i, j] = (
+                zero_block(run, sources[i], sources[j], sparse) if block is None else block
+            )
     return answers

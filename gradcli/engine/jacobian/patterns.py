@@ -55,7 +55,9 @@ def of_sets(sets: Iterable[frozenset[int]]) -> Pattern:
     xp = CPU.xp
     rows = [sorted(s) for s in sets]
     starts = xp.cumsum([0, *map(len, rows)])
-    return Pattern(starts, xp.fromiter((column for row in rows for column in row), int, int(starts[-1])))
+    return Pattern(
+        starts, xp.fromiter((column for row in rows for column in row), int, int(starts[-1]))
+    )
 
 
 def as_rows(value: Any) -> Any:
@@ -66,7 +68,10 @@ def as_rows(value: Any) -> Any:
 def full(n: int, columns: int) -> Pattern:
     """Returns the pattern with all columns in each of `n` rows."""
     xp = CPU.xp
-    return Pattern(xp.arange(0, n * columns + 1, columns) if columns else xp.zeros(n + 1, int), xp.tile(xp.arange(columns), n))
+    return Pattern(
+        xp.arange(0, n * columns + 1, columns) if columns else xp.zeros(n + 1, int),
+        xp.tile(xp.arange(columns), n),
+    )
 
 
 def gathered(pattern: Pattern, origins: Any) -> Pattern:
@@ -74,12 +79,18 @@ def gathered(pattern: Pattern, origins: Any) -> Pattern:
     that is -1.
     """
     xp = CPU.xp
-    lengths = xp.where(origins >= 0, pattern.lengths[origins], 0) if len(pattern) else xp.zeros(len(origins), int)
+    lengths = (
+        xp.where(origins >= 0, pattern.lengths[origins], 0)
+        if len(pattern)
+        else xp.zeros(len(origins), int)
+    )
     starts = xp.zeros(len(origins) + 1, int)
     xp.cumsum(lengths, out=starts[1:])
     # Each row's start in the old columns, less its start in the new ones.
     shift = xp.repeat(pattern.starts[origins] - starts[:-1], lengths) if len(pattern) else 0
-    return Pattern(starts, pattern.columns[shift + xp.arange(starts[-1])] if starts[-1] else starts[:0])
+    return Pattern(
+        starts, pattern.columns[shift + xp.arange(starts[-1])] if starts[-1] else starts[:0]
+    )
 
 
 def merged(rows: Any, columns: Any, n: int, width: int) -> Pattern:
@@ -114,9 +125,17 @@ def united(patterns: list[Any], width: int) -> Any:
     if type(first) is frozenset:
         return first.union(*patterns[1:])
     xp = CPU.xp
-    if all(xp.array_equal(p.starts, first.starts) and xp.array_equal(p.columns, first.columns) for p in patterns[1:]):
+    if all(
+        xp.array_equal(p.starts, first.starts) and xp.array_equal(p.columns, first.columns)
+        for p in patterns[1:]
+    ):
         return first
-    return merged(xp.concatenate([p.rows for p in patterns]), xp.concatenate([p.columns for p in patterns]), len(first), width)
+    return merged(
+        xp.concatenate([p.rows for p in patterns]),
+        xp.concatenate([p.columns for p in patterns]),
+        len(first),
+        width,
+    )
 
 
 def product(outer: Any, inner: Any, n: int, pattern: Pattern, width: int) -> Pattern:

@@ -55,14 +55,22 @@ class Sweeps:
         site: Site | None,
         since: int | None,
     ) -> None:
-        self.run, self.target, self.sources, self.way, self.records = run, target, sources, way, records
+        self.run, self.target, self.sources, self.way, self.records = (
+            run,
+            target,
+            sources,
+            way,
+            records,
+        )
         self.groups, self.site, self.since = groups, site, since
 
     def gradient(self) -> list[Any]:
         """Returns the gradients of the target, a number, by each source; None where unconnected."""
         return self._back([ones_like(self.run, self.target)])
 
-    def all(self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None) -> list[Any]:
+    def all(
+        self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None
+    ) -> list[Any]:
         """Returns the results of all sweeps, stacked along a first axis.
 
         Backward there is one by each source, None where unconnected; forward, one for the target.
@@ -84,7 +92,9 @@ class Sweeps:
             return found[0]
         parts = zip(zip(*found, strict=True), ends, strict=True)
         join = self._stacked if several == 1 else self._joined
-        return [None if all(part is None for part in row) else join(row, like) for row, like in parts]
+        return [
+            None if all(part is None for part in row) else join(row, like) for row, like in parts
+        ]
 
     def _together(self, sweeps: int) -> int:
         """Returns how many sweeps run as lanes together; 1 where it is faster to run them one after
@@ -96,7 +106,10 @@ class Sweeps:
         # Values in rows that aren't parents of the lanes.
         if self.groups and (within is None or not all(map(within.within, self.groups))):
             return 1
-        floats, largest = 0, max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())])
+        floats, largest = (
+            0,
+            max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())]),
+        )
         for record in self.records:
             if type(record.y) is float:
                 floats += 1
@@ -107,7 +120,9 @@ class Sweeps:
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1
 
-    def _seeds(self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None) -> list[Any]:
+    def _seeds(
+        self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None
+    ) -> list[Any]:
         """Returns the seeds of `n` sweeps from `first` on, for each value that they begin with,
         along its last axis.
         """
@@ -119,7 +134,9 @@ class Sweeps:
         seeds, found, start = xp.asarray(colour) == xp.arange(first, first + n)[:, None], [], 0
         for like in likes:
             size = count(shape_of(like))
-            part = seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
+            part = (
+                seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
+            )
             # A view: in memory each lane stays contiguous.
             found.append(part.transpose(*range(1, part.ndim), 0))
             start += size
@@ -137,13 +154,21 @@ class Sweeps:
             group = Group(n * outside.size, outside, xp.repeat(xp.arange(outside.size), n), n)
         run.group = group
         try:
-            found = ask([Lanes(part if outside is None else xp.tile(part, outside.size), group) for part in seeds])
+            found = ask(
+                [
+                    Lanes(part if outside is None else xp.tile(part, outside.size), group)
+                    for part in seeds
+                ]
+            )
         finally:
             run.group = outside
         if self.site is None:
             return [None if part is None else _folded(xp, part, group) for part in found]
         fold = {"axis": 0, "group": group}
-        return [None if part is None else apply(run, self.site.derived(FOLD), (part,), fold) for part in found]
+        return [
+            None if part is None else apply(run, self.site.derived(FOLD), (part,), fold)
+            for part in found
+        ]
 
     # ---- one sweep -------------------------------------------------------------------------------
 
@@ -167,7 +192,9 @@ class Sweeps:
             def ask(tangents: list[Any]) -> list[Any]:
                 pairs = zip(map(cotangents.get, self.sources), tangents, strict=True)
                 linear: list[Any] = [(g, t) for g, t in pairs if level_of(g) == trace.level]
-                return [sweep(run, merged(run, site, linear), {u[1]}, True, view, self.since).get(u[1])]
+                return [
+                    sweep(run, merged(run, site, linear), {u[1]}, True, view, self.since).get(u[1])
+                ]
 
             yield ask
         trace.watched.discard(u[1])
@@ -176,7 +203,9 @@ class Sweeps:
     def _back(self, cotangents: list[Any]) -> list[Any]:
         recorded = self.site is not None
         self.run.trace.swept = self.run.trace.swept or recorded
-        found = pulled(self.run, [(self.target, cotangents[0])], set(self.sources), recorded, self.way)
+        found = pulled(
+            self.run, [(self.target, cotangents[0])], set(self.sources), recorded, self.way
+        )
         return [found.get(n) for n in self.sources]
 
     def _forward(self, tangents: list[Any]) -> list[Any]:

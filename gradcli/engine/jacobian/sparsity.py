@@ -29,11 +29,28 @@ from ..trace.records import Record
 from ..trace.tape import Blank
 from ..values.lanes import Lanes
 from .intervals import lines, operand_intervals, united_lines
-from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united, unrepeated
+from .patterns import (
+    FULL,
+    NOTHING,
+    Pattern,
+    as_rows,
+    empty,
+    full,
+    gathered,
+    identity,
+    of_sets,
+    product,
+    united,
+    unrepeated,
+)
 
-WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add"))
+WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (
+    OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add")
+)
 # Operations that keep elements in their places, whatever they do to rows.
-PLACEWISE = frozenset((WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows"))))
+PLACEWISE = frozenset(
+    (WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows")))
+)
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
 ROOM = 2**24  # columns of a pattern; a larger one counts as full
 EXPANDED = 2**20  # columns of a full pattern that is written out to be joined with others
@@ -60,7 +77,9 @@ class Propagation:
         self.uses: Counter[int] = Counter()
         self.own: dict[int, Any] = {}  # the columns of each source
         for number, shape in sources.items():
-            self.own[number] = identity(count(shape), self.width) if shape else frozenset((self.width,))
+            self.own[number] = (
+                identity(count(shape), self.width) if shape else frozenset((self.width,))
+            )
             self.width += count(shape)
             if number < 0:
                 self.of[number] = self.own[number]
@@ -100,7 +119,10 @@ class Propagation:
 
     def _elementwise(self, record: Record) -> Any:
         shape = shape_of(record.y)
-        parts = [self._spread(pattern, shape_of(operand), shape) for _, operand, pattern in self._inputs(record)]
+        parts = [
+            self._spread(pattern, shape_of(operand), shape)
+            for _, operand, pattern in self._inputs(record)
+        ]
         return _settled(united(parts, self.width) if parts else empty(count(shape)), shape)
 
     def _spread(self, pattern: Any, shape: tuple[int, ...], onto: tuple[int, ...]) -> Any:
@@ -108,7 +130,9 @@ class Propagation:
         if pattern is FULL or count(shape) == count(onto):
             return pattern
         xp = CPU.xp
-        return gathered(pattern, xp.broadcast_to(xp.arange(count(shape)).reshape(shape), onto).ravel())
+        return gathered(
+            pattern, xp.broadcast_to(xp.arange(count(shape)).reshape(shape), onto).ravel()
+        )
 
     # ---- structural operations -------------------------------------------------------------------
 
@@ -155,13 +179,17 @@ class Propagation:
             return NOTHING if array is None else array[k] if type(array) is Rows else array.row(k)
         if type(array) is not Rows or self.uses[numbers[0]] > 1:
             array = (
-                Rows(array or [NOTHING] * count(shape)) if type(array) is not Pattern else Rows(map(array.row, range(len(array))))
+                Rows(array or [NOTHING] * count(shape))
+                if type(array) is not Pattern
+                else Rows(map(array.row, range(len(array))))
             )
         value = value if type(value) is frozenset else NOTHING if value is None else value.row(0)
         array[k] = value if op is SETITEM else array[k] | value
         return array
 
-    def _moved(self, record: Record, inputs: list[tuple[int, Any, Pattern]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+    def _moved(
+        self, record: Record, inputs: list[tuple[int, Any, Pattern]], shapes: list[tuple[int, ...]]
+    ) -> list[Any] | None:
         """Returns the patterns of an operation that only moves elements, or None.
 
         It is applied to the numbers from 1 on, and then to their squares: if each result of the
@@ -171,7 +199,9 @@ class Propagation:
         op, xp = record.site.op, CPU.xp
         if not (op.linear or op.multilinear) or (op.multilinear and len(inputs) != 1):
             return None
-        operands: list[Any] = [_stand_in(op, k, operand) for k, operand in enumerate(record.operands)]
+        operands: list[Any] = [
+            _stand_in(op, k, operand) for k, operand in enumerate(record.operands)
+        ]
         squares, first = operands.copy(), 0
         for k, operand, _ in inputs:
             n = count(shape_of(operand))
@@ -181,7 +211,10 @@ class Propagation:
         moved, after = (_call(op, values, record.options) for values in (operands, squares))
         if not all(xp.array_equal(a * a, b) for a, b in zip(moved, after, strict=True)):
             return None
-        whole = self._together([pattern for _, _, pattern in inputs], [count(shape_of(operand)) for _, operand, _ in inputs])
+        whole = self._together(
+            [pattern for _, _, pattern in inputs],
+            [count(shape_of(operand)) for _, operand, _ in inputs],
+        )
         if whole is FULL:
             return [FULL] * len(shapes)
         return [gathered(whole, part.ravel().astype(int) - 1) for part in moved]
@@ -193,13 +226,20 @@ class Propagation:
         if FULL in patterns:
             if sum(lengths) * self.width > EXPANDED:
                 return FULL
-            patterns = [full(n, self.width) if p is FULL else p for p, n in zip(patterns, lengths, strict=True)]
+            patterns = [
+                full(n, self.width) if p is FULL else p
+                for p, n in zip(patterns, lengths, strict=True)
+            ]
         xp = CPU.xp
         ends = [0, *xp.cumsum([p.starts[-1] for p in patterns])]
         starts = [p.starts[1:] + end for p, end in zip(patterns, ends[:-1], strict=True)]
-        return Pattern(xp.concatenate([[0], *starts]), xp.concatenate([p.columns for p in patterns]))
+        return Pattern(
+            xp.concatenate([[0], *starts]), xp.concatenate([p.columns for p in patterns])
+        )
 
-    def _reduced(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+    def _reduced(
+        self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]
+    ) -> list[Any] | None:
         """Returns the pattern of an operation that adds each element to at most one place, or None.
 
         The transpose of such an operation only moves elements.
@@ -220,7 +260,9 @@ class Propagation:
             parts.append(self._product(into[inner], inner, n, pattern))
         return [united(parts, self.width)]
 
-    def _along(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+    def _along(
+        self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]
+    ) -> list[Any] | None:
         """Returns the pattern of an operation along axes, where each element depends on those of
         its line, or None.
         """
@@ -245,7 +287,9 @@ class Propagation:
         found = self._product(of_operand, xp.arange(count(inner)), len(numbers), pattern)
         return [found if found is FULL else self._limited(found, results)]
 
-    def _multiplied(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+    def _multiplied(
+        self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]
+    ) -> list[Any] | None:
         """Returns the pattern of an operation that adds up products of elements, or None."""
         op, xp = record.site.op, CPU.xp
         if not op.multilinear or len(shapes) != 1 or not inputs:
@@ -255,7 +299,9 @@ class Propagation:
             operands: list[Any] = [_stand_in(op, j, v) for j, v in enumerate(record.operands)]
 
             def call(v: Any, k: int = k, operands: list[Any] = operands) -> Any:
-                return _call(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[0].ravel()
+                return _call(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[
+                    0
+                ].ravel()
 
             intervals = operand_intervals(call, shape_of(operand))
             if intervals is None:
@@ -274,17 +320,27 @@ class Propagation:
     def _running(self, pattern: Any, shape: tuple[int, ...], axis: int) -> Any:
         """Returns the pattern of running sums, where each element depends on those up to it."""
         xp = CPU.xp
-        lines = xp.moveaxis(xp.arange(count(shape)).reshape(shape), axis, -1).reshape(-1, shape[axis])
+        lines = xp.moveaxis(xp.arange(count(shape)).reshape(shape), axis, -1).reshape(
+            -1, shape[axis]
+        )
         later, earlier = xp.tril_indices(shape[axis])
-        return self._product(lines[:, later].ravel(), lines[:, earlier].ravel(), count(shape), pattern)
+        return self._product(
+            lines[:, later].ravel(), lines[:, earlier].ravel(), count(shape), pattern
+        )
 
-    def _mixed(self, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any]:
+    def _mixed(
+        self, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]
+    ) -> list[Any]:
         """Returns the patterns of an operation whose results may depend on all elements of its
         operands.
         """
         if any(pattern is FULL for _, _, pattern in inputs):
             return [FULL] * len(shapes)
-        columns = unrepeated(CPU.xp.concatenate([p.columns for _, _, p in inputs])) if inputs else empty(0).columns
+        columns = (
+            unrepeated(CPU.xp.concatenate([p.columns for _, _, p in inputs]))
+            if inputs
+            else empty(0).columns
+        )
         if len(columns) == self.width:
             return [FULL] * len(shapes)
         row = Pattern(CPU.xp.asarray([0, len(columns)]), columns)
@@ -302,7 +358,11 @@ class Propagation:
 def _differs(record: Record) -> bool:
     """Returns whether rows may move different elements, or rows and axes are exchanged."""
     indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
-    return record.site.op.category == "lanes" or varies(record.options) or any(type(v) is Lanes for v in indices)
+    return (
+        record.site.op.category == "lanes"
+        or varies(record.options)
+        or any(type(v) is Lanes for v in indices)
+    )
 
 
 def _settled(pattern: Any, shape: tuple[int, ...]) -> Any:

@@ -60,7 +60,11 @@ _kept: OrderedDict[Any, tuple[Structure | None, int]] = OrderedDict()  # least r
 
 
 def structure(
-    records: list[Record], sources: dict[int, tuple[int, ...]], target: tuple[int, tuple[int, ...]], ends: set[int], mode: str
+    records: list[Record],
+    sources: dict[int, tuple[int, ...]],
+    target: tuple[int, tuple[int, ...]],
+    ends: set[int],
+    mode: str,
 ) -> Structure | None:
     """Returns the structure of the derivatives of a target by sources, both given by number and
     shape.
@@ -78,7 +82,11 @@ def structure(
     pattern = propagation.pattern(target[0])
     found = None
     if pattern is not FULL and len(pattern.columns) < len(pattern) * propagation.width:
-        colouring = _symmetric(pattern) if mode == "symmetric" else _coloured(pattern, propagation.width, mode)
+        colouring = (
+            _symmetric(pattern)
+            if mode == "symmetric"
+            else _coloured(pattern, propagation.width, mode)
+        )
         found = _of_sources(pattern, colouring, list(map(count, sources.values())))
     _kept[key] = found, len(key) + (0 if found is None else found.size)
     while sum(size for _, size in _kept.values()) > KEPT:
@@ -122,12 +130,16 @@ def _symmetric(pattern: Pattern) -> _Colouring:
     rows, columns, diagonal = pattern.rows, pattern.columns, xp.arange(n)
     if 4 * len(columns) > n * n:
         return _Colouring(True, diagonal, rows, columns)
-    whole = merged(xp.concatenate([rows, columns, diagonal]), xp.concatenate([columns, rows, diagonal]), n, n)
+    whole = merged(
+        xp.concatenate([rows, columns, diagonal]), xp.concatenate([columns, rows, diagonal]), n, n
+    )
     found, several = star(whole)
     colour = xp.asarray(found, int)
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     mirrored = xp.asarray([several[j] >> found[i] & 1 and i != j for i, j in pairs], bool)
-    return _Colouring(True, colour, colour[xp.where(mirrored, columns, rows)], xp.where(mirrored, rows, columns))
+    return _Colouring(
+        True, colour, colour[xp.where(mirrored, columns, rows)], xp.where(mirrored, rows, columns)
+    )
 
 
 def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> Structure:
@@ -136,9 +148,15 @@ def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> St
     rows, columns = pattern.rows, pattern.columns
     entries, first = [], 0
     for size in sizes:
-        mine = slice(None) if len(sizes) == 1 else ((columns >= first) & (columns < first + size)).nonzero()
+        mine = (
+            slice(None)
+            if len(sizes) == 1
+            else ((columns >= first) & (columns < first + size)).nonzero()
+        )
         own = columns[mine] - first
-        places = sweep[mine] * size + at[mine] - first if back else sweep[mine] * len(pattern) + at[mine]
+        places = (
+            sweep[mine] * size + at[mine] - first if back else sweep[mine] * len(pattern) + at[mine]
+        )
         entries.append(Entries(rows[mine], own, places, rows[mine] * size + own))
         first += size
     return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries, {})
@@ -148,13 +166,22 @@ def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> St
 
 
 def _key(
-    records: list[Record], sources: dict[int, tuple[int, ...]], target: tuple[int, tuple[int, ...]], ends: set[int], mode: str
+    records: list[Record],
+    sources: dict[int, tuple[int, ...]],
+    target: tuple[int, tuple[int, ...]],
+    ends: set[int],
+    mode: str,
 ) -> Any:
     """Returns all that determines the structure: operations and their places, their inputs, shapes,
     indices.
     """
     names: dict[int, int] = {number: -1 - k for k, number in enumerate(sources)}
-    parts: list[Any] = [mode, tuple(sources.values()), target[1], *[number in ends for number in sources]]
+    parts: list[Any] = [
+        mode,
+        tuple(sources.values()),
+        target[1],
+        *[number in ends for number in sources],
+    ]
     for k, record in enumerate(records):
         number, site, in0, in1, a, b, y = record
         parts.append(site)
@@ -187,7 +214,9 @@ def _frozen(value: Any, operand: bool = False) -> Any:
     indices.
     """
     kind = type(value)
-    if operand and (kind is Blank or getattr(value, "dtype", None) is None or value.dtype.kind not in "iu"):
+    if operand and (
+        kind is Blank or getattr(value, "dtype", None) is None or value.dtype.kind not in "iu"
+    ):
         return shape_of(value)
     if kind is dict:
         return tuple([(name, _frozen(item)) for name, item in value.items()])
@@ -195,7 +224,14 @@ def _frozen(value: Any, operand: bool = False) -> Any:
         return tuple([_frozen(item) for item in value])
     if kind is slice:
         return "slice", value.start, value.stop, value.step
-    if kind is int or kind is float or kind is str or kind is bool or value is None or value is Ellipsis:
+    if (
+        kind is int
+        or kind is float
+        or kind is str
+        or kind is bool
+        or value is None
+        or value is Ellipsis
+    ):
         return value
     if hasattr(value, "tobytes"):
         value = on_host(value)

@@ -83,7 +83,13 @@ class Kernels:
         return is_read
 
     def run(
-        self, n: int, m: int, results: Sequence[Any], operands: Sequence[Any], more: Sequence[Strided] = (), *variant: Any
+        self,
+        n: int,
+        m: int,
+        results: Sequence[Any],
+        operands: Sequence[Any],
+        more: Sequence[Strided] = (),
+        *variant: Any,
     ) -> bool:
         """Computes the arrays `results` for `m` elements of `n` rows.
 

@@ -25,7 +25,19 @@ _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 _FUNCTIONS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 _EXTREMES = {"maximum": "oge", "minimum": "ole"}
-KINDS = frozenset((*_ARITHMETIC, *COMPARISONS, *_FUNCTIONS, *_EXTREMES, "neg", "square", "where", "number", "operand"))
+KINDS = frozenset(
+    (
+        *_ARITHMETIC,
+        *COMPARISONS,
+        *_FUNCTIONS,
+        *_EXTREMES,
+        "neg",
+        "square",
+        "where",
+        "number",
+        "operand",
+    )
+)
 
 
 def can_read(formulas: Iterable[Formula]) -> bool:
@@ -47,7 +59,9 @@ def _kind_of(node: Formula) -> str:
     return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
-def elementwise_kernel(formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d") -> Kernel:
+def elementwise_kernel(
+    formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d"
+) -> Kernel:
     """Compiles the kernel `(n, m, arrays)` of the formulas' values, for `m` elements of each of `n`
     rows.
 
@@ -73,7 +87,11 @@ def elementwise_kernel(formulas: Sequence[Formula], by_row: tuple[bool, ...], ch
 
 
 def sum_kernel(
-    formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], begins: tuple[bool, ...], n_totals: int
+    formula: Formula,
+    partials: Sequence[Formula],
+    by_row: tuple[bool, ...],
+    begins: tuple[bool, ...],
+    n_totals: int,
 ) -> Kernel:
     """Compiles the kernel `(n, m, arrays)` of the formula's sum over `m` elements, in order, for
     each of `n` rows.
@@ -84,7 +102,11 @@ def sum_kernel(
     partial is added to, and the end of these elements.
     """
     code = _Code(1 + len(partials) + len(by_row) + 2 * n_totals)
-    y, places, operands = code.arrays[0], code.arrays[1 : 1 + len(partials)], code.arrays[1 + len(partials) :]
+    y, places, operands = (
+        code.arrays[0],
+        code.arrays[1 : 1 + len(partials)],
+        code.arrays[1 + len(partials) :],
+    )
     totals = list(zip(operands[len(by_row) :: 2], operands[len(by_row) + 1 :: 2], strict=True))
     terms = list(zip([*partials, formula], [*places, y], [*begins, False], strict=True))
     row = code.new("mul i64 %n, 8")
@@ -93,10 +115,14 @@ def sum_kernel(
         """Sums rows that stay in the cache while the loop goes over their elements."""
         kind = code.type(width)
         end = code.new(f"add i64 {begin}, {TOGETHER}")
-        end = code.new(f"select i1 {code.new(f'icmp slt i64 {end}, {stop}')}, i64 {end}, i64 {stop}")
+        end = code.new(
+            f"select i1 {code.new(f'icmp slt i64 {end}, {stop}')}, i64 {end}, i64 {stop}"
+        )
 
         def clear(address: str) -> None:
-            code.loop(begin, end, width, lambda r: code.store(code.splat(0.0, width), address, r, width))
+            code.loop(
+                begin, end, width, lambda r: code.store(code.splat(0.0, width), address, r, width)
+            )
 
         def element(i: str) -> None:
             to = [(term, code.at(place, i), begins) for term, place, begins in terms]
@@ -105,7 +131,9 @@ def sum_kernel(
                 for term, address, begins in to:
                     value = reading.of(term)
                     if not begins:
-                        value = code.new(f"fadd {kind} {code.load(address, r, width, True)}, {value}")
+                        value = code.new(
+                            f"fadd {kind} {code.load(address, r, width, True)}, {value}"
+                        )
                     code.store(value, address, r, width)
 
             _each_row(code, begin, end, width, i, operands[: len(by_row)], by_row, add)
@@ -113,7 +141,12 @@ def sum_kernel(
         clear(y[0])
         for (total, size), (first, after) in totals:
             for start, end_ in (("0", first), (after, size)):
-                code.loop(start, end_, 1, partial(lambda i, total: clear(code.at((total, row), i)), total=total))
+                code.loop(
+                    start,
+                    end_,
+                    1,
+                    partial(lambda i, total: clear(code.at((total, row), i)), total=total),
+                )
         code.loop("0", "%m", 1, element)
 
     for width, start, stop in code.stretches():
@@ -138,9 +171,13 @@ def transpose_kernel(to_rows: bool) -> Kernel:
         def element(i: str) -> None:
             to = code.at(rows, i)
             if to_rows:
-                code.store(code.joined([code.load(begin, i, 1, True) for begin in begins]), to, r, width)
+                code.store(
+                    code.joined([code.load(begin, i, 1, True) for begin in begins]), to, r, width
+                )
             else:
-                for begin, value in zip(begins, code.parts(code.load(to, r, width, True), width), strict=True):
+                for begin, value in zip(
+                    begins, code.parts(code.load(to, r, width, True), width), strict=True
+                ):
                     code.store(value, begin, i, 1)
 
         code.loop("0", "%m", 1, element)
@@ -164,10 +201,15 @@ def _each_row(
     `i`.
     """
     addresses = [code.at(operand, i) for operand in operands]
-    shared = {k: code.load(addresses[k], "0", width, False) for k, own in enumerate(by_row) if not own}
+    shared = {
+        k: code.load(addresses[k], "0", width, False) for k, own in enumerate(by_row) if not own
+    }
 
     def turn(r: str) -> None:
-        values = [shared[k] if k in shared else code.load(address, r, width, True) for k, address in enumerate(addresses)]
+        values = [
+            shared[k] if k in shared else code.load(address, r, width, True)
+            for k, address in enumerate(addresses)
+        ]
         body(r, _Reading(code, width, values))
 
     code.loop(start, stop, width, turn)
@@ -189,8 +231,12 @@ class _Code:
         self._declared: set[str] = set()
         self.arrays: list[tuple[str, str]] = []  # the address of each, and its step
         for k in range(n_arrays):
-            where, step = [self.new(f"getelementptr i64, ptr %table, i64 {2 * k + part}") for part in (0, 1)]
-            self.arrays.append((self.new(f"load i64, ptr {where}"), self.new(f"load i64, ptr {step}")))
+            where, step = [
+                self.new(f"getelementptr i64, ptr %table, i64 {2 * k + part}") for part in (0, 1)
+            ]
+            self.arrays.append(
+                (self.new(f"load i64, ptr {where}"), self.new(f"load i64, ptr {step}"))
+            )
         self._whole = self.new(f"and i64 %n, {-self._lanes}")
 
     def new(self, expression: str) -> str:
@@ -221,13 +267,20 @@ class _Code:
 
     def load(self, address: str, r: str, width: int, by_row: bool) -> str:
         if by_row:
-            return self.new(f"load {self.type(width)}, ptr {self._pointer(address, r, self._size)}, align {self._size}")
-        value = self.new(f"load {self._float}, ptr {self._pointer(address, '0', self._size)}, align {self._size}")
+            return self.new(
+                f"load {self.type(width)}, ptr {self._pointer(address, r, self._size)}, align "
+                f"{self._size}"
+            )
+        value = self.new(
+            f"load {self._float}, ptr {self._pointer(address, '0', self._size)}, align {self._size}"
+        )
         if width == 1:
             return value
         one = self.new(f"insertelement {self.type(width)} poison, {self._float} {value}, i64 0")
         places = f"{_type(width, 'i32')} zeroinitializer"
-        return self.new(f"shufflevector {self.type(width)} {one}, {self.type(width)} poison, {places}")
+        return self.new(
+            f"shufflevector {self.type(width)} {one}, {self.type(width)} poison, {places}"
+        )
 
     def store(self, value: str, address: str, r: str, width: int, is_bool: bool = False) -> None:
         kind, size = ("i8", 1) if is_bool else (self._float, self._size)
@@ -248,7 +301,11 @@ class _Code:
     def parts(self, value: str, width: int) -> list[str]:
         """Returns the elements of a vector."""
         kind = self.type(width)
-        return [value] if width == 1 else [self.new(f"extractelement {kind} {value}, i64 {k}") for k in range(width)]
+        return (
+            [value]
+            if width == 1
+            else [self.new(f"extractelement {kind} {value}, i64 {k}") for k in range(width)]
+        )
 
     def _pointer(self, address: str, r: str, size: int) -> str:
         offset = self.new(f"mul i64 {r}, {size}")
@@ -270,11 +327,16 @@ class _Code:
         self._lines.append(f"  br i1 %more{k}, label %body{k}, label %end{k}\nbody{k}:")
         self._block = f"body{k}"
         body(f"%i{k}")
-        self._lines.append(f"  br label %last{k}\nlast{k}:\n  %next{k} = add i64 %i{k}, {step}\n  br label %head{k}\nend{k}:")
+        self._lines.append(
+            f"  br label %last{k}\nlast{k}:\n  %next{k} = add i64 %i{k}, {step}\n  br label "
+            f"%head{k}\nend{k}:"
+        )
         self._block = f"end{k}"
 
     def compiled(self) -> Kernel:
-        text = "\n".join([*sorted(self._declared), "define void @kernel(i64 %n, i64 %m, ptr %table) {", "entry:"])
+        text = "\n".join(
+            [*sorted(self._declared), "define void @kernel(i64 %n, i64 %m, ptr %table) {", "entry:"]
+        )
         engine, address = _assembled(text + "\n" + "\n".join(self._lines) + "\n  ret void\n}\n")
         function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)
 
@@ -304,7 +366,11 @@ class _Reading:
     def _factor(self, node: Formula) -> str:
         value, code = self._known[id(node)], self._code
         bits = _type(self._width, "i1")
-        return code.new(f"uitofp {bits} {value} to {code.type(self._width)}") if node.kind in COMPARISONS else value
+        return (
+            code.new(f"uitofp {bits} {value} to {code.type(self._width)}")
+            if node.kind in COMPARISONS
+            else value
+        )
 
     def _node(self, node: Formula) -> str:
         if node.kind == "operand":
@@ -312,9 +378,14 @@ class _Reading:
         if node.kind == "number":
             return self._code.splat(float(node.value), self._width)
         code, kind = self._code, self._code.type(self._width)
-        a, *rest = (self._factor(argument) if node.kind == "mul" else self._known[id(argument)] for argument in node.arguments)
+        a, *rest = (
+            self._factor(argument) if node.kind == "mul" else self._known[id(argument)]
+            for argument in node.arguments
+        )
         if node.kind == "where":
-            return code.new(f"select {_type(self._width, 'i1')} {a}, {kind} {rest[0]}, {kind} {rest[1]}")
+            return code.new(
+                f"select {_type(self._width, 'i1')} {a}, {kind} {rest[0]}, {kind} {rest[1]}"
+            )
         if node.kind == "neg":
             return code.new(f"fneg {kind} {a}")
         if node.kind == "square":
@@ -342,7 +413,11 @@ def _target() -> tuple[Any, dict[str, Any]]:
         features = binding.get_host_cpu_features().flatten()
     except RuntimeError:  # where LLVM knows no way to ask; the name of the processor says enough
         features = ""
-    return binding.Target.from_default_triple(), {"cpu": binding.get_host_cpu_name(), "features": features, "opt": 3}
+    return binding.Target.from_default_triple(), {
+        "cpu": binding.get_host_cpu_name(),
+        "features": features,
+        "opt": 3,
+    }
 
 
 def _assembled(text: str) -> tuple[Any, int]:

@@ -32,7 +32,9 @@ PIECE = 2**13  # elements of one of them, at least
 
 
 @per_op
-def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...] = ()) -> RowFunction:
+def value_function(
+    backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...] = ()
+) -> RowFunction:
     """Returns the function of a formula's value and its partials by the operands `by`.
 
     Products are plain ones, right where they are finite.
@@ -43,7 +45,9 @@ def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tupl
 
 
 @per_op
-def pull_function(backend: Backend, key: Key, n_operands: int, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
+def pull_function(
+    backend: Backend, key: Key, n_operands: int, whole: tuple[bool, ...], by: tuple[int, ...]
+) -> RowFunction:
     """Returns the function of the cotangents of the operands `by` of a formula.
 
     It takes what they read, and then the cotangent of the value.
@@ -61,14 +65,19 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
     asked = Rewriting().all(formulas)
     formulas = list({id(f): f for f in asked}.values())
     places = [[id(f) for f in formulas].index(id(f)) for f in asked]
-    large = [k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)]
+    large = [
+        k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)
+    ]
     small = [k for k in range(len(formulas)) if k not in large]
     of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
     of_wholes = unbuffered(backend, [formulas[k] for k in small], len(whole))
 
     def function(shape: tuple[int, ...], *operands: Any, out: Any = None) -> list[Any]:
         results: list[Any] = [None] * len(formulas)
-        for which, part in ((large, of_pieces(shape, operands, out)), (small, of_wholes(*operands) if small else [])):
+        for which, part in (
+            (large, of_pieces(shape, operands, out)),
+            (small, of_wholes(*operands) if small else []),
+        ):
             for k, value in zip(which, part, strict=True):
                 results[k] = value
         return [results[k] for k in places]
@@ -83,7 +92,9 @@ def unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..
     source = FormulaSource(arrays=True, strict=False)
     values = source.values(formulas) if formulas else []
     parameters = ", ".join(f"x{k}" for k in range(n))
-    return source.function(parameters, f"[{', '.join(values)}]", lambda name: array_by_name(backend, name))
+    return source.function(
+        parameters, f"[{', '.join(values)}]", lambda name: array_by_name(backend, name)
+    )
 
 
 def _in_pieces(
@@ -108,7 +119,10 @@ def _in_pieces(
         if out is not None and bools == [False]:
             results = [out]
         else:
-            results = [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
+            results = [
+                xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype)
+                for is_bool in bools
+            ]
         size, n = math.prod(shape), shape[-1]
         is_hot = dtype.char in FLOATS and kernels.are_hot(size)
         if not is_hot and size <= 2 * piece:
@@ -152,7 +166,9 @@ def _walk(
     """Returns the function in chunks along the last axis of the results and the operands
     `split`.
     """
-    buffers = buffers_of(backend, n_buffers, (*results[0].shape[:-1], size), operands[split[0]].dtype)
+    buffers = buffers_of(
+        backend, n_buffers, (*results[0].shape[:-1], size), operands[split[0]].dtype
+    )
     part = operands.copy()
     for start in range(0, n, size):
         some = (..., slice(start, start + size))
@@ -163,7 +179,9 @@ def _walk(
         step(*[r[some] for r in results], *buffers, *part)
 
 
-def buffers_of(backend: Backend, n: int, shape: tuple[int, ...], dtype: Any = "float64") -> list[Any]:
+def buffers_of(
+    backend: Backend, n: int, shape: tuple[int, ...], dtype: Any = "float64"
+) -> list[Any]:
     """Returns `n` uninitialised arrays of a shape."""
     size = math.prod(shape)
     step = -(-size // (2 * LINE)) * 2 * LINE  # so that each begins where a line does
@@ -177,7 +195,13 @@ def _key_of_op(op: Op) -> Key:
 
 
 def pulled(
-    backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, read: Sequence[Any], out: Any = None
+    backend: Backend,
+    op: Op,
+    by: tuple[int, ...],
+    shape: tuple[int, ...],
+    g: Any,
+    read: Sequence[Any],
+    out: Any = None,
 ) -> list[Any]:
     """Returns the cotangents of the operands `by` of an op, in the shape of its value's, `g`.
 
@@ -186,5 +210,7 @@ def pulled(
     """
     given = [*read, g]
     wholes = tuple([shape_of(v) == shape for v in given])
-    found = pull_function(backend, _key_of_op(op), len(op.signature.operands), wholes, by)(shape, *given, out=out)
+    found = pull_function(backend, _key_of_op(op), len(op.signature.operands), wholes, by)(
+        shape, *given, out=out
+    )
     return [v if shape_of(v) == shape else backend.xp.broadcast_to(v, shape).copy() for v in found]

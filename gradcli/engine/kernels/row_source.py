@@ -112,7 +112,10 @@ class RowSource:
             if node.kind == "number":
                 self._text[id(node)], self._is_whole[id(node)] = f"({node.value!r})", False
             elif node.kind == "operand":
-                self._text[id(node)], self._is_whole[id(node)] = f"x{node.value}", self._whole[node.value]
+                self._text[id(node)], self._is_whole[id(node)] = (
+                    f"x{node.value}",
+                    self._whole[node.value],
+                )
             elif node.kind == "where":
                 self._choice(node)
             else:
@@ -157,7 +160,9 @@ class RowSource:
         self._is_whole[id(node)] = any([self._is_whole[id(a)] for a in node.arguments])  # noqa: C419
         c, a, b = (self._text[id(argument)] for argument in node.arguments)
         self._names["where_"] = self._backend.where
-        self._local(node, f"{a} if {answer} else {b} if {answer} is False else where_({c}, {a}, {b})")
+        self._local(
+            node, f"{a} if {answer} else {b} if {answer} is False else where_({c}, {a}, {b})"
+        )
         self._used(condition)
 
     def _used(self, node: Formula) -> None:

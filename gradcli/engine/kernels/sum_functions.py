@@ -21,7 +21,9 @@ from .strided import Kernel, Strided, strided
 
 # The index of the total that a partial is added to, and the part of it.
 Place: TypeAlias = tuple[int, Any]
-SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any]
+SumFunction: TypeAlias = Callable[
+    [tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any
+]
 
 
 @per_op
@@ -38,7 +40,9 @@ def sum_function(
     formula = formula_of(key)
     partials = differentiate(formula, len(whole))
     if divisor > 1:
-        partials = [scaled("mul", Formula("number", 1.0 / divisor), partial) for partial in partials]
+        partials = [
+            scaled("mul", Formula("number", 1.0 / divisor), partial) for partial in partials
+        ]
     formulas = Rewriting().all([formula, *[partials[k] for k in by]])
     if not _is_large(formulas[0], whole):
         return None
@@ -51,9 +55,18 @@ def sum_function(
 
     kernels = Kernels(formulas, make)
 
-    def function(shape: tuple[int, ...], operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]) -> Any:
+    def function(
+        shape: tuple[int, ...],
+        operands: Sequence[Any],
+        places: Sequence[Place],
+        totals: Sequence[Any],
+    ) -> Any:
         sums = backend.empty(shape[-1:])
-        if backend is CPU and kernels.are_hot(math.prod(shape)) and _natively(kernels, shape, sums, operands, places, totals):
+        if (
+            backend is CPU
+            and kernels.are_hot(math.prod(shape))
+            and _natively(kernels, shape, sums, operands, places, totals)
+        ):
             return sums if divisor == 1 else backend.xp.divide(sums, divisor, out=sums)
         own = tuple(range(len(shape) - 1))
         for total, place in places:
@@ -77,7 +90,12 @@ def sum_function(
 
 
 def _natively(
-    kernels: Kernels, shape: tuple[int, ...], sums: Any, operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]
+    kernels: Kernels,
+    shape: tuple[int, ...],
+    sums: Any,
+    operands: Sequence[Any],
+    places: Sequence[Place],
+    totals: Sequence[Any],
 ) -> bool:
     """Computes the sums by a kernel, term by term.
 
@@ -127,11 +145,19 @@ def _terms(
     evaluate_whole = unbuffered(backend, [formulas[k] for k in large], len(whole))
     arrays = len(large) + source.buffers + sum(whole)
 
-    def terms(shape: tuple[int, ...], operands: Sequence[Any]) -> Iterator[tuple[slice, Any, list[Any]]]:
+    def terms(
+        shape: tuple[int, ...], operands: Sequence[Any]
+    ) -> Iterator[tuple[slice, Any, list[Any]]]:
         n, width = shape[-1], max(1, math.prod(shape[:-1]))
-        rows = LEAST * max(1, max(PIECE, CACHED // arrays) // (width * LEAST)) if backend is CPU else n
+        rows = (
+            LEAST * max(1, max(PIECE, CACHED // arrays) // (width * LEAST)) if backend is CPU else n
+        )
         split = [k for k, v in enumerate(operands) if hasattr(v, "shape") and v.shape[-1:] == (n,)]
-        buffers = buffers_of(backend, len(large) + source.buffers, (*shape[:-1], min(rows, n))) if backend is CPU else []
+        buffers = (
+            buffers_of(backend, len(large) + source.buffers, (*shape[:-1], min(rows, n)))
+            if backend is CPU
+            else []
+        )
         part = list(operands)
         for start in range(0, n, rows):
             some = slice(start, min(start + rows, n))

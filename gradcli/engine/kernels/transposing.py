@@ -24,7 +24,12 @@ def put(target: Any, source: Any) -> None:
     """Executes `target[...] = source` for arrays of one shape, of which one may be transposed in
     memory.
     """
-    if type(target) is not CPU.xp.ndarray or target.ndim != 2 or not target.flags.c_contiguous or target.size < LEAST:
+    if (
+        type(target) is not CPU.xp.ndarray
+        or target.ndim != 2
+        or not target.flags.c_contiguous
+        or target.size < LEAST
+    ):
         target[...] = source
         return
     n, m = max(target.shape), min(target.shape)
@@ -32,7 +37,9 @@ def put(target: Any, source: Any) -> None:
     if is_transposed and target.dtype.char == "d" and _is_hot(target.size):
         to_rows = target.shape[1] == n
         elements, rows = (source, target) if to_rows else (target, source)
-        _kernel(to_rows)(n, m, [Strided(address_of(elements), 8 * m), Strided(address_of(rows), 8 * n)])
+        _kernel(to_rows)(
+            n, m, [Strided(address_of(elements), 8 * m), Strided(address_of(rows), 8 * n)]
+        )
     elif is_transposed and m <= FEW_COLUMNS:
         by_row = target.shape[0] == m
         for k in range(m):

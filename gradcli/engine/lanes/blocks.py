@@ -1,8 +1,9 @@
-"""`vmap` over very many rows: by blocks of them, whose values stay in the cache, where nobody can tell the difference.
+"""`vmap` over very many rows: by blocks of them, whose values stay in the cache, where nobody can
+tell the difference.
 
-Rows don't depend on each other, so blocks of them give what all give at once. But what is recorded would be recorded in
-pieces, a `print` would print pieces, and a change would be made once for each block: where the first block shows such a
-thing, it is taken back, and all rows run together.
+Rows don't depend on each other, so blocks of them give what all give at once. But what is recorded
+would be recorded in pieces, a `print` would print pieces, and a change would be made once for each
+block: where the first block shows such a thing, it is taken back, and all rows run together.
 """
 
 from __future__ import annotations
@@ -21,16 +22,24 @@ from ..values.kinds import is_number, leaves, map_structure, read
 from ..values.lanes import Group, Lanes
 
 ELEMENTS = 2**20  # of the arguments in a block, at most
-LEAST, MOST = 2**12, 2**16  # rows: fewer would cost more in calls than they save in memory, and more would save nothing
+LEAST, MOST = (
+    2**12,
+    2**16,
+)  # rows: fewer would cost more in calls than they save in memory, and more would save nothing
 
 Pairs = list[tuple[Any, int | None]]  # arguments, with the axis of each that is the rows
 
 
 def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[Any]], Any]) -> Any:
-    """What `call(group, arguments)` gives for `n` rows, stacked; None where they should rather run together."""
+    """What `call(group, arguments)` gives for `n` rows, stacked; None where they should rather run
+    together."""
     size = _rows_in_a_block(n, arguments)
     plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
-    if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
+    if (
+        n < 2 * size
+        or not plain
+        or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a))
+    ):
         return None
     so_far = reported(run)
     divisions = len(run.changes)
@@ -39,7 +48,9 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
     for start in range(0, n, size):
         group = Group(min(size, n - start))
         try:
-            value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
+            value = call(
+                group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments]
+            )
         except GradcliError:  # a row's, whose number the whole knows
             break
         finally:
@@ -56,7 +67,10 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         if not _fits(stacked, parts):
             break
         for whole, part in zip(stacked, parts, strict=True):
-            put(whole[start : start + group.size], part.rows_first() if type(part) is Lanes else part)
+            put(
+                whole[start : start + group.size],
+                part.rows_first() if type(part) is Lanes else part,
+            )
     else:
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)
@@ -66,14 +80,18 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
 
 
 def _rows_in_a_block(n: int, arguments: Pairs) -> int:
-    elements = sum(count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a))
+    elements = sum(
+        count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a)
+    )
     return min(MOST, LEAST * max(1, ELEMENTS * n // max(elements, 1) // LEAST))
 
 
 def _part(argument: Any, axis: int | None, rows: slice) -> Any:
     if axis is None:
         return argument
-    return map_structure(lambda v: read(v)[(*[slice(None)] * (axis % len(shape_of(read(v)))), rows)], argument)
+    return map_structure(
+        lambda v: read(v)[(*[slice(None)] * (axis % len(shape_of(read(v)))), rows)], argument
+    )
 
 
 def _empty(backend: Backend, n: int, part: Any) -> Any:

@@ -1,9 +1,11 @@
-"""Where rows divide: each side of a condition runs on its own rows, and what they assigned becomes one value again.
+"""Where rows divide: each side of a condition runs on its own rows, and what they assigned becomes
+one value again.
 
-A condition that differs between rows (`divide`, `choose`) runs each side with a group of its own (`lanes.py`), so that no
-row executes a branch that it didn't take. Sides may end differently, as by `break` and by falling through; then the
-statement's completion is a `Split`, and blocks, loops and calls go on with the rows that do. All that a side can change is
-in its frame, or is noted in `run.changes`: the states of variables, gradients, outputs.
+A condition that differs between rows (`divide`, `choose`) runs each side with a group of its own
+(`lanes.py`), so that no row executes a branch that it didn't take. Sides may end differently, as by
+`break` and by falling through; then the statement's completion is a `Split`, and blocks, loops and
+calls go on with the rows that do. All that a side can change is in its frame, or is noted in
+`run.changes`: the states of variables, gradients, outputs.
 """
 
 from __future__ import annotations
@@ -21,7 +23,18 @@ from ..trace.changes import forget, held, put_all
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, UNSET, Cell, List, Variable, is_number
+from ..values.kinds import (
+    BREAK,
+    CONTINUE,
+    FRAME_HEAD,
+    RESULT,
+    RETURN,
+    UNSET,
+    Cell,
+    List,
+    Variable,
+    is_number,
+)
 from ..values.lanes import Group, Lanes, common
 
 MERGE, PICK = OPS["merge_rows"], OPS["pick_rows"]
@@ -30,12 +43,14 @@ Alive = Callable[[], "Slots | None"]  # the slots that may be read later; None f
 
 
 class Part:
-    """Rows that ended a statement in the same way: their completion, the frame's values, the value that they return, and
-    what they changed beside the frame."""
+    """Rows that ended a statement in the same way: their completion, the frame's values, the value
+    that they return, and what they changed beside the frame."""
 
     __slots__ = ("changes", "completion", "group", "values")
 
-    def __init__(self, group: Group, completion: Any, values: list[Any], changes: dict[Any, Any]) -> None:
+    def __init__(
+        self, group: Group, completion: Any, values: list[Any], changes: dict[Any, Any]
+    ) -> None:
         self.group, self.completion, self.values, self.changes = group, completion, values, changes
 
 
@@ -48,7 +63,8 @@ class Split:
         self.parent, self.parts, self.site = parent, parts, site
 
     def then(self, frame: list[Any], rest: Iterator[Side], alive: Alive) -> int | Split | None:
-        """The rest of a block, for the rows that fell through; the completion of the whole. `alive` is what is at its end."""
+        """The rest of a block, for the rows that fell through; the completion of the whole. `alive`
+        is what is at its end."""
         going = [p for p in self.parts if p.completion is None]
         if not going:
             return self
@@ -59,7 +75,9 @@ class Split:
         for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                completion = completion.then(frame, rest, alive) if type(completion) is Split else completion
+                completion = (
+                    completion.then(frame, rest, alive) if type(completion) is Split else completion
+                )
                 break
         parts = [p for p in self.parts if p.completion is not None] + leave(frame, completion)
         run.group = self.parent
@@ -85,7 +103,8 @@ class Exits:
         frame[0].changes.append({})
 
     def stay(self, frame: list[Any], split: Split) -> bool:
-        """Goes on with the rows that stay; returns whether there are any. The others leave with what they have."""
+        """Goes on with the rows that stay; returns whether there are any. The others leave with
+        what they have."""
         run = frame[0]
         staying = [p for p in split.parts if p.completion in (None, CONTINUE)]
         so_far = {key: held(run, key) for key in run.changes[-1]}
@@ -102,8 +121,11 @@ class Exits:
         install(frame, whole)
         return True
 
-    def rejoin(self, frame: list[Any], completion: int | Split | None, staying: bool) -> int | Split | None:
-        """The completion of the loop, with all rows that went in; the last ones ended by `completion`."""
+    def rejoin(
+        self, frame: list[Any], completion: int | Split | None, staying: bool
+    ) -> int | Split | None:
+        """The completion of the loop, with all rows that went in; the last ones ended by
+        `completion`."""
         parts = self.parts
         if staying:
             parts = parts + leave(frame, completion)
@@ -115,8 +137,11 @@ class Exits:
         return join(frame, self.parent, parts, self.site, self.alive)
 
 
-def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site, alive: Alive) -> int | Split | None:
-    """Runs `then` on the rows where the condition holds, `otherwise` on the others; the completion of both."""
+def divide(
+    frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site, alive: Alive
+) -> int | Split | None:
+    """Runs `then` on the rows where the condition holds, `otherwise` on the others; the completion
+    of both."""
     run, values = frame[0], contents(frame)
     parent: Group = run.group
     parts = []
@@ -132,7 +157,8 @@ def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
 
 
 def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site) -> Any:
-    """The value of `then` in the rows where the condition holds, that of `otherwise` in the others."""
+    """The value of `then` in the rows where the condition holds, that of `otherwise` in the
+    others."""
     run = frame[0]
     parent: Group = run.group
     groups = _sides(run, condition)
@@ -155,7 +181,7 @@ def _sides(run: Run, condition: Lanes) -> tuple[Group, Group]:
     return condition.group.rows(run.backend.xp, holds), condition.group.rows(run.backend.xp, ~holds)
 
 
-# ---- frames ------------------------------------------------------------------------------------------------------------
+# ---- frames --------------------------------------------------------------------------------------
 
 
 def contents(frame: list[Any]) -> list[Any]:
@@ -180,7 +206,8 @@ def install(frame: list[Any], part: Part) -> None:
 
 
 def leave(frame: list[Any], completion: Any) -> list[Part]:
-    """The parts that the rows which run make, now that they stop; what they changed is as it was before they began."""
+    """The parts that the rows which run make, now that they stop; what they changed is as it was
+    before they began."""
     run = frame[0]
     changes = forget(run)
     if type(completion) is not Split:
@@ -190,12 +217,14 @@ def leave(frame: list[Any], completion: Any) -> list[Part]:
     return completion.parts
 
 
-# ---- becoming one ------------------------------------------------------------------------------------------------------
+# ---- becoming one --------------------------------------------------------------------------------
 
 
-def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> int | Split | None:
-    """The completion of a statement whose rows ended in these parts: the frame holds what all of them have, if they all
-    ended alike."""
+def join(
+    frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive
+) -> int | Split | None:
+    """The completion of a statement whose rows ended in these parts: the frame holds what all of
+    them have, if they all ended alike."""
     whole = merged(frame, parent, parts, site, alive)
     if len(whole) > 1:
         return Split(parent, whole, site)
@@ -205,7 +234,9 @@ def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: 
     return completion
 
 
-def merged(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> list[Part]:
+def merged(
+    frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive
+) -> list[Part]:
     """The parts that ended alike as one, for each way of ending."""
     by_completion: dict[Any, list[Part]] = {}
     for part in parts:
@@ -223,7 +254,11 @@ def _as_one(frame: list[Any], parent: Group, parts: list[Part], site: Site, aliv
     for k in range(len(frame)):
         column = [p.values[k] for p in parts]
         first = column[0]
-        matters = returns if k == RESULT else slots is None or k - FRAME_HEAD in slots or type(frame[k]) is Cell
+        matters = (
+            returns
+            if k == RESULT
+            else slots is None or k - FRAME_HEAD in slots or type(frame[k]) is Cell
+        )
         if not matters or all(v is first for v in column):
             values.append(first)
         else:
@@ -233,9 +268,15 @@ def _as_one(frame: list[Any], parent: Group, parts: list[Part], site: Site, aliv
 
 
 def _merged_changes(
-    run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], changes: list[dict[Any, Any]]
+    run: Run,
+    site: Site,
+    group: Group,
+    groups: Sequence[Group],
+    indices: Sequence[Any],
+    changes: list[dict[Any, Any]],
 ) -> dict[Any, Any]:
-    """What rows of these groups changed beside the frame, as one; what some didn't change is there as it was."""
+    """What rows of these groups changed beside the frame, as one; what some didn't change is there
+    as it was."""
     found = {}
     for key in dict.fromkeys(key for changed in changes for key in changed):
         column = [changed[key] if key in changed else held(run, key) for changed in changes]
@@ -244,8 +285,8 @@ def _merged_changes(
 
 
 def together(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, list[Any]]:
-    """The group that has all the rows of `groups`, parts of `parent`, and where each of these has its own in it. What all of
-    them can read, it can."""
+    """The group that has all the rows of `groups`, parts of `parent`, and where each of these has
+    its own in it. What all of them can read, it can."""
     xp = run.backend.xp
     whole = groups[0]
     for group in groups:
@@ -257,13 +298,24 @@ def together(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, l
     return Group(len(rows), whole, rows), [xp.searchsorted(rows, way) for way in ways]
 
 
-def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], values: list[Any]) -> Any:
-    """Values of several groups as one of all their rows. Raises ApartError where they can't be one."""
+def merge(
+    run: Run,
+    site: Site,
+    group: Group,
+    groups: Sequence[Group],
+    indices: Sequence[Any],
+    values: list[Any],
+) -> Any:
+    """Values of several groups as one of all their rows. Raises ApartError where they can't be
+    one."""
     first = values[0]
     if all(v is first for v in values):
         return first
     plain = [primal(v.box if type(v) is Variable else v) for v in values]
-    if any(v is UNSET or (type(v) is Lanes and not g.within(v.group)) for v, g in zip(plain, groups, strict=True)):
+    if any(
+        v is UNSET or (type(v) is Lanes and not g.within(v.group))
+        for v, g in zip(plain, groups, strict=True)
+    ):
         return _where_set(run, site, group, groups, indices, values)
     if all(map(is_number, plain)):
         if all(type(v) is not Lanes and not shape_of(v) and _are_one(v, plain[0]) for v in values):
@@ -277,7 +329,9 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
         columns = zip(*[list(v) for v in plain], strict=True)
         return List([merge(run, site, group, groups, indices, list(column)) for column in columns])
     if all(type(v) is dict for v in plain) and len({tuple(v) for v in plain}) == 1:
-        return {key: merge(run, site, group, groups, indices, [v[key] for v in plain]) for key in first}
+        return {
+            key: merge(run, site, group, groups, indices, [v[key] for v in plain]) for key in first
+        }
     if all(type(v) is str and v == first for v in plain):
         return first
     apart_by(run, group, indices)
@@ -294,7 +348,14 @@ def _kind(value: Any) -> str:
     return "b" if is_bool else "n"
 
 
-def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], values: list[Any]) -> Any:
+def _where_set(
+    run: Run,
+    site: Site,
+    group: Group,
+    groups: Sequence[Group],
+    indices: Sequence[Any],
+    values: list[Any],
+) -> Any:
     """A name that only some rows have assigned: a value of theirs alone."""
     xp = run.backend.xp
     some: list[tuple[Any, Group, Any]] = []  # values, their rows, and where these are in `group`

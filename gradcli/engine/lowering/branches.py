@@ -1,8 +1,10 @@
-"""Hot calls of functions with branches: which path they take is found out first, and each path is a function of its own.
+"""Hot calls of functions with branches: which path they take is found out first, and each path is a
+function of its own.
 
-`fn f(x) { if x < 0.0 { return -x }; return x*x }` can't be read as one formula, and `grad(f)(x)` neither; but both can on
-each side of the branch. A hot call decides by the conditions alone, on plain floats, and then computes what the path gives,
-as one operation, as `fusion.py` has it. What can't be read on a path is called there.
+`fn f(x) { if x < 0.0 { return -x }; return x*x }` can't be read as one formula, and `grad(f)(x)`
+neither; but both can on each side of the branch. A hot call decides by the conditions alone, on
+plain floats, and then computes what the path gives, as one operation, as `fusion.py` has it. What
+can't be read on a path is called there.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
 
 
 class _Paths(NamedTuple):
-    """The paths through a call: a plan for each number that it gives there, none where it must be called. All have their
-    leaves in common; there are none where nothing is gained."""
+    """The paths through a call: a plan for each number that it gives there, none where it must be
+    called. All have their leaves in common; there are none where nothing is gained."""
 
     leaves: list[Leaf]
     operands: Plan  # what the call starts from
@@ -79,15 +81,22 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Paths:
         refs = tuple([collect(operand, start, None, known, None, 1) for operand in operands])
         plans = [_plans(path, start, refs, node) for path in paths]
         listed = [path.reading is not None and path.reading.listed for path in paths]
-        return _Paths(leaves, start, refs, _choice(paths, list(range(len(paths))), 0), plans, listed)
+        return _Paths(
+            leaves, start, refs, _choice(paths, list(range(len(paths))), 0), plans, listed
+        )
     return _Paths([], start, (), 0, [], [])
 
 
-def _plans(path: Path, start: Plan, refs: tuple[tuple[str, Any], ...], node: program.Call) -> list[Plan]:
+def _plans(
+    path: Path, start: Plan, refs: tuple[tuple[str, Any], ...], node: program.Call
+) -> list[Plan]:
     if path.reading is None:
         return []
     with suppress(NotPlainError):
-        return [Plan([*start.ops, Operation(Site(op, node.span), refs)], start.leaves) for op in path.reading.ops()]
+        return [
+            Plan([*start.ops, Operation(Site(op, node.span), refs)], start.leaves)
+            for op in path.reading.ops()
+        ]
     return []
 
 
@@ -98,11 +107,16 @@ def _choice(paths: list[Path], left: list[int], depth: int) -> Choice | int:
         return left[0]
     then = [k for k in left if paths[k].outcomes[depth]]
     otherwise = [k for k in left if not paths[k].outcomes[depth]]
-    return Choice(first.conditions[depth], _choice(paths, then, depth + 1), _choice(paths, otherwise, depth + 1))
+    return Choice(
+        first.conditions[depth],
+        _choice(paths, then, depth + 1),
+        _choice(paths, otherwise, depth + 1),
+    )
 
 
 def _write(paths: _Paths, kinds: tuple[str, ...]) -> Hot | None:
-    """The function for leaves of these kinds. Those of the paths are written when they are first taken."""
+    """The function for leaves of these kinds. Those of the paths are written when they are first
+    taken."""
     decide = write_choice(paths.operands, paths.refs, paths.choice, kinds)
     if decide is None:
         return None

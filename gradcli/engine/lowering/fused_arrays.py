@@ -1,9 +1,10 @@
 """Whole expressions on arrays as one operation, once they turn out to be hot.
 
-`100 * (b - a**2)**2` as four operations is four calls, records and steps of a sweep, and large arrays go through memory four
-times, and four times more on the way back. As one compound op (`compound.py`) it is one record. Arrays that don't fit into
-the cache go through it piece by piece (`row_functions.py`); where the way back will only multiply by the partials, theirs are
-computed with the value, with which they have most in common.
+`100 * (b - a**2)**2` as four operations is four calls, records and steps of a sweep, and large
+arrays go through memory four times, and four times more on the way back. As one compound op
+(`compound.py`) it is one record. Arrays that don't fit into the cache go through it piece by piece
+(`row_functions.py`); where the way back will only multiply by the partials, theirs are computed
+with the value, with which they have most in common.
 """
 
 from __future__ import annotations
@@ -28,16 +29,21 @@ from .fused_source import MISS, Plan
 
 CALL = 2**11  # elements that an evaluation counts for at least: its calls take as long
 MANY = 64  # kinds of operands of an expression; arrays that grow have more
-FEW = 3  # operations; fewer quick ones on large arrays are as quick one by one, until native code computes them
+# operations; fewer quick ones on large arrays are as quick one by one, until native code computes
+# them
+FEW = 3
 # What takes no longer than to read and write an array of results.
-QUICK = frozenset(("add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "relu", "operand", "number"))
+QUICK = frozenset(
+    ("add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "relu", "operand", "number")
+)
 
 Kinds = tuple[Any, ...]  # of each operand, whether it is traced, and its shape; None for a float
 
 
 class _Function(NamedTuple):
-    """The expression for operands of some kinds: the shape of what it gives, which operands are traced, and its value alone
-    or with the partials by these. The value may be written over the operands `spare`."""
+    """The expression for operands of some kinds: the shape of what it gives, which operands are
+    traced, and its value alone or with the partials by these. The value may be written over the
+    operands `spare`."""
 
     shape: tuple[int, ...]
     active: tuple[int, ...]
@@ -54,14 +60,19 @@ class FusedArrays(FusedOperation):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._count, self._heat = 0, policy().heat
-        # Whether it passes over memory once, whoever does it: two quick operations, and no array to write over.
+        # Whether it passes over memory once, whoever does it: two quick operations, and no array to
+        # write over.
         takes_over = any(leaf.is_new for leaf in plan.leaves)
-        self._is_passing = len(plan.ops) < FEW and not takes_over and all(op.site.op.name in QUICK for op in plan.ops)
+        self._is_passing = (
+            len(plan.ops) < FEW
+            and not takes_over
+            and all(op.site.op.name in QUICK for op in plan.ops)
+        )
         self._functions: dict[Kinds, _Function | None] = {}
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
-        """The expression's value for leaves that are floats and arrays of them, of the run's type, once there were enough; MISS
-        where the operations go one by one."""
+        """The expression's value for leaves that are floats and arrays of them, of the run's type,
+        once there were enough; MISS where the operations go one by one."""
         kinds: list[Any] = []
         primals: list[Any] = []
         boxes: list[Any] = []
@@ -95,7 +106,11 @@ class FusedArrays(FusedOperation):
             function = self._functions[key]
         else:
             self._count += largest + CALL
-            if self._count < (self._heat.operations if self._is_passing and largest > SMALL else self._heat.elements):
+            if self._count < (
+                self._heat.operations
+                if self._is_passing and largest > SMALL
+                else self._heat.elements
+            ):
                 return MISS
             if len(self._functions) >= MANY:
                 self._functions.clear()
@@ -104,7 +119,9 @@ class FusedArrays(FusedOperation):
             return MISS
         return self._value(run, trace, function, boxes, primals)
 
-    def _value(self, run: Run, trace: Trace, function: _Function, values: list[Any], primals: list[Any]) -> Any:
+    def _value(
+        self, run: Run, trace: Trace, function: _Function, values: list[Any], primals: list[Any]
+    ) -> Any:
         shape, active, value, with_partials, spare = function
         site = self._site
         assert site is not None
@@ -125,7 +142,8 @@ class FusedArrays(FusedOperation):
         return record(trace, site, values, primals, {}, y, active, kept)
 
     def _function(self, run: Run, kinds: Kinds) -> _Function | None:
-        """What computes the expression for operands of these kinds; None where the operations go one by one."""
+        """What computes the expression for operands of these kinds; None where the operations go
+        one by one."""
         char = "d" if run.settings.dtype == "float64" else "f"
         for _, shape, *chars in kinds:
             if chars != [char] if shape is not None else char != "d":
@@ -146,4 +164,6 @@ class FusedArrays(FusedOperation):
         by_itself = not active or is_quick or "result" in rule_reads(site.op, active)
         both = None if by_itself else value_function(CPU, self._key, wholes, active)
         spare = [k for k, leaf in enumerate(self._plan.leaves) if leaf.is_new and wholes[k]]
-        return _Function(shape, active, lambda *given, out=None: value(*given, out=out)[0], both, spare)
+        return _Function(
+            shape, active, lambda *given, out=None: value(*given, out=out)[0], both, spare
+        )

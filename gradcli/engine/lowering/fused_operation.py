@@ -1,4 +1,5 @@
-"""The operation that a whole expression is: of many rows in `fused_rows.py`, of arrays in `fused_arrays.py`."""
+"""The operation that a whole expression is: of many rows in `fused_rows.py`, of arrays in
+`fused_arrays.py`."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class FusedOperation:
         self._key: Key = ()
 
     def _known(self, run: Run, shape: tuple[int, ...]) -> Site | None:
-        """Its site, and with it the key of its formula; None where there is none that gives values of a shape."""
+        """Its site, and with it the key of its formula; None where there is none that gives values
+        of a shape."""
         if self._site is None and not self._is_none:
             formula = _formula(self._plan, run.real)
             # A function may not read what it is given, which then has no say in the shape.
@@ -37,9 +39,14 @@ class FusedOperation:
                 return None
             self._key = key_of(formula)
             self._site = Site(self._op(formula), self._plan.ops[-1].site.span)
-        # What is read as a derivative is one by numbers: of a vector it would be one element by itself. And a bool doesn't say
-        # whether the derivatives that it compares are finite, which decides how they are computed.
-        if (shape or self._compares) and self._site is not None and self._site.op.category == "derivatives":
+        # What is read as a derivative is one by numbers: of a vector it would be one element by
+        # itself. And a bool doesn't say whether the derivatives that it compares are finite, which
+        # decides how they are computed.
+        if (
+            (shape or self._compares)
+            and self._site is not None
+            and self._site.op.category == "derivatives"
+        ):
             return None
         return self._site
 
@@ -48,21 +55,29 @@ class FusedOperation:
 
 
 def _formula(plan: Plan, real: Callable[[float], Any]) -> Formula | None:
-    """The plan as one formula, with floats that are rounded as `real` does it; None where it computes with ints alone, which
-    are exact."""
+    """The plan as one formula, with floats that are rounded as `real` does it; None where it
+    computes with ints alone, which are exact."""
     operands = [Formula("operand", k) for k in range(len(plan.leaves))]
     results: list[Formula] = []
     for op in plan.ops:
         arguments = [
-            Formula("number", value) if kind == "number" else (operands if kind == "leaf" else results)[value]
+            Formula("number", value)
+            if kind == "number"
+            else (operands if kind == "leaf" else results)[value]
             for kind, value in op.operands
         ]
         entry = op.site.op
         if all(a.kind == "number" for a in arguments):
             numbers = [a.value for a in arguments]
-            if entry.integers == "bool" or (entry.integers == "keep" and entry.name != "neg" and float not in map(type, numbers)):
+            if entry.integers == "bool" or (
+                entry.integers == "keep" and entry.name != "neg" and float not in map(type, numbers)
+            ):
                 return None
-            value = -numbers[0] if entry.name == "neg" else float(real(scalar_function(entry)(*map(float, map(real, numbers)))))
+            value = (
+                -numbers[0]
+                if entry.name == "neg"
+                else float(real(scalar_function(entry)(*map(float, map(real, numbers)))))
+            )
             results.append(Formula("number", value))
         elif OPS.get(entry.name) is entry:
             results.append(Formula(entry.name, None, tuple(arguments)))

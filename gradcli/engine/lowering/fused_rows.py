@@ -1,9 +1,10 @@
 """Whole expressions on rows as one operation, once they turn out to be hot.
 
-Many rows are arrays that don't fit into the cache. `100 * (b - a**2)**2` as four operations takes them through memory four
-times, and four times more on the way back; as one compound op (`compound.py`) it goes through them piece by piece
-(`row_functions.py`), with one record, and what it computes in between never leaves the cache. Where the way back will only
-multiply by the partials, these are computed with the value, with which they have most in common.
+Many rows are arrays that don't fit into the cache. `100 * (b - a**2)**2` as four operations takes
+them through memory four times, and four times more on the way back; as one compound op
+(`compound.py`) it goes through them piece by piece (`row_functions.py`), with one record, and what
+it computes in between never leaves the cache. Where the way back will only multiply by the
+partials, these are computed with the value, with which they have most in common.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class FusedRows(FusedOperation):
         self._count, self._heat = 0, policy().heat
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
-        """The expression's value for leaves that are floats and arrays of them, of many rows, once there were enough of them;
-        MISS where the operations go one by one."""
+        """The expression's value for leaves that are floats and arrays of them, of many rows, once
+        there were enough of them; MISS where the operations go one by one."""
         if run.trace.keeps_all:
             return MISS
         values = [read(v) for v in values]
@@ -53,14 +54,28 @@ class FusedRows(FusedOperation):
             return MISS
         return self._value(run, site, group, values, [narrow(p, group) for p in primals], shape)
 
-    def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
+    def _value(
+        self,
+        run: Run,
+        site: Site,
+        group: Group,
+        values: list[Any],
+        primals: list[Any],
+        shape: tuple[int, ...],
+    ) -> Any:
         backend = run.backend
-        active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
+        active = (
+            ()
+            if self._compares
+            else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
+        )
         trace = common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
             return MISS if self._compares else apply(run, site, tuple(values))
         whole = (*shape, group.size)
-        run.verify_allocation(8 * math.prod(whole), f"an array of shape {show_shape(whole)}", site.span)
+        run.verify_allocation(
+            8 * math.prod(whole), f"an array of shape {show_shape(whole)}", site.span
+        )
         inner = [with_rows(p, group) for p in primals]
         wholes = tuple([shape_of(v) == whole for v in inner])
         recorded = bool(active) and trace.segment is not None
@@ -69,7 +84,9 @@ class FusedRows(FusedOperation):
         y, *partials = value_function(backend, self._key, wholes, by)(whole, *inner)
         if shape_of(y) != whole:  # of a formula that turned out to be a number
             y = backend.xp.full(whole, y)
-        if site.op.category == "derivatives" and not backend.is_finite(y):  # where its products must be the strict ones
+        if site.op.category == "derivatives" and not backend.is_finite(
+            y
+        ):  # where its products must be the strict ones
             return apply(run, site, tuple(values))
         value = Lanes(y, group)
         if not recorded:
@@ -78,8 +95,8 @@ class FusedRows(FusedOperation):
         return record(trace, site, values, primals, {}, value, active, kept)
 
     def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
-        """The shape of what the expression gives a row; None where its operands are anything but floats and float64 arrays that
-        go together, with the rows that run, or too few so far."""
+        """The shape of what the expression gives a row; None where its operands are anything but
+        floats and float64 arrays that go together, with the rows that run, or too few so far."""
         shapes, largest = [], 0
         for value, inner in zip(values, primals, strict=True):
             if type(inner) is float:
@@ -103,8 +120,8 @@ class FusedRows(FusedOperation):
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
 
     def _is_hot(self, run: Run, elements: int) -> bool:
-        """Whether so many more elements are to be computed by functions; for rows of data whatever ran before, on which what
-        they give mustn't depend."""
+        """Whether so many more elements are to be computed by functions; for rows of data whatever
+        ran before, on which what they give mustn't depend."""
         if elements < self._heat.least_elements:
             return False
         self._count += elements

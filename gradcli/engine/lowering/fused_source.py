@@ -24,12 +24,15 @@ from ..trace.tape import Site
 from ..values.boxes import Dual, primal
 from ..values.kinds import Variable
 
-MISS = object()  # what the function gives where its operands aren't of the kinds that it was written for
+MISS = (
+    object()
+)  # what the function gives where its operands aren't of the kinds that it was written for
 
 
 class Leaf(NamedTuple):
-    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame; what that reads,
-    if it is told by the text, for others that read the same; and whether its array is new, and known to nobody else."""
+    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of
+    the frame; what that reads, if it is told by the text, for others that read the same; and
+    whether its array is new, and known to nobody else."""
 
     kind: str
     value: Any
@@ -49,14 +52,16 @@ class Operation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The operations of an expression that can be one function, operands first, and what they read."""
+    """The operations of an expression that can be one function, operands first, and what they
+    read."""
 
     ops: list[Operation]
     leaves: list[Leaf]
 
 
 class Choice(NamedTuple):
-    """Which of several paths is taken, told by their index or by a choice further on: by a condition on numbers."""
+    """Which of several paths is taken, told by their index or by a choice further on: by a
+    condition on numbers."""
 
     condition: Formula
     then: Choice | int
@@ -64,8 +69,9 @@ class Choice(NamedTuple):
 
 
 def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for leaves of these kinds (as
-    `fusion._kind` has them); None where an int result would need `apply`, or kinds don't go together."""
+    """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for
+    leaves of these kinds (as `fusion._kind` has them); None where an int result would need `apply`,
+    or kinds don't go together."""
     if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
         kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
     writer = _Writer(plan.leaves, kinds, handed_on=handed_on(plan))
@@ -76,7 +82,8 @@ def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
 def write_choice(
     plan: Plan, operands: Sequence[tuple[str, Any]], choice: Choice | int, kinds: tuple[str, ...]
 ) -> Callable[[list[Any]], Any] | None:
-    """The function that chooses, `frame -> index or MISS`, by what the plan computes, on plain floats; as `write`."""
+    """The function that chooses, `frame -> index or MISS`, by what the plan computes, on plain
+    floats; as `write`."""
     writer = _Writer(plan.leaves, kinds, plain=True)
     results = writer.results(plan.ops)
     if results is None:
@@ -87,7 +94,15 @@ def write_choice(
     source = FormulaSource(arrays=False)
     lines = [f"x{k} = {operand.text}" for k, operand in enumerate(given)] + _chosen(source, choice)
     writer.names.update(source.found(lambda name: scalar_function(OPS[name])))
-    return writer.compiled(["try:", "    pass", *[f"    {line}" for line in writer.inactive], f"{REFUSED}: return MISS", *lines])
+    return writer.compiled(
+        [
+            "try:",
+            "    pass",
+            *[f"    {line}" for line in writer.inactive],
+            f"{REFUSED}: return MISS",
+            *lines,
+        ]
+    )
 
 
 def write_call(
@@ -97,9 +112,10 @@ def write_call(
     make: Callable[[list[str]], Callable[..., Any]],
     returned: Iterable[int] = (),
 ) -> Callable[[list[Any]], Any] | None:
-    """The function that calls another with what the plan computes, on plain floats and ints, `frame -> its value or MISS`, for
-    leaves of these kinds. `make` makes the other for the kinds of the operands, and it may raise what `REFUSED` says; it may
-    return the operands at the positions `returned` as they are."""
+    """The function that calls another with what the plan computes, on plain floats and ints, `frame
+    -> its value or MISS`, for leaves of these kinds. `make` makes the other for the kinds of the
+    operands, and it may raise what `REFUSED` says; it may return the operands at the positions
+    `returned` as they are."""
     leaves = {int(operands[k][1]) for k in returned if operands[k][0] == "leaf"}
     writer = _Writer(plan.leaves, kinds, handed_on=leaves)
     results = writer.results(plan.ops)
@@ -113,7 +129,8 @@ def write_call(
 
 
 def handed_on(plan: Plan) -> set[int]:
-    """The leaves that an expression may give just as they are: a variable stays one on the way through a function."""
+    """The leaves that an expression may give just as they are: a variable stays one on the way
+    through a function."""
     last = plan.ops[-1]
     if last.site.op.name != READ:
         return set()
@@ -131,8 +148,8 @@ def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
 
 
 class _Value(NamedTuple):
-    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it depends on a boxed
-    leaf, the formula of it, of the operands of the whole."""
+    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it
+    depends on a boxed leaf, the formula of it, of the operands of the whole."""
 
     text: str
     kind: str
@@ -140,11 +157,24 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes. Where one of the leaves
-    `handed_on` is a variable, and the value that very number, the value has to be the variable: that is a MISS."""
+    """Collects the source, operation by operation. `plain`: of what the leaves are without their
+    boxes. Where one of the leaves `handed_on` is a variable, and the value that very number, the
+    value has to be the variable: that is a MISS."""
 
-    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False, handed_on: Container[int] = ()) -> None:
-        self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
+    def __init__(
+        self,
+        leaves: list[Leaf],
+        kinds: tuple[str, ...],
+        plain: bool = False,
+        handed_on: Container[int] = (),
+    ) -> None:
+        self.names: dict[str, Any] = {
+            "Variable": Variable,
+            "Dual": Dual,
+            "apply": apply,
+            "primal": primal,
+            "MISS": MISS,
+        }
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
         self.kinds, self.plain = kinds, plain
         self.read = False  # whether a reading of a call is part of it
@@ -154,15 +184,23 @@ class _Writer:
         self.values: list[_Value] = []
         self.given = [f"v{k}_" for k, leaf in enumerate(leaves) if leaf.kind == "closure"]
         self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
-        self._handed_on = [k for k, kind in enumerate(kinds) if k in handed_on and kind in ("float", "int")]
+        self._handed_on = [
+            k for k, kind in enumerate(kinds) if k in handed_on and kind in ("float", "int")
+        ]
         for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
             if leaf.kind != "closure":
-                self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
+                self.head.append(
+                    f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else "")
+                )
                 is_variable = f"type(v{k}_) is Variable"
                 if k in self._handed_on:
                     self.head.append(f"is{k}_ = {is_variable}")
-                is_lost = k in handed_on and k not in self._handed_on  # a traced value, which becomes another on the way
-                self.head.append(f"if {is_variable}: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box"))
+                is_lost = (
+                    k in handed_on and k not in self._handed_on
+                )  # a traced value, which becomes another on the way
+                self.head.append(
+                    f"if {is_variable}: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box")
+                )
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:
@@ -173,16 +211,23 @@ class _Writer:
             self.head.append(f"if type({name}) is not {kind}: return MISS")
             return _Value(name, kind)
         if kind == "traced":
-            self.head += [f"if type({name}) is not tuple: return MISS", f"p{k}_, n{k}_, o{k}_ = {name}"]
+            self.head += [
+                f"if type({name}) is not tuple: return MISS",
+                f"p{k}_, n{k}_, o{k}_ = {name}",
+            ]
             self.head.append(f"if type(p{k}_) is not float: return MISS")
             operand = Operand(f"p{k}_", f"n{k}_", f"o{k}_")
         elif kind == "dual":
             self.head.append(f"if type({name}) is not Dual: return MISS")
             self.head.append(f"p{k}_ = {name}.primal; d{k}_ = {name}.tangent")
-            self.head.append(f"if type(p{k}_) is not float or type(d{k}_) is not float: return MISS")
+            self.head.append(
+                f"if type(p{k}_) is not float or type(d{k}_) is not float: return MISS"
+            )
             operand = Operand(f"p{k}_", f"d{k}_", name)
         else:
-            self.head.append(f"if type({name}) is not tuple and type({name}) is not Dual: return MISS")
+            self.head.append(
+                f"if type({name}) is not tuple and type({name}) is not Dual: return MISS"
+            )
             operand = Operand(name, name)
         return _Value("", "float", self._operand(operand))
 
@@ -196,7 +241,9 @@ class _Writer:
         """Of the operations one after the other; None where one can't be computed here."""
         results: list[_Value] = []
         for j, op in enumerate(ops):
-            result = self.compute(j, op.site.op, [self.operand(ref, results) for ref in op.operands])
+            result = self.compute(
+                j, op.site.op, [self.operand(ref, results) for ref in op.operands]
+            )
             if result is None:
                 return None
             results.append(result)
@@ -214,7 +261,8 @@ class _Writer:
         return _Value(name, type(value).__name__)
 
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
-        """One operation: as a line if nothing is boxed, else as a formula. None for ints that only `apply` can treat."""
+        """One operation: as a line if nothing is boxed, else as a formula. None for ints that only
+        `apply` can treat."""
         is_reading = op.name == READ
         if is_reading and any(operand.kind == "int" for operand in operands):
             return None
@@ -222,7 +270,9 @@ class _Writer:
             formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
             if is_reading:
                 formula = substitute(forward_formula(op), dict(enumerate(formulas)))
-                if formula.kind == "number":  # which makes floats of ints that it meets, by a product with 1.0 too
+                if (
+                    formula.kind == "number"
+                ):  # which makes floats of ints that it meets, by a product with 1.0 too
                     self.inactive.append(f"t{j}_ = {self._number(formula.value).text}")
                     return _Value(f"t{j}_", "float")
                 self.read = True
@@ -260,7 +310,12 @@ class _Writer:
         lines: list[str] = []
         result = self._without_unread(result, lines)
         if result.formula is None:
-            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", *self.returned(result.text)]
+            lines += [
+                "try:",
+                *[f"    {line}" for line in self.inactive],
+                f"{REFUSED}: return MISS",
+                *self.returned(result.text),
+            ]
         elif not any(operand.number for operand in self.operands):
             lines += self._without_boxes(result.formula)
         elif "dual" in self.kinds:
@@ -270,32 +325,49 @@ class _Writer:
             site = Site(op, span)
             if "boxed" in self.kinds:
                 self.names["site"] = site
-                lines += ["try:", "    pass", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS"]
+                lines += [
+                    "try:",
+                    "    pass",
+                    *[f"    {line}" for line in self.inactive],
+                    f"{REFUSED}: return MISS",
+                ]
                 values = ", ".join([operand.primal for operand in self.operands])
                 lines.append(f"y = apply(frame[0], site, ({values},))")
                 if self.read:
-                    lines += ["p = primal(y)", "if type(p) is not float or p - p != 0.0: return MISS"]
+                    lines += [
+                        "p = primal(y)",
+                        "if type(p) is not float or p - p != 0.0: return MISS",
+                    ]
                 lines.append("return y")
             else:
                 active = tuple([k for k, operand in enumerate(self.operands) if operand.number])
                 active_site = self.names["active"] = site.on(active)
                 active_site.scalar = True
-                lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
+                lines += call_lines(
+                    self.names, op, self.operands, "return MISS", "return MISS", self.inactive
+                )
         return self.compiled(lines)
 
     def returned(self, value: str) -> list[str]:
         """The lines that return a value, unless it has to be a variable."""
-        return [*[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._handed_on], f"return {value}"]
+        return [
+            *[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._handed_on],
+            f"return {value}",
+        ]
 
     def compiled(self, lines: list[str]) -> Callable[..., Any]:
         parameters = ", ".join(["frame", *self.given])
-        source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in (*self.head, *lines))
+        source = f"def hot({parameters}):\n" + "".join(
+            f"    {line}\n" for line in (*self.head, *lines)
+        )
         return function_of(source, "<fused expression>", self.names)
 
     def _without_unread(self, result: _Value, lines: list[str]) -> _Value:
-        """The result without the operands that it doesn't read. The function that was read for it may use them: what tapes
-        want to know of that, only a call tells."""
-        if result.formula is None or len(reads := sorted(result.formula.reads(), key=int)) == len(self.operands):
+        """The result without the operands that it doesn't read. The function that was read for it
+        may use them: what tapes want to know of that, only a call tells."""
+        if result.formula is None or len(reads := sorted(result.formula.reads(), key=int)) == len(
+            self.operands
+        ):
             return result
         lines += [
             f"if len({self.operands[k].origin}.trace.windows) > 1: return MISS"
@@ -307,7 +379,8 @@ class _Writer:
         return _Value("", "float", substitute(result.formula, places))
 
     def _without_boxes(self, formula: Formula) -> list[str]:
-        """The lines that compute a value which, of the function that was read, nothing boxed is left in."""
+        """The lines that compute a value which, of the function that was read, nothing boxed is
+        left in."""
         source = FormulaSource(arrays=False, fast=True)
         source.lines += [f"x{k} = {operand.primal}" for k, operand in enumerate(self.operands)]
         source.lines.append(f"y = {source.value(formula)}")
@@ -333,7 +406,10 @@ class _Writer:
             "if level <= frame[0].paused: return MISS",
             *[f"if {other}.level != level: return MISS" for other in others],
             "try:",
-            *[f"    {line}" for line in (*self.inactive, *source.lines, f"y = {value}", f"t = {tangent}")],
+            *[
+                f"    {line}"
+                for line in (*self.inactive, *source.lines, f"y = {value}", f"t = {tangent}")
+            ],
             f"{REFUSED}: return MISS",
             "if t - t != 0.0: return MISS",  # where the products must be the strict ones
             "return Dual(y, t, level)",

@@ -1,10 +1,11 @@
 """Whole scalar expressions as one function and one record, once they turn out to be hot.
 
-`s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five records. When such an expression
-is hot (`tiers.py`), one function is written for it and for the kinds of its operands at hand (float, int,
-traced float, float with a tangent), which computes all of it at once (`fused_source.py`). What depends on a traced
-operand becomes one compound op (`compound.py`), so that there is one record, and one step of a sweep. Arrays and rows are
-left to `fused_arrays.py` and `fused_rows.py`; operands of other kinds, and results that Python refuses, take the way of the
+`s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five records.
+When such an expression is hot (`tiers.py`), one function is written for it and for the kinds of its
+operands at hand (float, int, traced float, float with a tangent), which computes all of it at once
+(`fused_source.py`). What depends on a traced operand becomes one compound op (`compound.py`), so
+that there is one record, and one step of a sweep. Arrays and rows are left to `fused_arrays.py` and
+`fused_rows.py`; operands of other kinds, and results that Python refuses, take the way of the
 single operations. A trace that keeps everything is filled by these alone.
 """
 
@@ -31,12 +32,15 @@ from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, handed_on, write
 
 MAX_OPS = 40
-MAX_VARIANTS = 4  # functions for different kinds of operands; an expression that needs more stays with its closures
+# functions for different kinds of operands; an expression that needs more stays with its closures
+MAX_VARIANTS = 4
 
 
-def plan(c: Compiler, node: program.Expression, compile_value: Callable[[program.Expression], Closure]) -> Plan | None:
-    """The plan of an expression; None where there is nothing to gain. `compile_value` makes the closures of what isn't
-    part of it: calls, elements, conditions."""
+def plan(
+    c: Compiler, node: program.Expression, compile_value: Callable[[program.Expression], Closure]
+) -> Plan | None:
+    """The plan of an expression; None where there is nothing to gain. `compile_value` makes the
+    closures of what isn't part of it: calls, elements, conditions."""
     inlines = not c.counts  # each statement of a function counts
     if not (is_operation(node) or (inlines and is_readable(node, c.functions))):
         return None
@@ -54,8 +58,8 @@ def plan(c: Compiler, node: program.Expression, compile_value: Callable[[program
 
 
 def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
-    """The plans of the numbers in a list that a call gives, as `grad(f, wrt = [0, 1])(x, y)` does; None if it can't be read.
-    They have their leaves in common."""
+    """The plans of the numbers in a list that a call gives, as `grad(f, wrt = [0, 1])(x, y)` does;
+    None if it can't be read. They have their leaves in common."""
     if c.counts or not is_readable(node, c.functions):
         return None
     with suppress(NotPlainError):
@@ -69,13 +73,16 @@ def plans_of_list(node: program.Call, functions: dict[int, Known]) -> list[Plan]
     leaves: list[Leaf] = []
     plans = [Plan([], leaves) for _ in reading.formulas]
     for found, op in zip(plans, reading.ops(), strict=True):
-        refs = tuple([collect(operand, found, None, functions, None, 1) for operand in reading.operands])
+        refs = tuple(
+            [collect(operand, found, None, functions, None, 1) for operand in reading.operands]
+        )
         found.ops.append(Operation(Site(op, node.span), refs))
     return plans if reading.listed and leaves else None
 
 
 def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure) -> Closure:
-    """The closure of a function's body for rows: one operation where all that it computes can be, else `cold`."""
+    """The closure of a function's body for rows: one operation where all that it computes can be,
+    else `cold`."""
     if c.slow or c.counts or not body or not isinstance(body[-1], program.Return):
         return cold
     functions, span = c.functions, body[-1].span
@@ -85,8 +92,12 @@ def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure
         with suppress(NotPlainError):
             reading = read_body(body, functions, span)
             (op,) = reading.ops()
-            slots = [operand.slot for operand in reading.operands if isinstance(operand, program.Read)]
-            leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
+            slots = [
+                operand.slot for operand in reading.operands if isinstance(operand, program.Read)
+            ]
+            leaves = [
+                Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots
+            ]
             if leaves:
                 refs = tuple([("leaf", k) for k in range(len(leaves))])
                 return _on_rows(Plan([Operation(Site(op, span), refs)], leaves), cold)
@@ -102,13 +113,17 @@ def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure
 
 
 def condition_on_rows(c: Compiler, node: program.Expression, cold: Closure) -> Closure | None:
-    """The closure of a comparison of plain expressions for rows, as one operation; None for any other condition. Nothing of it
-    is recorded, as no gradient passes through a comparison."""
+    """The closure of a comparison of plain expressions for rows, as one operation; None for any
+    other condition. Nothing of it is recorded, as no gradient passes through a comparison."""
     if c.slow or c.counts or not isinstance(node, program.Apply) or node.op.name not in COMPARISONS:
         return None
     found = Plan([], [])
     with suppress(NotPlainError):
-        refs = [collect(operand, found, None, c.functions, None, 1) for operand in node.operands if operand is not None]
+        refs = [
+            collect(operand, found, None, c.functions, None, 1)
+            for operand in node.operands
+            if operand is not None
+        ]
         if found.ops and found.leaves:
             found.ops.append(Operation(Site(node.op, node.span), tuple(refs)))
             return _on_rows(found, cold)
@@ -125,7 +140,9 @@ def _on_rows(found: Plan, cold: Closure) -> Closure:
     return call
 
 
-def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
+def fuse_list(
+    plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]
+) -> Closure:
     """The closure of a call that gives a list, as `fuse` does it."""
 
     def write_all(kinds: tuple[str, ...]) -> Callable[[list[Any]], Any] | None:
@@ -151,12 +168,19 @@ def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tup
 
         return evaluate
 
-    return _fuse(plans[0], cold, single, write_all, all_of, set[int]().union(*map(handed_on, plans)))
+    return _fuse(
+        plans[0], cold, single, write_all, all_of, set[int]().union(*map(handed_on, plans))
+    )
 
 
-def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any], scalars: bool = True) -> Closure:
-    """The closure of an expression, `cold` at first, that turns to one function when it is hot; of Python's floats if these are
-    the run's `scalars`.
+def fuse(
+    found: Plan,
+    cold: Closure,
+    single: Callable[[Any, Site, tuple[Any, ...]], Any],
+    scalars: bool = True,
+) -> Closure:
+    """The closure of an expression, `cold` at first, that turns to one function when it is hot; of
+    Python's floats if these are the run's `scalars`.
 
     `single(run, site, operands)` is one operation on any values.
     """
@@ -191,8 +215,8 @@ def _fuse(
         hot = variants.get(kinds)
 
     def by_another(frame: list[Any], tried: Callable[..., Any]) -> Any:
-        """The value by another function than the one for the kinds of last time: a loop may begin with others than it goes on
-        with."""
+        """The value by another function than the one for the kinds of last time: a loop may begin
+        with others than it goes on with."""
         nonlocal hot
         for function in written:
             if function is not tried and (y := function(frame)) is not MISS:
@@ -201,7 +225,8 @@ def _fuse(
         return MISS
 
     def on_others(run: Any, values: list[Any]) -> Any:
-        """The value for arrays or rows; MISS for what isn't that, of which the kinds are looked at once it is hot."""
+        """The value for arrays or rows; MISS for what isn't that, of which the kinds are looked at
+        once it is hot."""
         nonlocal count
         is_lost = returned and any([type(values[k]) is Variable for k in returned])  # noqa: C419 - which the value may be
         if run.group is not None:
@@ -238,7 +263,9 @@ def _fuse(
     return expression_with_parts if closures else expression
 
 
-def _one_by_one(run: Any, steps: list[tuple[Operation, Callable[..., Any]]], leaves: list[Any]) -> Any:
+def _one_by_one(
+    run: Any, steps: list[tuple[Operation, Callable[..., Any]]], leaves: list[Any]
+) -> Any:
     results: list[Any] = []
     for op, single in steps:
         operands = [
@@ -252,12 +279,19 @@ def _one_by_one(run: Any, steps: list[tuple[Operation, Callable[..., Any]]], lea
 
 
 def _steps(found: Plan, single: Callable[..., Any]) -> list[tuple[Operation, Callable[..., Any]]]:
-    """The operations, each with what does it: writing over the first operand, where that was computed for it alone."""
+    """The operations, each with what does it: writing over the first operand, where that was
+    computed for it alone."""
     uses = Counter(ref for op in found.ops for ref in op.operands if ref[0] != "number")
     steps = []
     for op in found.ops:
-        kind, value = op.operands[0] if op.operands else ("number", 0)  # none, where a call was read as a number
-        is_new = found.leaves[value].is_new if kind == "leaf" else kind == "op" and found.ops[value].site.op.name in MAKES_NEW
+        kind, value = (
+            op.operands[0] if op.operands else ("number", 0)
+        )  # none, where a call was read as a number
+        is_new = (
+            found.leaves[value].is_new
+            if kind == "leaf"
+            else kind == "op" and found.ops[value].site.op.name in MAKES_NEW
+        )
         over = is_new and op.site.op.name in WRITES_OVER and uses[kind, value] == 1
         steps.append((op, partial(single, over=True) if over else single))
     return steps
@@ -273,8 +307,9 @@ def collect(
 ) -> tuple[str, Any]:
     """Lists the operations below `node`, operands first, and the leaves that they read.
 
-    `arguments` are those of the function, by slot, whose expression the node is part of. Without `compile_value`, raises
-    NotPlainError for what isn't an operation, a name, a number, or a call of one of the `functions`.
+    `arguments` are those of the function, by slot, whose expression the node is part of. Without
+    `compile_value`, raises NotPlainError for what isn't an operation, a name, a number, or a call
+    of one of the `functions`.
     """
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return "number", node.value
@@ -297,7 +332,9 @@ def collect(
         return "leaf", found.leaves.index(leaf)
     if compile_value is not None:
         reads = _reads(node)
-        known = [k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads]
+        known = [
+            k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads
+        ]
         if not known:
             found.leaves.append(Leaf("closure", compile_value(node), reads, gives_new(node)))
         return "leaf", known[0] if known else len(found.leaves) - 1
@@ -307,7 +344,10 @@ def collect(
     if function is not None and (value := expression_of(function)) is not None:
         before = len(found.ops), len(found.leaves)
         with suppress(NotPlainError):
-            given = [collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
+            given = [
+                collect(a.value, found, compile_value, functions, arguments, depth + 1)
+                for a in node.arguments
+            ]
             inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
             return collect(value, found, compile_value, functions, inner, depth + 1)
         del found.ops[before[0] :], found.leaves[before[1] :]
@@ -315,7 +355,12 @@ def collect(
     if reading.listed:
         raise NotPlainError
     (op,) = reading.ops()
-    refs = tuple([collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reading.operands])
+    refs = tuple(
+        [
+            collect(operand, found, compile_value, functions, arguments, depth + 1)
+            for operand in reading.operands
+        ]
+    )
     found.ops.append(Operation(Site(op, node.span), refs))
     return "op", len(found.ops) - 1
 
@@ -326,8 +371,8 @@ def kinds_of(values: list[Any]) -> tuple[str, ...]:
 
 
 def _reads(node: Any) -> Any:
-    """What is read by a name, an element or a slice of one, such that it is equal for what gives the same; None for anything
-    else."""
+    """What is read by a name, an element or a slice of one, such that it is equal for what gives
+    the same; None for anything else."""
     if isinstance(node, program.Constant):
         return type(node.value).__name__, repr(node.value)
     if isinstance(node, program.EllipsisItem) or node is None:
@@ -346,8 +391,8 @@ def _reads(node: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """ "float", "int", "traced" (a traced float), "dual" (a float with a float as its tangent), "boxed" (a float in other
-    boxes), or "" for anything else."""
+    """ "float", "int", "traced" (a traced float), "dual" (a float with a float as its tangent),
+    "boxed" (a float in other boxes), or "" for anything else."""
     if type(value) is Variable:
         value = value.box
     if type(value) is float or type(value) is int:

@@ -19,9 +19,12 @@ from .row_sums import MEAN, SUM, sums_on_rows
 
 
 class Hot(Lowering):
-    """Faster closures for expressions, calls, conditions and loops that run often: tiers 1 and 2."""
+    """Faster closures for expressions, calls, conditions and loops that run often: tiers 1 and
+    2."""
 
-    def operation(self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]) -> Closure:
+    def operation(
+        self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]
+    ) -> Closure:
         if node.op.elementwise and c.fuses and not c.fusing:
             found = plan(c, node, c.value)
             if found is not None:
@@ -29,7 +32,11 @@ class Hot(Lowering):
                     interpreted = interpret()
                 return fuse(found, interpreted, apply, scalars=not c.slow)
         interpreted = interpret()
-        return sums_on_rows(c, node, interpreted) if node.op in (SUM, MEAN) and not c.fusing else interpreted
+        return (
+            sums_on_rows(c, node, interpreted)
+            if node.op in (SUM, MEAN) and not c.fusing
+            else interpreted
+        )
 
     def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
         if c.slow or c.fusing or not c.fuses:
@@ -47,10 +54,14 @@ class Hot(Lowering):
             return by_ints(node, c.functions, by_loop)
         return by_path(node, c.functions, by_loop) if stop is BranchError else by_loop
 
-    def condition(self, c: Compiler, node: program.Expression, interpreted: Closure) -> Closure | None:
+    def condition(
+        self, c: Compiler, node: program.Expression, interpreted: Closure
+    ) -> Closure | None:
         return condition_on_rows(c, node, interpreted)
 
-    def body(self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure) -> Closure:
+    def body(
+        self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure
+    ) -> Closure:
         return body_on_rows(c, body, interpreted)
 
     def loop(self, c: Compiler, node: program.While | program.For) -> LongLoop | None:

@@ -1,7 +1,8 @@
-"""Hot calls of functions with loops that end when they end, and of their first derivatives, on plain floats and ints.
+"""Hot calls of functions with loops that end when they end, and of their first derivatives, on
+plain floats and ints.
 
-They run as functions that are written for them (`loop_source.py`). Nothing is recorded, as nothing is active; where an
-operand is, or the function gives up, they are called.
+They run as functions that are written for them (`loop_source.py`). Nothing is recorded, as nothing
+is active; where an operand is, or the function gives up, they are called.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Hot = Callable[[list[Any]], Any]
 
 
 class _Asked(NamedTuple):
-    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the arguments at the positions; if
-    `second`, one of its gradient by the same."""
+    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the
+    arguments at the positions; if `second`, one of its gradient by the same."""
 
     kind: str
     positions: list[int]
@@ -50,7 +51,8 @@ class _Call(NamedTuple):
 
 
 def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:
-    """The closure of a call whose function has loops, `cold` until it is hot; `cold` itself for any other."""
+    """The closure of a call whose function has loops, `cold` until it is hot; `cold` itself for any
+    other."""
     if not _has_loops(node, known):
         return cold
     variants: dict[tuple[str, ...], Hot | None] = {}
@@ -93,7 +95,9 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
     held = None
     if isinstance(callee, program.Read) and not callee.checked and callee.slot.index in known:
         held = known[callee.slot.index]
-    if isinstance(held.value if held else callee, program.Apply) and (held is None or held.home is None):
+    if isinstance(held.value if held else callee, program.Apply) and (
+        held is None or held.home is None
+    ):
         node: Any = held.value if held else callee
         options = dict(node.options)
         wrt = options.pop("wrt", None)
@@ -111,7 +115,13 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
         below = _asked(node.operands[0], known)
         if not below.kind:
             return _Asked(node.op.name, positions, listed, False, node.operands[0])
-        if below.kind != "grad" or below.second or below.listed or listed or below.positions != positions:
+        if (
+            below.kind != "grad"
+            or below.second
+            or below.listed
+            or listed
+            or below.positions != positions
+        ):
             raise NotPlainError
         return _Asked(node.op.name, positions, False, True, below.function)
     return _Asked("", [], False, False, callee)
@@ -125,7 +135,9 @@ def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
         if isinstance(function, program.Read) and function.slot.index in known:
             held = known[function.slot.index].value
             code = held if isinstance(held, program.Function) else None
-        return code is not None and any(isinstance(n, program.While | program.For | program.If) for n in own_nodes(code.body))
+        return code is not None and any(
+            isinstance(n, program.While | program.For | program.If) for n in own_nodes(code.body)
+        )
     return False
 
 
@@ -137,7 +149,9 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
         if any(argument.keyword for argument in node.arguments):
             raise NotPlainError
         arguments = [argument.value for argument in node.arguments]
-        if max(asked.positions, default=-1) >= len(arguments) or (asked.kind in WEIGHED and len(arguments) < 2):
+        if max(asked.positions, default=-1) >= len(arguments) or (
+            asked.kind in WEIGHED and len(arguments) < 2
+        ):
             raise NotPlainError
         vector = arguments.pop(1) if asked.kind in WEIGHED else None
         looped = read_looped(node, asked.function, arguments, vector, known)
@@ -150,14 +164,22 @@ def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
     """The function for leaves of these kinds; None where it can't be written."""
     with suppress(NotPlainError):
         returned = [] if call.asked.kind else _returned(call.looped)
-        return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, call.looped, given), returned)
+        return write_call(
+            call.plan,
+            call.refs,
+            kinds,
+            lambda given: _made(call.asked, call.looped, given),
+            returned,
+        )
     return None
 
 
 def _returned(looped: Looped) -> list[int]:
     """The operands, by position, that the function may return as they are."""
     numbers = handed_on(looped, [looped.result])
-    given = set[int]().union(*[returned_operands(f) for t, f in zip(*looped.begin, strict=True) if t in numbers])
+    given = set[int]().union(
+        *[returned_operands(f) for t, f in zip(*looped.begin, strict=True) if t in numbers]
+    )
     return [k for k, (number, _) in enumerate(looped.operands) if number in given]
 
 
@@ -166,7 +188,11 @@ def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]
     writer = LoopWriter(looped, kinds, asked.positions)
     if not kind:
         return _of_floats(writer.value())
-    function = writer.tangent() if kind in ("jvp", "value_and_jvp") and not asked.second else writer.gradient(asked.second)
+    function = (
+        writer.tangent()
+        if kind in ("jvp", "value_and_jvp") and not asked.second
+        else writer.gradient(asked.second)
+    )
     with_value, listed = kind.startswith("value_and"), asked.listed
 
     def derivative(*operands: Any) -> Any:

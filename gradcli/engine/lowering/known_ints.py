@@ -1,6 +1,8 @@
-"""Hot calls of functions with loops of as many turns as an int says: `fn f(x, n) { for i in range(n) { … }; return x }`.
+"""Hot calls of functions with loops of as many turns as an int says: `fn f(x, n) { for i in
+range(n) { … }; return x }`.
 
-They can be read (`readings.py`) for the ints that the names of the call hold, and that is right as long as they hold these.
+They can be read (`readings.py`) for the ints that the names of the call hold, and that is right as
+long as they hold these.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ def _read(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure
 
 
 def _slots(node: program.Call, known: dict[int, Known]) -> list[program.Slot]:
-    """The slots of the frame that the call may read, but for those of the functions that are known."""
+    """The slots of the frame that the call may read, but for those of the functions that are
+    known."""
     found: dict[int, program.Slot] = {}
     passed: set[int] = set()
     pending: list[Any] = [node]

@@ -1,8 +1,10 @@
-"""Writes the functions of what `loop_reading.py` reads: the value, the value and its tangent, the value and its gradient.
+"""Writes the functions of what `loop_reading.py` reads: the value, the value and its tangent, the
+value and its gradient.
 
-The last keeps, for each step that it takes and that a gradient passes, which it was and the numbers that the way back reads, and
-then goes back over these, whatever loops and branches they came from. Its source has invented names only. What Python refuses,
-ints that 64 bits don't hold, and what isn't finite make it give up.
+The last keeps, for each step that it takes and that a gradient passes, which it was and the numbers
+that the way back reads, and then goes back over these, whatever loops and branches they came from.
+Its source has invented names only. What Python refuses, ints that 64 bits don't hold, and what
+isn't finite make it give up.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from ..formulas.formula_source import STRICT, FormulaSource, function_of, is_num
 from ..formulas.functions import fast_by_name, scalar_by_name
 from ..interpreter.scalar_closures import EXACT_ON_INTS
 
-EXACT_ON_ANY = frozenset(("add", "sub", "mul", "neg", "pos", "abs", "square"))  # on floats and ints alike, as Python has them
+EXACT_ON_ANY = frozenset(
+    ("add", "sub", "mul", "neg", "pos", "abs", "square")
+)  # on floats and ints alike, as Python has them
 MAX_NESTING = 15  # of loops and branches; Python's are 20
 
 
@@ -34,7 +38,8 @@ def whole(y: Any) -> Any:
 
 
 def settled(y: Any) -> Any:
-    """A number that is no int which a comparison with another int and one with a float could see differently."""
+    """A number that is no int which a comparison with another int and one with a float could see
+    differently."""
     if type(y) is int and not -(2**53) <= y <= 2**53:
         raise OverflowError
     return y
@@ -46,15 +51,22 @@ def finite(y: float) -> float:
     return y
 
 
-GUARDS: dict[str, Callable[..., Any]] = {"whole": whole, "settled": settled, "finite": finite, "float": float}
+GUARDS: dict[str, Callable[..., Any]] = {
+    "whole": whole,
+    "settled": settled,
+    "finite": finite,
+    "float": float,
+}
 
 
 class LoopWriter:
-    """Writes for operands of these kinds, "float" or "int", as they stand in `looped`; derivatives are by the parameters at the
-    positions."""
+    """Writes for operands of these kinds, "float" or "int", as they stand in `looped`; derivatives
+    are by the parameters at the positions."""
 
     fast = True  # by Python's own functions, with plain products
-    follows = False  # derivatives only say what depends on what: they are above 0 where something does
+    follows = (
+        False  # derivatives only say what depends on what: they are above 0 where something does
+    )
 
     def __init__(self, looped: Looped, kinds: Sequence[str], positions: Sequence[int]) -> None:
         self.looped, self.size = looped, looped.size
@@ -68,17 +80,21 @@ class LoopWriter:
         self.steps = steps
         self._find_kinds(steps)
         self.active = set(self.by)
-        while more := {t for step in steps for t, f in zip(*step, strict=True) if self._moves(f)} - self.active:
+        while (
+            more := {t for step in steps for t, f in zip(*step, strict=True) if self._moves(f)}
+            - self.active
+        ):
             self.active |= more
         vector = looped.begin.formulas[len(looped.parameters) :]
         given = [*[looped.begin.formulas[k] for k in positions], *vector]
         if any(self.kind(f) != "float" for f in given) or not self.active.isdisjoint(counters):
             raise NotPlainError
 
-    # ---- kinds -------------------------------------------------------------------------------------------------------
+    # ---- kinds -----------------------------------------------------------------------------------
 
     def _find_kinds(self, steps: list[Step]) -> None:
-        """Finds the kinds of all numbers: "float", "int", or "any" for what is an int at first and then a float."""
+        """Finds the kinds of all numbers: "float", "int", or "any" for what is an int at first and
+        then a float."""
         before: dict[int, str] = {}
         while before != self.kinds:
             before = self.kinds.copy()
@@ -95,7 +111,8 @@ class LoopWriter:
         return self._kinds(formula)[id(formula)]
 
     def _kinds(self, formula: Formula) -> dict[int, str]:
-        """The kind of each node of a formula. Raises NotPlainError where ints have operations of their own."""
+        """The kind of each node of a formula. Raises NotPlainError where ints have operations of
+        their own."""
         kinds: dict[int, str] = {}
         for node in formula:
             given = {kinds[id(a)] for a in node.arguments}
@@ -117,55 +134,85 @@ class LoopWriter:
             kinds[id(node)] = kind
         return kinds
 
-    # ---- formulas ----------------------------------------------------------------------------------------------------
+    # ---- formulas --------------------------------------------------------------------------------
 
     def _guarded(self, formula: Formula, guards: bool = True) -> Formula:
-        """The formula with ints as the floats that they are where they meet floats; and, with `guards`, with a guard around what
-        64 bits may not hold, and around products that may have to be the strict ones: what a condition decides by must be
-        right."""
+        """The formula with ints as the floats that they are where they meet floats; and, with
+        `guards`, with a guard around what 64 bits may not hold, and around products that may have
+        to be the strict ones: what a condition decides by must be right."""
         made: dict[int, Formula] = {}
         kinds = self._kinds(formula)
         for node in formula:
             new = node
             if node.arguments:
-                met = _meeting(node.kind, [made[id(a)] for a in node.arguments], [kinds[id(a)] for a in node.arguments])
+                met = _meeting(
+                    node.kind,
+                    [made[id(a)] for a in node.arguments],
+                    [kinds[id(a)] for a in node.arguments],
+                )
                 new = Formula(node.kind, node.value, met)
                 if guards and node.kind in STRICT:
                     new = Formula("finite", None, (new,))
-                elif guards and kinds[id(node)] in ("int", "any") and node.kind not in ("where", "mod"):
+                elif (
+                    guards
+                    and kinds[id(node)] in ("int", "any")
+                    and node.kind not in ("where", "mod")
+                ):
                     new = Formula("whole", None, (new,))
             made[id(node)] = new
         return made[id(formula)]
 
-    # ---- the ways there ----------------------------------------------------------------------------------------------
+    # ---- the ways there --------------------------------------------------------------------------
 
     def value(self) -> Callable[..., Any]:
-        """`(*operands) -> value`. All of these functions raise what `REFUSED` says where they give up."""
-        return self._function(self._operands(), self._forward(self._assigned, f"x{self.looped.result}"))
+        """`(*operands) -> value`. All of these functions raise what `REFUSED` says where they give
+        up."""
+        return self._function(
+            self._operands(), self._forward(self._assigned, f"x{self.looped.result}")
+        )
 
     def tangent(self) -> Callable[..., Any]:
-        """`(*operands) -> (value, [tangent])`, as the first of the positions moves along the vector."""
+        """`(*operands) -> (value, [tangent])`, as the first of the positions moves along the
+        vector."""
         result = self.looped.result
         tangent = f"x{2 * self.size + result}" if result in self.active else "0.0"
-        return self._function(self._operands(), self._forward(self._along, f"x{result}, [{tangent}]", self._moves_off()))
+        return self._function(
+            self._operands(),
+            self._forward(self._along, f"x{result}, [{tangent}]", self._moves_off()),
+        )
 
     def _moves_off(self) -> list[str]:
-        """The lines that begin tangents. Of a number or cotangent they are what comes two sizes later."""
+        """The lines that begin tangents. Of a number or cotangent they are what comes two sizes
+        later."""
         vector, first = self.looped.vector, 2 * self.size
-        still = [f"x{first + k} = 0.0" for k in self.looped.parameters if k in self.active and k not in self.by]
+        still = [
+            f"x{first + k} = 0.0"
+            for k in self.looped.parameters
+            if k in self.active and k not in self.by
+        ]
         return [*still, f"x{first + self.by[0]} = {'1.0' if vector is None else f'x{vector}'}"]
 
     def _along(self, step: Step) -> list[str]:
         moving = [(t, f) for t, f in zip(*step, strict=True) if t % self.size in self.active]
         lines, texts = self._texts([*self._values(step), *[self._tangent(f) for _, f in moving]])
-        return [*lines, *_assignment([*step.targets, *[2 * self.size + t for t, _ in moving]], texts)]
+        return [
+            *lines,
+            *_assignment([*step.targets, *[2 * self.size + t for t, _ in moving]], texts),
+        ]
 
     def _tangent(self, formula: Formula) -> Formula:
         if self.follows:
-            return followed(formula, lambda k: Formula("operand", 2 * self.size + k) if k % self.size in self.active else ZERO)
+            return followed(
+                formula,
+                lambda k: (
+                    Formula("operand", 2 * self.size + k) if k % self.size in self.active else ZERO
+                ),
+            )
         partials, total = differentiate(formula, 2 * self.size), ZERO
         for k in self._active_in(formula):
-            total = plus(total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k]))
+            total = plus(
+                total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k])
+            )
         return total
 
     def _active_in(self, formula: Formula) -> list[int]:
@@ -173,20 +220,30 @@ class LoopWriter:
         return sorted([int(k) for k in formula.reads() if int(k) % self.size in self.active])
 
     def gradient(self, second: bool = False) -> Callable[..., Any]:
-        """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector if there is one. Of one of
-        them, if `second`, `(cotangent, [tangent])` of that instead, as the parameter moves along the vector."""
+        """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector
+        if there is one. Of one of them, if `second`, `(cotangent, [tangent])` of that instead, as
+        the parameter moves along the vector."""
         size, result, operands = self.size, self.looped.result, self._operands()
-        forward = self._forward(partial(self._kept, second), f"x{result}", self._moves_off() if second else ())
+        forward = self._forward(
+            partial(self._kept, second), f"x{result}", self._moves_off() if second else ()
+        )
         self.names["record"] = self._function(["push", *operands], forward)
         lines = ["tape = []", f"x{result} = record({', '.join(['tape.append', *operands])})"]
-        lines += [f"x{size + k} = x{3 * size + k} = 0.0" if second else f"x{size + k} = 0.0" for k in sorted(self.active)]
+        lines += [
+            f"x{size + k} = x{3 * size + k} = 0.0" if second else f"x{size + k} = 0.0"
+            for k in sorted(self.active)
+        ]
         if self.looped.vector is not None and not second:
             lines += self._assigned(Step((size + result,), self.looped.begin.formulas[-1:]))
         else:
             lines.append(f"x{size + result} = 1.0")
         lines += ["tape.reverse()", *self._back("tape")]
         found = [f"x{size + k}" for k in self.by]
-        found = [found[0], f"[x{3 * size + self.by[0]}]"] if second else [f"x{result}", f"[{', '.join(found)}]"]
+        found = (
+            [found[0], f"[x{3 * size + self.by[0]}]"]
+            if second
+            else [f"x{result}", f"[{', '.join(found)}]"]
+        )
         return self._function(operands, [*lines, f"return {', '.join(found)}"])
 
     def _back(self, steps: str) -> list[str]:
@@ -196,17 +253,26 @@ class LoopWriter:
             lines += [f"{'elif' if step else 'if'} step == {step}:", *indented(back)]
         if len(self._ways_back) > 1:
             lines = ["step = item[0]", *lines]
-        return [f"for item in {steps}:", *indented(self._ways_back[0] if len(self._ways_back) == 1 else lines)]
+        return [
+            f"for item in {steps}:",
+            *indented(self._ways_back[0] if len(self._ways_back) == 1 else lines),
+        ]
 
     def _kept(self, second: bool, step: Step) -> list[str]:
-        """The lines of a step that is kept for the way back, if one passes it; and that way is written."""
+        """The lines of a step that is kept for the way back, if one passes it; and that way is
+        written."""
         moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
         if not moving:
             return self._assigned(step)
         assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
-        following = self._cotangents([(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving])
-        formulas = [*cotangents.values(), *following.values()]  # of which either may be what goes back over what is kept
+        following = self._cotangents(
+            [(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving]
+        )
+        formulas = [
+            *cotangents.values(),
+            *following.values(),
+        ]  # of which either may be what goes back over what is kept
         reads = sorted({int(k) for f in formulas for k in f.reads() if int(k) < self.size})
         cotangents = following if self.follows else cotangents
         if second:
@@ -225,19 +291,27 @@ class LoopWriter:
             for k in self._active_in(formula):
                 if shares[k] is not ZERO:
                     found[k] = plus(found.get(k, Formula("operand", self.size + k)), shares[k])
-        return {k: formula for k, formula in found.items() if formula.kind != "operand" or formula.value != self.size + k}
+        return {
+            k: formula
+            for k, formula in found.items()
+            if formula.kind != "operand" or formula.value != self.size + k
+        }
 
-    # ---- lines -------------------------------------------------------------------------------------------------------
+    # ---- lines -----------------------------------------------------------------------------------
 
     def _operands(self) -> list[str]:
         return [f"x{k}" for k, _ in self.looped.operands]
 
-    def _forward(self, assigned: Callable[[Step], list[str]], result: str, head: Sequence[str] = ()) -> list[str]:
+    def _forward(
+        self, assigned: Callable[[Step], list[str]], result: str, head: Sequence[str] = ()
+    ) -> list[str]:
         """The lines that run the function, and end with `return` and the result, or give up."""
         lines = self._lines(self.looped.body, assigned, result, 0)
         return [*self._assigned(self.looped.begin), *head, *lines, "raise OverflowError"]
 
-    def _lines(self, parts: list[Part], assigned: Callable[[Step], list[str]], result: str, depth: int) -> list[str]:
+    def _lines(
+        self, parts: list[Part], assigned: Callable[[Step], list[str]], result: str, depth: int
+    ) -> list[str]:
         if depth > MAX_NESTING:
             raise NotPlainError
         lines: list[str] = []
@@ -246,20 +320,39 @@ class LoopWriter:
                 lines += assigned(part)
             elif isinstance(part, Branch):
                 begun, (condition,) = self._texts([self._guarded(part.condition)])
-                then, otherwise = [self._lines(side, assigned, result, depth + 1) for side in (part.then, part.otherwise)]
-                lines += [*begun, f"if {condition}:", *indented(then), *(["else:", *indented(otherwise)] if otherwise else [])]
+                then, otherwise = [
+                    self._lines(side, assigned, result, depth + 1)
+                    for side in (part.then, part.otherwise)
+                ]
+                lines += [
+                    *begun,
+                    f"if {condition}:",
+                    *indented(then),
+                    *(["else:", *indented(otherwise)] if otherwise else []),
+                ]
             elif isinstance(part, Loop):
                 body = self._lines(part.body, assigned, result, depth + 1)
                 if part.counter is None:
                     begun, (condition,) = self._texts([self._guarded(part.condition)])
-                    lines += ["while True:", *indented([*begun, f"if not {condition}: break", *body])]
+                    lines += [
+                        "while True:",
+                        *indented([*begun, f"if not {condition}: break", *body]),
+                    ]
                 else:
                     if any(self.kind(bound) != "int" for bound in part.bounds):
                         raise NotPlainError
                     begun, bounds = self._texts([self._guarded(bound) for bound in part.bounds])
-                    lines += [*begun, f"for x{part.counter} in range({', '.join(bounds)}):", *indented(body)]
+                    lines += [
+                        *begun,
+                        f"for x{part.counter} in range({', '.join(bounds)}):",
+                        *indented(body),
+                    ]
             else:
-                lines.append({"return": f"return {result}", "raise": "raise OverflowError"}.get(part.word, part.word))
+                lines.append(
+                    {"return": f"return {result}", "raise": "raise OverflowError"}.get(
+                        part.word, part.word
+                    )
+                )
         return lines
 
     def _assigned(self, step: Step) -> list[str]:
@@ -284,32 +377,55 @@ class LoopWriter:
 
 
 def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
-    """A sum of all that a formula depends on, on the same sides of its choices: of what `leaf` gives for its operands."""
+    """A sum of all that a formula depends on, on the same sides of its choices: of what `leaf`
+    gives for its operands."""
     made: dict[int, Formula] = {}
     for node in formula:
         new = leaf(int(node.value)) if node.kind == "operand" else ZERO
         if node.kind == "where":
-            new = Formula("where", None, (node.arguments[0], *[made[id(a)] for a in node.arguments[1:]]))
+            new = Formula(
+                "where", None, (node.arguments[0], *[made[id(a)] for a in node.arguments[1:]])
+            )
         elif node.arguments and (op := OPS[node.kind]).differentiable and op.integers != "bool":
             for k, a in enumerate(node.arguments):
-                new = plus(new, made[id(a)]) if op.partials[k] is not None and a.kind != "number" else new
+                new = (
+                    plus(new, made[id(a)])
+                    if op.partials[k] is not None and a.kind != "number"
+                    else new
+                )
         made[id(node)] = new
     return made[id(formula)]
 
 
 def _meeting(op: str, arguments: list[Formula], kinds: list[str]) -> tuple[Formula, ...]:
-    """Arguments of these kinds with ints as floats where the op has them so and Python hasn't: Python compares and divides ints
-    as they are, and a product with 1.0 isn't computed at all (`simplified`)."""
+    """Arguments of these kinds with ints as floats where the op has them so and Python hasn't:
+    Python compares and divides ints as they are, and a product with 1.0 isn't computed at all
+    (`simplified`)."""
     if op in COMPARISONS and "float" not in kinds:
-        return tuple([Formula("settled", None, (a,)) if "any" in kinds and a.kind != "number" else a for a in arguments])
-    left_out = op in ("mul", "pow") and "float" in kinds and any([is_number(a, 1.0) for a in arguments])  # noqa: C419
+        return tuple(
+            [
+                Formula("settled", None, (a,)) if "any" in kinds and a.kind != "number" else a
+                for a in arguments
+            ]
+        )
+    has_one = any(is_number(a, 1.0) for a in arguments)
+    left_out = op in ("mul", "pow") and "float" in kinds and has_one
     if op in COMPARISONS or op == "div" or left_out:
-        return tuple([a if kind == "float" else _as_float(a) for a, kind in zip(arguments, kinds, strict=True)])
+        return tuple(
+            [
+                a if kind == "float" else _as_float(a)
+                for a, kind in zip(arguments, kinds, strict=True)
+            ]
+        )
     return tuple(arguments)
 
 
 def _as_float(formula: Formula) -> Formula:
-    return Formula("number", float(formula.value)) if formula.kind == "number" else Formula("float", None, (formula,))
+    return (
+        Formula("number", float(formula.value))
+        if formula.kind == "number"
+        else Formula("float", None, (formula,))
+    )
 
 
 def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:

@@ -1,7 +1,9 @@
-"""Sums and means of expressions over each row's elements as one operation: `sum(100 * (x[1:] - x[:-1]**2)**2)` of many rows.
+"""Sums and means of expressions over each row's elements as one operation: `sum(100 * (x[1:] -
+x[:-1]**2)**2)` of many rows.
 
-As operations one by one, each part of `x`, each term and each partial would be an array of all rows. As one, the terms are
-added up as they come, and so is the gradient by `x`, which is then there before it is asked for.
+As operations one by one, each part of `x`, each term and each partial would be an array of all
+rows. As one, the terms are added up as they come, and so is the gradient by `x`, which is then
+there before it is asked for.
 """
 
 from __future__ import annotations
@@ -34,13 +36,16 @@ from .fusion import collect
 
 SUM, MEAN = OPS["sum"], OPS["mean"]
 
-Index = tuple[Any, ...] | None  # what of a name an expression reads: a part by ints and slices, or all of it
+Index = (
+    tuple[Any, ...] | None
+)  # what of a name an expression reads: a part by ints and slices, or all of it
 Parts = Sequence[tuple[int, Index]]  # of names, by number
 
 
 def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
-    """The closure of `sum(expression)` or `mean(expression)`: for rows one operation where all that the expression reads are
-    names, parts of them by ints and slices that are written, and numbers; else `cold`."""
+    """The closure of `sum(expression)` or `mean(expression)`: for rows one operation where all that
+    the expression reads are names, parts of them by ints and slices that are written, and numbers;
+    else `cold`."""
     operand = node.operands[0]
     if node.options or operand is None or c.slow:
         return cold
@@ -61,7 +66,9 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
         kind, _ = collect(operand, found, part, {}, None, 0)
         if kind == "op" and found.ops[-1].site.op.integers != "bool":
             rows = _RowSum(found, bases, node)
-            return lambda frame: cold(frame) if frame[0].group is None or (y := rows.sum(frame)) is MISS else y
+            return lambda frame: (
+                cold(frame) if frame[0].group is None or (y := rows.sum(frame)) is MISS else y
+            )
     return cold
 
 
@@ -73,11 +80,14 @@ class _RowSum(FusedRows):
     def __init__(self, plan: Plan, bases: list[Leaf], node: program.Apply) -> None:
         super().__init__(plan)
         self._bases, self._is_mean = bases, node.op is MEAN
-        self._parts: Parts = [leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None) for leaf in plan.leaves]
+        self._parts: Parts = [
+            leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None)
+            for leaf in plan.leaves
+        ]
 
     def sum(self, frame: list[Any]) -> Any:
-        """The sum, for names that are floats and arrays of them, of many rows, once there were enough of them; MISS where the
-        operations go one by one."""
+        """The sum, for names that are floats and arrays of them, of many rows, once there were
+        enough of them; MISS where the operations go one by one."""
         run, group = frame[0], frame[0].group
         if run.trace.keeps_all:
             return MISS
@@ -95,14 +105,18 @@ class _RowSum(FusedRows):
         if trace is None or trace.keeps_constants:
             return MISS
         active = active if trace.segment is not None else ()
-        if active and not ((run.once or run.recordings == 1) and all([type(primals[k]) is Lanes for k in active])):  # noqa: C419
+        in_lanes = all([type(primals[k]) is Lanes for k in active])  # noqa: C419
+        if active and not ((run.once or run.recordings == 1) and in_lanes):
             return MISS
         whole = (*shape, group.size)
         backend = run.backend
         inner = [with_rows(term, group) for term in terms]
         by = [k for k, (base, _) in enumerate(self._parts) if base in active]
-        # In the order in which elements come to be the first terms', so that these can go one by one, too.
-        by.sort(key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True)
+        # In the order in which elements come to be the first terms', so that these can go one by
+        # one, too.
+        by.sort(
+            key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True
+        )
         terms_of_one = math.prod(shape) if self._is_mean else 1
         wholes = tuple([shape_of(v) == whole for v in inner])
         function = sum_function(backend, self._key, wholes, tuple(by), terms_of_one)
@@ -123,7 +137,8 @@ class _RowSum(FusedRows):
         return record(trace, site, values, primals, {}, y, active, kept)
 
     def _is_hot(self, run: Run, elements: int) -> bool:
-        # What several parts give is added up in another order: for rows of data the same, however many run together.
+        # What several parts give is added up in another order: for rows of data the same, however
+        # many run together.
         return run.parts_rows or super()._is_hot(run, elements)
 
     def _op(self, formula: Formula) -> Op:
@@ -151,10 +166,15 @@ def _part(value: Any, index: Index) -> Any:
 
 def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The first element of a part."""
-    return tuple([i.indices(n)[0] if type(i) is slice else i % n for i, n in zip(index or (), shape, strict=False)])
+    return tuple(
+        [
+            i.indices(n)[0] if type(i) is slice else i % n
+            for i, n in zip(index or (), shape, strict=False)
+        ]
+    )
 
 
-# ---- its rule, where partials that came with the value don't do ---------------------------------------------------------
+# ---- its rule, where partials that came with the value don't do ----------------------------------
 
 
 def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
@@ -167,7 +187,9 @@ def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
         return partials[k]
 
     def terms(m: Any, xs: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
-        given = [xs[base] if index is None else m.getitem(xs[base], index=index) for base, index in parts]
+        given = [
+            xs[base] if index is None else m.getitem(xs[base], index=index) for base, index in parts
+        ]
         shape = broadcast_shapes([v.shape for v in given])
         assert shape is not None
         return given, shape

@@ -1,4 +1,5 @@
-"""The turns of a loop as one operation: the functions that are written for them, and what their record does on the way back."""
+"""The turns of a loop as one operation: the functions that are written for them, and what their
+record does on the way back."""
 
 from __future__ import annotations
 
@@ -16,14 +17,23 @@ LOOP = Op("loop", "*operands", "Turns of a loop as one operation.", internal=Tru
 
 
 class TurnsWriter(LoopWriter):
-    """Writes for a loop in its frame (`read_turns`), whose names are of these kinds, "float" or "int". Some, `by`, are traced or
-    have tangents; `changed` are those that the turns may change, and `moving` those of them that then are or have, too.
+    """Writes for a loop in its frame (`read_turns`), whose names are of these kinds, "float" or
+    "int". Some, `by`, are traced or have tangents; `changed` are those that the turns may change,
+    and `moving` those of them that then are or have, too.
 
-    All functions take the turns to do, a range, and the names, and give whether the loop ended by itself, and then the names
-    that are `changed`. They raise what `REFUSED` says where they give up.
+    All functions take the turns to do, a range, and the names, and give whether the loop ended by
+    itself, and then the names that are `changed`. They raise what `REFUSED` says where they give
+    up.
     """
 
-    def __init__(self, looped: Looped, kinds: Sequence[str], by: Sequence[int], fast: bool = True, follows: bool = False) -> None:
+    def __init__(
+        self,
+        looped: Looped,
+        kinds: Sequence[str],
+        by: Sequence[int],
+        fast: bool = True,
+        follows: bool = False,
+    ) -> None:
         self.fast, self.follows = fast, follows
         super().__init__(looped, kinds, [looped.parameters.index(k) for k in by])
         (loop,) = looped.body
@@ -34,35 +44,53 @@ class TurnsWriter(LoopWriter):
         self.moving = [k for k in self.changed if k in self.active]
 
     def _turned(
-        self, parameters: list[str], assigned: Callable[[Step], list[str]], head: list[str], more: list[str]
+        self,
+        parameters: list[str],
+        assigned: Callable[[Step], list[str]],
+        head: list[str],
+        more: list[str],
     ) -> Callable[..., Any]:
-        """The function of these parameters, which begins with the lines `head` and gives `more`, too."""
+        """The function of these parameters, which begins with the lines `head` and gives `more`,
+        too."""
         lines = self._lines(self.loop.body, assigned, "", 1)
         if self.loop.counter is None:
             begun, (condition,) = self._texts([self._guarded(self.loop.condition)])
             lines = [*begun, f"if not {condition}: break", *lines]
         turn = "_" if self.loop.counter is None else f"x{self.loop.counter}"
         results = ", ".join(["ended", *[f"x{k}" for k in self.changed], *more])
-        ends = ["else: ended = False", f"return {results},"]  # a tuple, though nothing else may be changed
-        return self._function(parameters, [*head, "ended = True", f"for {turn} in turns:", *indented(lines), *ends])
+        ends = [
+            "else: ended = False",
+            f"return {results},",
+        ]  # a tuple, though nothing else may be changed
+        return self._function(
+            parameters, [*head, "ended = True", f"for {turn} in turns:", *indented(lines), *ends]
+        )
 
     def value(self) -> Callable[..., Any]:
         return self._turned(["turns", *self._operands()], self._assigned, [], [])
 
     def tangent(self) -> Callable[..., Any]:
-        """The same of the names and then the tangents of `by`; and gives then the tangents of those that are `moving`."""
+        """The same of the names and then the tangents of `by`; and gives then the tangents of those
+        that are `moving`."""
         first = 2 * self.size
         still = [f"x{first + k} = 0.0" for k in sorted(self.active) if k not in self.by]
         parameters = ["turns", *self._operands(), *[f"x{first + k}" for k in self.by]]
         return self._turned(parameters, self._along, still, [f"x{first + k}" for k in self.moving])
 
     def there_and_back(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The same of a function, which is called with each step that a gradient passes, and the names; and `(steps,
-        *cotangents) -> cotangents` back over these: of `by`, from those of what is `moving`. The last step comes first."""
-        there = self._turned(["turns", "push", *self._operands()], lambda step: self._kept(False, step), [], [])
+        """The same of a function, which is called with each step that a gradient passes, and the
+        names; and `(steps, *cotangents) -> cotangents` back over these: of `by`, from those of what
+        is `moving`. The last step comes first."""
+        there = self._turned(
+            ["turns", "push", *self._operands()], lambda step: self._kept(False, step), [], []
+        )
         still = [f"x{self.size + k} = 0.0" for k in sorted(self.active) if k not in self.moving]
         parameters = ["steps", *[f"x{self.size + k}" for k in self.moving]]
-        lines = [*still, *self._back("steps"), f"return {', '.join([f'x{self.size + k}' for k in self.by])},"]
+        lines = [
+            *still,
+            *self._back("steps"),
+            f"return {', '.join([f'x{self.size + k}' for k in self.by])},",
+        ]
         return there, self._function(parameters, lines)
 
 
@@ -72,7 +100,11 @@ class Turns:
     def __init__(self, looped: Looped, kinds: tuple[str, ...]) -> None:
         self._looped = looped
         self._plain = ["int" if kind == "int" else "float" for kind in kinds]
-        self._by = [k for k, kind in zip(looped.parameters, kinds, strict=True) if kind in ("traced", "dual")]
+        self._by = [
+            k
+            for k, kind in zip(looped.parameters, kinds, strict=True)
+            if kind in ("traced", "dual")
+        ]
         writer = TurnsWriter(looped, self._plain, self._by)
         self.changed, self.moving = writer.changed, writer.moving
         if "traced" in kinds:
@@ -80,9 +112,11 @@ class Turns:
         else:
             self.function = writer.tangent() if self._by else writer.value()
 
-    def along(self, turns: range, primals: list[Any], tangents: list[float]) -> tuple[bool, list[Any], list[float | None]]:
-        """Does the turns: whether the loop ended, what is changed, and the tangents of what is moving, None where it doesn't.
-        Raises what `REFUSING` says where it gives up."""
+    def along(
+        self, turns: range, primals: list[Any], tangents: list[float]
+    ) -> tuple[bool, list[Any], list[float | None]]:
+        """Does the turns: whether the loop ended, what is changed, and the tangents of what is
+        moving, None where it doesn't. Raises what `REFUSING` says where it gives up."""
         n = 1 + len(self.changed)
         ended, *results = self.function(turns, *primals, *tangents)
         found = results[n - 1 :]
@@ -93,7 +127,9 @@ class Turns:
             found = [t if m else None for t, m in zip(found, moves, strict=True)]
         return ended, results[: n - 1], found
 
-    def pull(self, steps: list[Any], cotangents: list[float | None], repairs: bool) -> list[float | None]:
+    def pull(
+        self, steps: list[Any], cotangents: list[float | None], repairs: bool
+    ) -> list[float | None]:
         """The cotangents of the names that were traced, None where nothing depends on them."""
         given = [0.0 if c is None else c for c in cotangents]
         pull = self._repairing if repairs else self._pull
@@ -132,7 +168,16 @@ class Turned(Pullback):
     def __init__(self, turns: Turns, steps: list[Any]) -> None:
         self._turns, self._steps = turns, steps
 
-    def pull(self, sweep: ReverseSweep, site: Any, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+    def pull(
+        self,
+        sweep: ReverseSweep,
+        site: Any,
+        operands: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+    ) -> None:
         """Takes the cotangents `g` of the results to the record's inputs."""
         sweep.risks = True
         for n, c in zip(numbers, self._turns.pull(self._steps, g, sweep.repairs), strict=True):

@@ -1,4 +1,5 @@
-"""Reading elements and members of any value: `x[i]`, `d.k`, `x.T`, and what is wrong where there is none."""
+"""Reading elements and members of any value: `x[i]`, `d.k`, `x.T`, and what is wrong where there is
+none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from .slices import read_part
 GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 
 
-# ---- elements --------------------------------------------------------------------------------------------------------
+# ---- elements ------------------------------------------------------------------------------------
 
 
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
@@ -39,7 +40,10 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         key = index[0]
         if len(index) != 1 or type(key) is not str:
             run.fail(
-                "E303", f"a dict is read by key, and this is {describe(key)}", site.span, help='write `d.name` or `d["name"]`'
+                "E303",
+                f"a dict is read by key, and this is {describe(key)}",
+                site.span,
+                help='write `d.name` or `d["name"]`',
             )
         return dict_item(run, container, key, site.span)
     if any(type(i) is str for i in index):
@@ -47,7 +51,9 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     if not shape_of(container):
         run.fail("E303", f"{describe(container)} has no elements to index", site.span)
     if run.group is not None:  # what a mask picks must be of one size
-        index = tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
+        index = tuple(
+            [agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index]
+        )
     if run.backend is not CPU:  # where an array of indices is taken modulo the size
         verify_index(run, container, index, site.span)
     try:
@@ -66,16 +72,27 @@ def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
         value: Any = List(items.items[first])
     elif type(first) is int:
         if not -len(items) <= first < len(items):
-            run.fail("E303", f"index {first} is out of range for a list of {len(items)}", span, help="indices count from 0")
+            run.fail(
+                "E303",
+                f"index {first} is out of range for a list of {len(items)}",
+                span,
+                help="indices count from 0",
+            )
         value = items[first]
     elif first is None or first is Ellipsis or hasattr(first, "dtype"):
-        return read_index(run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index)
+        return read_index(
+            run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index
+        )
     else:
-        run.fail("E303", f"a list is indexed by ints and slices, and this is {describe(first)}", span)
+        run.fail(
+            "E303", f"a list is indexed by ints and slices, and this is {describe(first)}", span
+        )
     if len(index) == 1:
         return value
     if type(first) is slice:
-        return read_index(run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index)
+        return read_index(
+            run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index
+        )
     return read_index(run, Site(GETITEM, span), value, index[1:])
 
 
@@ -83,13 +100,21 @@ def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:
     if key in entries:
         return entries[key]
     known = ", ".join(f"`{k}`" for k in list(entries)[:8]) or "none"
-    run.fail("E309", f"the dict has no key `{key}`", span, f"its keys are {known}", did_you_mean(key, entries))
+    run.fail(
+        "E309",
+        f"the dict has no key `{key}`",
+        span,
+        f"its keys are {known}",
+        did_you_mean(key, entries),
+    )
 
 
 def fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
     """Says what is wrong with an index."""
     verify_index(run, container, index, span)
-    run.fail("E303", f"the index doesn't fit an array of shape {show_shape(shape_of(container))}", span)
+    run.fail(
+        "E303", f"the index doesn't fit an array of shape {show_shape(shape_of(container))}", span
+    )
 
 
 def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
@@ -110,11 +135,18 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
             continue
         if type(i) is int and not -shape[axis] <= i < shape[axis]:
             run.fail(
-                "E303", f"index {i} is out of range for axis {axis} of size {shape[axis]}", span,
-                f"the shape is {show_shape(shape)}", "indices count from 0; negative ones from the end",
-            )  # fmt: skip
+                "E303",
+                f"index {i} is out of range for axis {axis} of size {shape[axis]}",
+                span,
+                f"the shape is {show_shape(shape)}",
+                "indices count from 0; negative ones from the end",
+            )
         values = i.array if type(i) is Lanes else i
-        if hasattr(i, "dtype") and i.dtype.kind == "i" and not bool(((values >= -shape[axis]) & (values < shape[axis])).all()):
+        if (
+            hasattr(i, "dtype")
+            and i.dtype.kind == "i"
+            and not bool(((values >= -shape[axis]) & (values < shape[axis])).all())
+        ):
             run.fail(
                 "E303",
                 f"an index is out of range for axis {axis} of size {shape[axis]}",
@@ -122,23 +154,36 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
                 f"the shape is {show_shape(shape)}",
             )
         if hasattr(i, "dtype") and i.dtype.kind == "b" and i.shape != shape[axis : axis + i.ndim]:
-            run.fail("E303", f"a mask of shape {show_shape(i.shape)} doesn't fit an array of shape {show_shape(shape)}", span)
+            run.fail(
+                "E303",
+                (
+                    f"a mask of shape {show_shape(i.shape)} doesn't fit an array of shape "
+                    f"{show_shape(shape)}"
+                ),
+                span,
+            )
         axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
 
 
-# ---- members ---------------------------------------------------------------------------------------------------------
+# ---- members -------------------------------------------------------------------------------------
 
 _ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name", "grad")
 
 
 def member(run: Run, value: Any, name: str, span: Span) -> Any:
-    """`value.name`: a key of a dict, a name of an import or instance, or an attribute of an array."""
+    """`value.name`: a key of a dict, a name of an import or instance, or an attribute of an
+    array."""
     if type(value) is dict:
         return dict_item(run, value, name, span)
     if type(value) is Namespace:
         found = value.member(name)
         if found is UNSET:
-            run.fail("E309", f"`{value.name}` has no name `{name}`", span, help=did_you_mean(name, value.slots))
+            run.fail(
+                "E309",
+                f"`{value.name}` has no name `{name}`",
+                span,
+                help=did_you_mean(name, value.slots),
+            )
         return found
     if type(value) is Instance:
         return instance_member(run, value, name, span)
@@ -146,7 +191,9 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         return value.name
     held, value = value, read(value)
     number = primal(value)
-    is_number = shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")
+    is_number = (
+        shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")
+    )
     if name == "grad" and (is_number or type(number) is List):
         return gradient(run, held, span)
     if type(number) is List and name in _ATTRIBUTES:
@@ -162,7 +209,12 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         return len(shape_of(number))
     if is_number and name == "dtype":
         return dtype_name(number)
-    run.fail("E309", f"{describe(value)} has no member `{name}`", span, help=did_you_mean(name, _ATTRIBUTES))
+    run.fail(
+        "E309",
+        f"{describe(value)} has no member `{name}`",
+        span,
+        help=did_you_mean(name, _ATTRIBUTES),
+    )
 
 
 def gradient(run: Run, value: Any, span: Span) -> Any:
@@ -174,5 +226,8 @@ def gradient(run: Run, value: Any, span: Span) -> Any:
         return None if value.req == "null" else value.grad
     name = span.text.rpartition(".")[0].rstrip()
     label = "it holds a computed value" if type(value) is tuple else ""
-    help = f"write `attach_grad({name})` first; after it `{name} := …` keeps the gradient, `{name} = …` loses it"
+    help = (
+        f"write `attach_grad({name})` first; after it `{name} := …` keeps the gradient, `{name} "
+        "= …` loses it"
+    )
     run.fail("E316", f"`{name}` has no attached gradient", span, label, help)

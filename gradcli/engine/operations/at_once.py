@@ -1,7 +1,9 @@
-"""What `apply` does for most operations, at once: elementwise ones on floats, be they plain, traced, or with tangents, and on
-float64 arrays of one shape, and numbers; and parts and elements of such arrays by ints and slices.
+"""What `apply` does for most operations, at once: elementwise ones on floats, be they plain,
+traced, or with tangents, and on float64 arrays of one shape, and numbers; and parts and elements of
+such arrays by ints and slices.
 
-There nothing has to be verified or converted, and the rules read plain numbers and arrays; everything else goes the long way.
+There nothing has to be verified or converted, and the rules read plain numbers and arrays;
+everything else goes the long way.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from .overwriting import spare
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 
 
-def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str, Any], over: bool) -> Any:
-    """The result of an elementwise op that gives floats of floats, traced where an operand is; None for operands of other kinds.
-    `over` as in `apply`."""
+def at_once(
+    run: Run, site: Site, operands: Sequence[Any], options: Mapping[str, Any], over: bool
+) -> Any:
+    """The result of an elementwise op that gives floats of floats, traced where an operand is; None
+    for operands of other kinds. `over` as in `apply`."""
     trace = run.trace
     shape: Any = None
     dual: Dual | None = None
@@ -80,8 +84,8 @@ def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str,
 
 
 def on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
-    """The elementwise op of `site` on floats and ints, as floats; None where it refuses, or that isn't what the run computes
-    with."""
+    """The elementwise op of `site` on floats and ints, as floats; None where it refuses, or that
+    isn't what the run computes with."""
     if run.settings.dtype != "float64":
         return None
     if (function := site.on_floats) is None:
@@ -101,7 +105,11 @@ def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
     active: list[int] = []
     for k, v in enumerate(operands):
         if type(v) is Dual:
-            if type(v.primal) is not float or type(v.tangent) is not float or (active and v.level != level):
+            if (
+                type(v.primal) is not float
+                or type(v.tangent) is not float
+                or (active and v.level != level)
+            ):
                 return None
             level = v.level
             active.append(k)
@@ -118,17 +126,28 @@ def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
 
 
 def _traced(
-    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: list[int], options: Mapping[str, Any]
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    y: Any,
+    active: list[int],
+    options: Mapping[str, Any],
 ) -> Any:
-    """The result with its record, which keeps everything: numbers take no room, and of arrays there is enough."""
+    """The result with its record, which keeps everything: numbers take no room, and of arrays there
+    is enough."""
     site = site.on(tuple(active))
     inputs = [values[k] for k in active]
     if site.narrow:
-        return trace.record(site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y)
+        return trace.record(
+            site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y
+        )
     return trace.record(site, inputs, tuple(primals), options, y, y)
 
 
-def _on_arrays(run: Run, site: Site, values: list[Any], primals: list[Any], active: list[int], over: bool) -> Any:
+def _on_arrays(
+    run: Run, site: Site, values: list[Any], primals: list[Any], active: list[int], over: bool
+) -> Any:
     if (function := site.on_arrays) is None:
         function = site.on_arrays = array_function(CPU, site.op)
     out = None
@@ -145,13 +164,18 @@ def _on_arrays(run: Run, site: Site, values: list[Any], primals: list[Any], acti
 
 
 def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
-    """`x[index]` of an array, traced or not, where there are no rows; None for any other value, and for what `apply` has to
-    look at."""
+    """`x[index]` of an array, traced or not, where there are no rows; None for any other value, and
+    for what `apply` has to look at."""
     trace = run.trace
     array = x[0] if type(x) is tuple else x
     if run.level or run.backend is not CPU or (array is x and trace.sees_plain):
         return None
-    if type(array) is not CPU.ndarray or array.dtype.char != "d" or len(index) > array.ndim or not is_plain(index):
+    if (
+        type(array) is not CPU.ndarray
+        or array.dtype.char != "d"
+        or len(index) > array.ndim
+        or not is_plain(index)
+    ):
         return None
     try:
         y = array[index]
@@ -167,18 +191,27 @@ def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
 
 
 def is_plain(index: tuple[Any, ...]) -> bool:
-    """Whether an index is of ints and slices alone: it names no element twice, and every row has the same."""
+    """Whether an index is of ints and slices alone: it names no element twice, and every row has
+    the same."""
     return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
 
 
 def _recorded(
-    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: list[int], options: Mapping[str, Any]
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    y: Any,
+    active: list[int],
+    options: Mapping[str, Any],
 ) -> Any:
     """The same where arrays that no rule reads are not kept."""
     site = site.on(tuple(active))
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     unread = Blank(y.shape, y.dtype)  # of all that no rule reads: they are alike
-    saved = [unread if k not in reads and type(p) is CPU.ndarray else p for k, p in enumerate(primals)]
+    saved = [
+        unread if k not in reads and type(p) is CPU.ndarray else p for k, p in enumerate(primals)
+    ]
     kept = y if "result" in reads else unread
     inputs = [values[k] for k in active]
     if site.narrow:

@@ -20,18 +20,24 @@ from .integers import is_integer
 WHERE = OPS["where"]
 # What these give of ints is what they give of floats of the same value.
 _ALIKE = frozenset(("add", "sub", "mul", "neg", "pos", "abs", "square", "minimum", "maximum"))
-_WEAK = "dl?D"  # what a number of a row is alone, but float32: a number of Python's, which takes the width of what it meets
+# what a number of a row is alone, but float32: a number of Python's, which takes the width of what
+# it meets
+_WEAK = "dl?D"
 
 
 def weighed_as_alone(run: Run, primals: Sequence[Any], floats: bool = False) -> Sequence[Any]:
-    """Operands that give the dtype that they give a row alone: there a number is weak, and doesn't widen float32. `floats`:
-    and numbers are floats."""
+    """Operands that give the dtype that they give a row alone: there a number is weak, and doesn't
+    widen float32. `floats`: and numbers are floats."""
     if floats:
         primals = [_as_float(run, v) for v in primals]
     if not any(v.dtype.char in "fF" for v in primals if hasattr(v, "dtype")):
         return primals
     weak = [type(v) is Lanes and not v.shape and v.dtype.char in _WEAK for v in primals]
-    strong = [v.dtype for v, is_weak in zip(primals, weak, strict=True) if not is_weak and hasattr(v, "dtype")]
+    strong = [
+        v.dtype
+        for v, is_weak in zip(primals, weak, strict=True)
+        if not is_weak and hasattr(v, "dtype")
+    ]
     dtype = run.backend.xp.result_type(*strong) if strong else None
     if dtype is None or dtype.char not in "fF" or not any(weak):
         return primals
@@ -39,7 +45,7 @@ def weighed_as_alone(run: Run, primals: Sequence[Any], floats: bool = False) -> 
     return [
         Lanes(v.array.astype(narrow[v.dtype.char]), v.group) if is_weak else v
         for v, is_weak in zip(primals, weak, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _as_float(run: Run, value: Any) -> Any:
@@ -52,9 +58,12 @@ def _as_float(run: Run, value: Any) -> Any:
 
 
 def part_by_kind(run: Run, primals: Sequence[Any]) -> None:
-    """Parts the rows where a power of ints is an int in some and a float in others: its exponent is negative there."""
+    """Parts the rows where a power of ints is an int in some and a float in others: its exponent is
+    negative there."""
     exponent = primals[1]
-    ints = all(type(v) in (int, bool) or (hasattr(v, "dtype") and v.dtype.kind in "bi") for v in primals)
+    ints = all(
+        type(v) in (int, bool) or (hasattr(v, "dtype") and v.dtype.kind in "bi") for v in primals
+    )
     if ints and type(exponent) is Lanes:
         negative = (exponent.array < 0).reshape(-1, exponent.group.size).any(axis=0)
         if type(agreed(run, negative, exponent.group)) is Lanes:
@@ -62,7 +71,8 @@ def part_by_kind(run: Run, primals: Sequence[Any]) -> None:
 
 
 def of_one_kind(run: Run, value: Any) -> Any:
-    """A value by the rows that run, all ints or all floats. Parts the rows where it is an int in some and a float in others."""
+    """A value by the rows that run, all ints or all floats. Parts the rows where it is an int in
+    some and a float in others."""
     if type(value) is not Lanes or value.ints is None:
         return value
     value = narrow(value, joint(run, (value,), None))
@@ -72,10 +82,15 @@ def of_one_kind(run: Run, value: Any) -> Any:
 
 
 def ints_of(op: Op, primals: Sequence[Any], group: Group) -> Any:
-    """The rows in which an elementwise op gives ints, where it gives floats in others; None where all rows give the same kind.
-    Parts them where the op does more with ints than with floats of the same value."""
+    """The rows in which an elementwise op gives ints, where it gives floats in others; None where
+    all rows give the same kind. Parts them where the op does more with ints than with floats of the
+    same value."""
     ints = _all_ints(primals) if op.integers == "keep" else None
-    if ints is not None and op.name not in _ALIKE and not (op.name == "pow" and type(primals[1]) is int and primals[1] >= 0):
+    if (
+        ints is not None
+        and op.name not in _ALIKE
+        and not (op.name == "pow" and type(primals[1]) is int and primals[1] >= 0)
+    ):
         raise ApartError(group, ints.astype("int64"))
     return ints
 
@@ -89,16 +104,19 @@ def _all_ints(primals: Sequence[Any]) -> Any:
 
 
 def with_ints(run: Run, y: Lanes, ints: Any) -> Lanes:
-    """Floats that stand for ints in some rows. Parts these from the others where floats don't hold them exactly."""
+    """Floats that stand for ints in some rows. Parts these from the others where floats don't hold
+    them exactly."""
     xp, array = run.backend.xp, y.array
     if bool((abs(array[..., ints]) >= 2 / xp.finfo(array.dtype).eps).any()):
         raise ApartError(y.group, ints.astype("int64"))
-    return Lanes(xp.where(ints & (array == 0), 0.0, array), y.group, ints)  # an int has no negative zero
+    return Lanes(
+        xp.where(ints & (array == 0), 0.0, array), y.group, ints
+    )  # an int has no negative zero
 
 
 class ApartError(Exception):
-    """Rows that can't go on together: what they do next depends on a value that must be one. `labels` numbers, for each row
-    of `group`, which rows it can stay with."""
+    """Rows that can't go on together: what they do next depends on a value that must be one.
+    `labels` numbers, for each row of `group`, which rows it can stay with."""
 
     def __init__(self, group: Group, labels: Any) -> None:
         super().__init__("the rows can't go on together")
@@ -106,8 +124,8 @@ class ApartError(Exception):
 
 
 def parts_of(run: Run, group: Group, error: ApartError) -> list[Group]:
-    """The rows of a group that can go on together, each sort by itself. Raises the error where it parts rows that these were
-    made of."""
+    """The rows of a group that can go on together, each sort by itself. Raises the error where it
+    parts rows that these were made of."""
     if not error.group.within(group):
         raise error
     xp = run.backend.xp
@@ -118,9 +136,11 @@ def parts_of(run: Run, group: Group, error: ApartError) -> list[Group]:
     return parts
 
 
-def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[tuple[Group | None, Any]]:
-    """What `call` gives for the rows of a group; once for each sort of these where they can't go on together, and aren't the
-    rows that run. None is for what no rows differ in."""
+def by_sort(
+    run: Run, group: Group | None, call: Callable[[], Any]
+) -> Iterator[tuple[Group | None, Any]]:
+    """What `call` gives for the rows of a group; once for each sort of these where they can't go on
+    together, and aren't the rows that run. None is for what no rows differ in."""
     if group is None or group is run.group:
         yield group, call()
         return
@@ -146,7 +166,8 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
 
 
 def part_off(run: Run) -> None:
-    """Parts the rows that run from the others, where what they do next is kept for all rows as one."""
+    """Parts the rows that run from the others, where what they do next is kept for all rows as
+    one."""
     if run.group is not None and run.parts_rows:
         part_by(run, run.group)
 
@@ -178,12 +199,16 @@ def apart(run: Run, value: Lanes) -> NoReturn:
     else:  # CuPy would compare whole rows one by one, and wait for each
         labels = unique(flat[0], return_inverse=True)[1]
         for numbers in flat[1:]:
-            labels = unique(labels * value.group.size + unique(numbers, return_inverse=True)[1], return_inverse=True)[1]
+            labels = unique(
+                labels * value.group.size + unique(numbers, return_inverse=True)[1],
+                return_inverse=True,
+            )[1]
     raise ApartError(value.group, labels)
 
 
 def agreed_value(run: Run, value: Any) -> Any:
-    """The one value of lanes that decide a shape, or what is done next. Parts the rows where they differ."""
+    """The one value of lanes that decide a shape, or what is done next. Parts the rows where they
+    differ."""
     if type(value) is not Lanes:
         return value
     value = narrow(value, joint(run, (value,), None))
@@ -196,8 +221,9 @@ def agreed_value(run: Run, value: Any) -> Any:
 
 
 def joint(run: Run, values: Any, span: Span | None, inner: bool = False) -> Group:
-    """The group that an operation on these values runs on: the one that runs; with `inner`, as in derivatives, it may be one
-    inside. Raises GradcliError (E307) where some of its rows lack a value."""
+    """The group that an operation on these values runs on: the one that runs; with `inner`, as in
+    derivatives, it may be one inside. Raises GradcliError (E307) where some of its rows lack a
+    value."""
     try:
         group = deepest(values, run.group)
     except UnrelatedError:
@@ -205,15 +231,18 @@ def joint(run: Run, values: Any, span: Span | None, inner: bool = False) -> Grou
     if group is None or not (inner or run.group is None or group is run.group):
         part_by_lack(run, values)
         run.fail(
-            "E307", "a value that only some rows have meets others", span,
+            "E307",
+            "a value that only some rows have meets others",
+            span,
             help="assign the name on every path that leads here",
-        )  # fmt: skip
+        )
     return group
 
 
 def part_by_lack(run: Run, values: Any) -> None:
-    """Parts the rows that have a value from those that run and lack it, if there are both. Where one of these reads it, it
-    has none by itself. If all have it, as rows opened inside them, the rows that run are parted from the others."""
+    """Parts the rows that have a value from those that run and lack it, if there are both. Where
+    one of these reads it, it has none by itself. If all have it, as rows opened inside them, the
+    rows that run are parted from the others."""
     for value in values:
         if (
             type(value) is Lanes
@@ -232,7 +261,9 @@ class RowRange:
     """A `range` whose bounds differ between rows: each row leaves at its own end."""
 
     def __init__(self, run: Run, bounds: list[Any], span: Span) -> None:
-        start, self.stop, self.step = bounds if len(bounds) == 3 else (*([0] if len(bounds) == 1 else []), *bounds, 1)
+        start, self.stop, self.step = (
+            bounds if len(bounds) == 3 else (*([0] if len(bounds) == 1 else []), *bounds, 1)
+        )
         self.run, self.start, self.span = run, start, span
 
     def __iter__(self) -> Iterator[Any]:
@@ -248,7 +279,9 @@ class RowRange:
         """Which of the rows that run still have this item: True or False where they agree."""
         group = joint(self.run, (item, self.stop, self.step), self.span)
         item, stop, step = (with_rows(v, group) for v in (item, self.stop, self.step))
-        return agreed(self.run, self.run.backend.xp.where(step > 0, item < stop, item > stop), group)
+        return agreed(
+            self.run, self.run.backend.xp.where(step > 0, item < stop, item > stop), group
+        )
 
 
 def agreed(run: Run, bools: Any, group: Group) -> Any:
@@ -266,8 +299,15 @@ def _varies(value: Any) -> bool:
     return type(value) is Lanes or (type(value) in (list, tuple) and any(map(_varies, value)))
 
 
-def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any], compute: Callable[..., Any]) -> Any:
-    """A structural op on primals, or options, of which some are lanes; `primals` get the rows that run.
+def on_lanes(
+    run: Run,
+    site: Site,
+    primals: list[Any],
+    options: Mapping[str, Any],
+    compute: Callable[..., Any],
+) -> Any:
+    """A structural op on primals, or options, of which some are lanes; `primals` get the rows that
+    run.
 
     `compute(primals, options, function)` is the op on arrays, or `function` in its place.
     """
@@ -277,10 +317,18 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
         y = op.compute(xp, *primals, **options)
         return y if type(y) is not Lanes or y.ints is None else with_ints(run, y, y.ints)
     options = {name: tuple(v) if type(v) is list else v for name, v in options.items()}
-    varying = [v for value in options.values() for v in (value if type(value) is tuple else (value,)) if type(v) is Lanes]
+    varying = [
+        v
+        for value in options.values()
+        for v in (value if type(value) is tuple else (value,))
+        if type(v) is Lanes
+    ]
     group = joint(run, (*primals, *varying), site.span, site.of is not None)
     primals[:] = [narrow(p, group) for p in primals]
-    if op.category != "casting" and (ints := _all_ints([p for p in primals if p is not None])) is not None:
+    if (
+        op.category != "casting"
+        and (ints := _all_ints([p for p in primals if p is not None])) is not None
+    ):
         raise ApartError(group, ints.astype("int64"))
     if op is WHERE:
         primals[1:] = weighed_as_alone(run, primals[1:])
@@ -298,23 +346,31 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
         return y
 
     try:
-        y = compute([p.array if own else p for p, own in zip(primals, laned, strict=True)], options, function)
+        y = compute(
+            [p.array if own else p for p, own in zip(primals, laned, strict=True)],
+            options,
+            function,
+        )
     except _ByRowError:
         return _row_by_row(run, primals, options, group, compute)
     except GradcliError as error:
         if error.diagnostics[0].code in _OF_SHAPES:  # the message of a row alone has its own shapes
             _row_by_row(run, primals, options, group, compute)
         raise
-    return [Lanes(in_order(xp, part), group) for part in y] if type(y) is list else Lanes(in_order(xp, y), group)
+    return (
+        [Lanes(in_order(xp, part), group) for part in y]
+        if type(y) is list
+        else Lanes(in_order(xp, y), group)
+    )
 
 
 _OF_SHAPES = ("E304", "E320")
 
 
 def in_order(xp: Any, y: Any) -> Any:
-    """The array with its rows side by side in memory (or one that stands for all), as all that comes next wants them; but
-    few rows of large values, as sweeps from several seeds have them, stay one behind another. Complex numbers are as wide
-    as they are alone."""
+    """The array with its rows side by side in memory (or one that stands for all), as all that
+    comes next wants them; but few rows of large values, as sweeps from several seeds have them,
+    stay one behind another. Complex numbers are as wide as they are alone."""
     if y.dtype.char == "F" and y.ndim == 1:
         return y.astype("complex128")
     few = y.size > y.shape[-1] ** 2
@@ -329,21 +385,34 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     return tuple([function(v) for v in value]) if type(value) is tuple else function(value)
 
 
-def _row_by_row(run: Run, primals: list[Any], options: Mapping[str, Any], group: Group, compute: Callable[..., Any]) -> Any:
+def _row_by_row(
+    run: Run,
+    primals: list[Any],
+    options: Mapping[str, Any],
+    group: Group,
+    compute: Callable[..., Any],
+) -> Any:
     xp, settle = run.backend.xp, run.backend.settle
     drawn = run.draws
     results = []
     for k in range(group.size):
         run.draws = drawn  # every row draws what it would alone
         row = partial(_row, settle, k)
-        results.append(compute([row(p) for p in primals], {name: _map(row, v) for name, v in options.items()}))
+        results.append(
+            compute([row(p) for p in primals], {name: _map(row, v) for name, v in options.items()})
+        )
     several = type(results[0]) is list
     table = [[xp.asarray(part) for part in (y if several else [y])] for y in results]
     forms: dict[Any, int] = {}
-    labels = [forms.setdefault(tuple([(part.shape, part.dtype) for part in row]), len(forms)) for row in table]
+    labels = [
+        forms.setdefault(tuple([(part.shape, part.dtype) for part in row]), len(forms))
+        for row in table
+    ]
     if len(forms) > 1:
         raise ApartError(group, xp.asarray(labels))
-    parts = [Lanes(xp.stack([row[i] for row in table], axis=-1), group) for i in range(len(table[0]))]
+    parts = [
+        Lanes(xp.stack([row[i] for row in table], axis=-1), group) for i in range(len(table[0]))
+    ]
     return parts if several else parts[0]
 
 

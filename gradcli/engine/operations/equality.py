@@ -17,16 +17,19 @@ def _is_thing(value: Any) -> bool:
 
 
 def compares_whole(a: Any, b: Any) -> bool:
-    """Whether `a == b` is one bool: of none, a string or a dict with anything, and of two lists. A list beside an array or
-    a number becomes an array, as in any other operation."""
+    """Whether `a == b` is one bool: of none, a string or a dict with anything, and of two lists. A
+    list beside an array or a number becomes an array, as in any other operation."""
     return type(a) is type(b) is List or any(v is None or type(v) in (str, dict) for v in (a, b))
 
 
 def same(run: Run, a: Any, b: Any, depth: int = 0) -> bool:
-    """`==` where it is one bool: of lists, dicts, strings and none. Raises ApartError where it differs between rows."""
+    """`==` where it is one bool: of lists, dicts, strings and none. Raises ApartError where it
+    differs between rows."""
     a, b = primal(read(a)), primal(read(b))
     if type(a) is List and type(b) is List:
-        return len(a) == len(b) and all(same(run, x, y, deeper(depth)) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(
+            same(run, x, y, deeper(depth)) for x, y in zip(a, b, strict=True)
+        )
     if type(a) is dict and type(b) is dict:
         return a.keys() == b.keys() and all(same(run, a[k], b[k], deeper(depth)) for k in a)
     if _is_thing(a) or _is_thing(b):

@@ -8,39 +8,65 @@ from typing import Any, NoReturn
 from ...diagnostics import Span, did_you_mean
 from ...lang import program
 from ..trace.run import Run
-from ..values.kinds import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, variables
+from ..values.kinds import (
+    FRAME_HEAD,
+    UNSET,
+    Instance,
+    List,
+    Variable,
+    contents,
+    describe,
+    variables,
+)
 
-# ---- what an instance answers ----------------------------------------------------------------------------------------
+# ---- what an instance answers --------------------------------------------------------------------
 
 
 def member(run: Run, instance: Instance, name: str, span: Span) -> Any:
-    """`instance.name`: a name of the module's body, or else what every instance has. Raises GradcliError (E309)."""
+    """`instance.name`: a name of the module's body, or else what every instance has. Raises
+    GradcliError (E309)."""
     value = instance.member(name)
     if value is not UNSET:
         return value
     if name in instance.slots:
         help = f"no statement that assigns it was executed when `{instance.path}` was made"
-        run.fail("E309", f"`{name}` has no value in this instance of `{instance.name}`", span, help=help)
+        run.fail(
+            "E309", f"`{name}` has no value in this instance of `{instance.name}`", span, help=help
+        )
     if name in _MEMBERS:
         return _MEMBERS[name](instance)
     known = [*instance.slots, *_MEMBERS]
     label = f"it has {', '.join(f'`{k}`' for k in known[:12])}"
-    run.fail("E309", f"an instance of `{instance.name}` has no member `{name}`", span, label, did_you_mean(name, known))
+    run.fail(
+        "E309",
+        f"an instance of `{instance.name}` has no member `{name}`",
+        span,
+        label,
+        did_you_mean(name, known),
+    )
 
 
 _MEMBERS: dict[str, Callable[[Instance], Any]] = {
-    "trainable_variables": lambda instance: List([v for _, v in variables(instance) if v.trainable]),
+    "trainable_variables": lambda instance: List(
+        [v for _, v in variables(instance) if v.trainable]
+    ),
     "variables": lambda instance: List([v for _, v in variables(instance)]),
     "name": lambda instance: instance.path,
 }
 
 
 def call_member(run: Run, instance: Instance, span: Span) -> Any:
-    """What a call of an instance calls: the `call` of its module. Raises GradcliError (E308) where there is none."""
+    """What a call of an instance calls: the `call` of its module. Raises GradcliError (E308) where
+    there is none."""
     value = instance.member("call")
     if value is UNSET:
         message = f"{describe(instance)} can't be called: `{instance.name}` defines no `call`"
-        run.fail("E308", message, span, help="write `fn call(…)` in the module, or call one of its functions by name")
+        run.fail(
+            "E308",
+            message,
+            span,
+            help="write `fn call(…)` in the module, or call one of its functions by name",
+        )
     return value
 
 
@@ -49,16 +75,25 @@ def refuse_assignment(run: Run, instance: Instance, name: Any, span: Span) -> No
     if type(name) is str and type(instance.member(name)) is Variable:
         help = f"`{name}` is a variable, and updated with `:=`"
     else:
-        help = f"declare it with `var` in `{instance.name}` and update it with `:=`, or make it a parameter of the module"
-    run.fail("E312", f"the members of an instance of `{instance.name}` can't be assigned", span, help=help)
+        help = (
+            f"declare it with `var` in `{instance.name}` and update it with `:=`, or make it a "
+            "parameter of the module"
+        )
+    run.fail(
+        "E312",
+        f"the members of an instance of `{instance.name}` can't be assigned",
+        span,
+        help=help,
+    )
 
 
-# ---- the variables of a run ------------------------------------------------------------------------------------------
+# ---- the variables of a run ----------------------------------------------------------------------
 
 
 def named_variables(run: Run, node: program.Program, frame: list[Any]) -> dict[str, Variable]:
-    """Every variable that the top level can name, by its path: the declared ones, and those of the instances that its
-    names hold when the program has ended; in the order of the names. A variable that was replaced is still there."""
+    """Every variable that the top level can name, by its path: the declared ones, and those of the
+    instances that its names hold when the program has ended; in the order of the names. A variable
+    that was replaced is still there."""
     if not node.has_modules:
         return run.declared
     declared: dict[str, list[Variable]] = {}

@@ -20,7 +20,8 @@ def is_integer(value: Any) -> bool:
 
 
 def as_floats(run: Run, value: Any) -> Any:
-    """An int or ints as floats of the run's type; a number of Python's stays one, which widens nothing."""
+    """An int or ints as floats of the run's type; a number of Python's stays one, which widens
+    nothing."""
     if type(value) in INTEGERS:
         return run.real(float(value))
     return value.astype(run.settings.dtype)
@@ -38,11 +39,17 @@ def on_ints(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
 
 def _fail_division(run: Run, site: Site) -> NoReturn:
     name = site.op.infix or site.op.name
-    run.fail("E306", f"int division by zero in `{name}`", site.span, help="with floats, `1.0 / 0.0` is inf")
+    run.fail(
+        "E306",
+        f"int division by zero in `{name}`",
+        site.span,
+        help="with floats, `1.0 / 0.0` is inf",
+    )
 
 
 def on_int_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
-    """An op that keeps ints, on int arrays: in 64 bits, and an error where those don't hold the result."""
+    """An op that keeps ints, on int arrays: in 64 bits, and an error where those don't hold the
+    result."""
     xp = run.backend.xp
     ints = [xp.asarray(p, "int64") for p in primals]
     if op.name in ("floordiv", "mod", "fmod") and not xp.all(ints[1]):
@@ -62,7 +69,8 @@ def _exactly(run: Run, op: Op, ints: list[Any]) -> Any:
 
 
 def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable[[], Any]) -> None:
-    """Raises an overflow error where `y` wrapped: `estimate` is the result in floats, `exact` computes it in Python's ints."""
+    """Raises an overflow error where `y` wrapped: `estimate` is the result in floats, `exact`
+    computes it in Python's ints."""
     xp = run.backend.xp
     if not getattr(y, "size", 1):
         return

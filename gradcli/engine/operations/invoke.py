@@ -15,10 +15,15 @@ CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=T
 
 
 def call_function(
-    run: Run, function: Function, arguments: list[Any], keywords: dict[str, Any], site: Site, path: str | None = None
+    run: Run,
+    function: Function,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    site: Site,
+    path: str | None = None,
 ) -> Any:
-    """Calls a function of the program; `path` is where its result goes. Raises GradcliError with this call added to the
-    calls that led to it."""
+    """Calls a function of the program; `path` is where its result goes. Raises GradcliError with
+    this call added to the calls that led to it."""
     code = function.code
     frame = code.template.copy()
     frame[0] = run
@@ -33,7 +38,12 @@ def call_function(
     run.depth += 1
     if run.depth > MAX_DEPTH:
         run.depth -= 1
-        run.fail("E406", f"`{code.name or 'fn'}` calls itself too deep", site.span, f"{MAX_DEPTH} calls are inside each other")
+        run.fail(
+            "E406",
+            f"`{code.name or 'fn'}` calls itself too deep",
+            site.span,
+            f"{MAX_DEPTH} calls are inside each other",
+        )
     trace = run.trace
     calls = trace.calls
     trace.enter((site, code.name, calls))
@@ -48,7 +58,14 @@ def call_function(
         trace.enter(calls)
 
 
-def _bind(run: Run, function: Function, frame: list[Any], arguments: list[Any], keywords: dict[str, Any], span: Span) -> None:
+def _bind(
+    run: Run,
+    function: Function,
+    frame: list[Any],
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    span: Span,
+) -> None:
     parameters = function.code.parameters
     n = len(arguments)
     if n == len(parameters) and not keywords:

@@ -28,15 +28,26 @@ def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
     if type(inner) is dict:
         return iter(list(inner))
     if shape_of(inner):
-        if value is inner and hasattr(inner, "tolist") and inner.ndim == 1 and inner.dtype.char in "dl?D":
+        if (
+            value is inner
+            and hasattr(inner, "tolist")
+            and inner.ndim == 1
+            and inner.dtype.char in "dl?D"
+        ):
             return iter(inner.tolist())
         site = Site(GETITEM, span)
         return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
-    run.fail("E319", f"{describe(value)} has no elements to go through", span, help="use `range(n)`, a list or an array")
+    run.fail(
+        "E319",
+        f"{describe(value)} has no elements to go through",
+        span,
+        help="use `range(n)`, a list or an array",
+    )
 
 
 def unpacked(run: Run, site: Site, value: Any) -> list[Any]:
-    """The operands of a variadic builtin that was given one list of them (or one array, for its rows)."""
+    """The operands of a variadic builtin that was given one list of them (or one array, for its
+    rows)."""
     value = read(value)
     inner = primal(value)
     if type(inner) is List or shape_of(inner):
@@ -48,11 +59,20 @@ def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
     numbers = [of_one_kind(run, primal(read(o))) for o in operands]
     for number in numbers:
-        if type(number) is not int and not (type(number) is Lanes and number.dtype.kind == "i" and not number.shape):
-            run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")
+        if type(number) is not int and not (
+            type(number) is Lanes and number.dtype.kind == "i" and not number.shape
+        ):
+            run.fail(
+                "E311",
+                f"`range` takes ints, and this is {describe(number)}",
+                site.span,
+                help="convert with `int64(…)`",
+            )
     if len(numbers) > 3:
         run.fail("E308", f"`range` takes 1 to 3 ints, {len(numbers)} given", site.span)
-    if len(numbers) == 3 and (numbers[2] == 0 or (type(numbers[2]) is Lanes and not numbers[2].array.all())):
+    if len(numbers) == 3 and (
+        numbers[2] == 0 or (type(numbers[2]) is Lanes and not numbers[2].array.all())
+    ):
         run.fail("E311", "the step of `range` is 0", site.span)
     if Lanes in map(type, numbers):
         return RowRange(run, numbers, site.span)
@@ -73,10 +93,14 @@ def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
 
 
 # `for` reads these as they come; anywhere else they are lists.
-LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {"range": bounds, "zip": side_by_side, "enumerate": numbered}
+LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {
+    "range": bounds,
+    "zip": side_by_side,
+    "enumerate": numbered,
+}
 
 
-# ---- lists as arrays ---------------------------------------------------------------------------------------------------
+# ---- lists as arrays -----------------------------------------------------------------------------
 
 
 def with_arrays(run: Run, site: Site, value: Any) -> Any:
@@ -86,7 +110,11 @@ def with_arrays(run: Run, site: Site, value: Any) -> Any:
         if _list_shape(value) is not None:
             return to_array(run, site, value)
         return List([with_arrays(run, site, item) for item in value])
-    return {key: with_arrays(run, site, item) for key, item in value.items()} if type(value) is dict else value
+    return (
+        {key: with_arrays(run, site, item) for key, item in value.items()}
+        if type(value) is dict
+        else value
+    )
 
 
 def _list_shape(value: Any) -> tuple[int, ...] | None:

@@ -24,13 +24,18 @@ def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
         path.append(group)
         group = group.parent
     for part in reversed(path):
-        value = apply(run, site.derived(PICK), (value,), {"index": part.origin, "group": part, "of": part.parent})
+        value = apply(
+            run,
+            site.derived(PICK),
+            (value,),
+            {"index": part.origin, "group": part, "of": part.parent},
+        )
     return value
 
 
 def shared(run: Run, site: Site, value: Any, own: Group) -> tuple[Any, Group, Any] | None:
-    """A value by those of the rows of `own` that it has, their group, and where these are in `own`; None where it has none of
-    them. `site` is that of picking rows."""
+    """A value by those of the rows of `own` that it has, their group, and where these are in `own`;
+    None where it has none of them. `site` is that of picking rows."""
     inner: Group = primal(value).group
     whole, xp = common(own, inner), run.backend.xp
     if whole is None:

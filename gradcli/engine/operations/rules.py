@@ -1,8 +1,9 @@
 """How structural rules run: the two readings of the `m` that they are written in.
 
-`Language` takes every call in a rule through `apply`, at the place of the operation that is being differentiated. So what
-a sweep computes is recorded wherever a window is open, and can be differentiated again; `Value` is what rules then see
-of an operand. `ArrayLanguage` computes on arrays at once, for sweeps that nobody will differentiate.
+`Language` takes every call in a rule through `apply`, at the place of the operation that is being
+differentiated. So what a sweep computes is recorded wherever a window is open, and can be
+differentiated again; `Value` is what rules then see of an operand. `ArrayLanguage` computes on
+arrays at once, for sweeps that nobody will differentiate.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ STRICT_MUL = OPS["strict_mul"]
 
 
 class Value:
-    """An operand, result or cotangent inside a rule: a value of the language with Python's operators."""
+    """An operand, result or cotangent inside a rule: a value of the language with Python's
+    operators."""
 
     __slots__ = ("m", "v")
 
@@ -69,9 +71,15 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Value, Any], Value]
 
 
 for _method, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod", "floordiv": "floordiv",
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "mod": "mod",
+    "floordiv": "floordiv",
     "matmul": "matmul",
-}.items():  # fmt: skip
+}.items():
     setattr(Value, f"__{_method}__", _operator(_name))
     setattr(Value, f"__r{_method}__", _operator(_name, swapped=True))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -81,15 +89,19 @@ setattr(Value, "__hash__", object.__hash__)  # noqa: B010
 
 
 class Language:
-    """The `m` of rules: `m.sin(x)` applies the op to values, at the site of the operation that is differentiated."""
+    """The `m` of rules: `m.sin(x)` applies the op to values, at the site of the operation that is
+    differentiated."""
 
     __slots__ = ("run", "site")
 
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
 
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
-        """The op `name` on values; options that aren't given have their defaults. A list for an op of several results."""
+    def call(
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
+    ) -> Any:
+        """The op `name` on values; options that aren't given have their defaults. A list for an op
+        of several results."""
         op = OPS[name]
         operands = tuple([_unwrap(a) for a in arguments])
         given = {p.name: p.default for p in op.signature.options if not p.required}
@@ -112,12 +124,14 @@ def _unwrap(value: Any) -> Any:
 
 
 class RowLanguage(Language):
-    """The same where nobody records what rules compute, and where the rows are those of one group: without what an operation
-    of the program's has to verify."""
+    """The same where nobody records what rules compute, and where the rows are those of one group:
+    without what an operation of the program's has to verify."""
 
     __slots__ = ()
 
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+    def call(
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
+    ) -> Any:
         op, run = OPS[name], self.run
         operands = [a.v if type(a) is Value else a for a in arguments]
         laned = [type(v) is Lanes for v in operands]
@@ -125,7 +139,10 @@ class RowLanguage(Language):
         if group is None or not all([_is_simple(v, group) for v in operands]):  # noqa: C419
             return super().call(name, arguments, options)
         if op.elementwise:
-            arrays = [v.array if own else with_rows(v, group) for v, own in zip(operands, laned, strict=True)]
+            arrays = [
+                v.array if own else with_rows(v, group)
+                for v, own in zip(operands, laned, strict=True)
+            ]
             return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
         whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
         if op.rows is None or op.compute is None or not whole or varies(options or {}):
@@ -142,18 +159,25 @@ class RowLanguage(Language):
 def _by_rows(op: Op, backend: Backend) -> tuple[Callable[..., Any], dict[str, Any]]:
     """What an op's rule for rows computes by, and the options that have defaults."""
     assert op.compute is not None
-    return partial(op.compute, backend.xp), {p.name: p.default for p in op.signature.options if not p.required}
+    return partial(op.compute, backend.xp), {
+        p.name: p.default for p in op.signature.options if not p.required
+    }
 
 
 def _is_simple(value: Any, group: Group) -> bool:
     """Whether a value is a float, a shared array, or floats of a group of rows."""
     if type(value) is Lanes:
-        return value.group is group and hasattr(value.array, "strides") and value.array.dtype.kind in "fc"
+        return (
+            value.group is group
+            and hasattr(value.array, "strides")
+            and value.array.dtype.kind in "fc"
+        )
     return type(value) is float or hasattr(value, "strides")
 
 
 class ArrayLanguage:
-    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators themselves."""
+    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators
+    themselves."""
 
     def __init__(self, backend: Backend, dtype: str) -> None:
         self._backend, self._dtype = backend, dtype
@@ -175,7 +199,11 @@ class ArrayLanguage:
         optional = [p.default for p in op.signature.operands]
         compute, xp = op.compute, self._backend.xp
         assert compute is not None
-        if not defaults and all(p.required for p in op.signature.operands) and not op.signature.variadic:
+        if (
+            not defaults
+            and all(p.required for p in op.signature.operands)
+            and not op.signature.variadic
+        ):
             return partial(compute, xp)
 
         def call(*operands: Any, **options: Any) -> Any:
@@ -201,13 +229,17 @@ def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) 
             value = operands[node.value]
         elif node.kind == "result":
             value = y
-        elif node.kind == "where":  # lazily on a scalar condition: what isn't chosen isn't computed on
+        elif (
+            node.kind == "where"
+        ):  # lazily on a scalar condition: what isn't chosen isn't computed on
             condition, *_ = values = [known[id(a)] for a in node.arguments]
             if type(condition) is bool:
                 value = values[1] if condition else values[2]
             else:
                 value = apply(run, site.derived(OPS["where"]), tuple(values))
         else:
-            value = apply(run, site.derived(OPS[node.kind]), tuple([known[id(a)] for a in node.arguments]))
+            value = apply(
+                run, site.derived(OPS[node.kind]), tuple([known[id(a)] for a in node.arguments])
+            )
         known[id(node)] = value
     return known[id(formula)]

@@ -1,8 +1,9 @@
-"""An elementwise op on floats, some of them traced or with tangents, as one generated function: compute, and append the record.
+"""An elementwise op on floats, some of them traced or with tangents, as one generated function:
+compute, and append the record.
 
-What it does is what `apply` does, written out for the kinds of operands at hand; results that Python refuses, strict
-products that aren't finite, and traces and tangents that mix go to `apply`. Hot expressions (`fusion.py`) and recorded
-sweeps use it.
+What it does is what `apply` does, written out for the kinds of operands at hand; results that
+Python refuses, strict products that aren't finite, and traces and tangents that mix go to `apply`.
+Hot expressions (`fusion.py`) and recorded sweeps use it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from typing import Any, NamedTuple
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.formula_source import REFUSED, STRICT, FormulaSource, function_of
-from ..formulas.functions import fast_by_name, forward_formula, per_op, returned_operands, tangent_terms
+from ..formulas.functions import (
+    fast_by_name,
+    forward_formula,
+    per_op,
+    returned_operands,
+    tangent_terms,
+)
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Site
 from ..values.boxes import Dual
@@ -23,8 +30,8 @@ assert STRIDE == 6  # the record below is written out
 
 
 class Operand(NamedTuple):
-    """An operand in the source: the local that holds its primal, those of its number and segment if it is traced, and that
-    which holds the dual if it has a tangent."""
+    """An operand in the source: the local that holds its primal, those of its number and segment if
+    it is traced, and that which holds the dual if it has a tangent."""
 
     primal: str
     number: str = ""
@@ -33,18 +40,25 @@ class Operand(NamedTuple):
 
 
 def call_lines(
-    names: dict[str, Any], op: Op, operands: Sequence[Operand], mixed: str, refused: str, head: Sequence[str] = ()
+    names: dict[str, Any],
+    op: Op,
+    operands: Sequence[Operand],
+    mixed: str,
+    refused: str,
+    head: Sequence[str] = (),
 ) -> list[str]:
     """The lines that compute `op` on floats, record it at the site `active`, and return the result.
 
-    `mixed` is the statement for traces of different levels, `refused` for what Python refuses; `names` gets what the lines
-    refer to. `head` stands before, where exceptions are caught as well.
+    `mixed` is the statement for traces of different levels, `refused` for what Python refuses;
+    `names` gets what the lines refer to. `head` stands before, where exceptions are caught as well.
     """
     source = FormulaSource(arrays=False, fast=True)
     for k, operand in enumerate(operands):
         source.lines.append(f"x{k} = {operand.primal}")
     if op.forward is None:  # a function of Python's
-        formula = Formula(op.name, None, tuple([Formula("operand", k) for k in range(len(operands))]))
+        formula = Formula(
+            op.name, None, tuple([Formula("operand", k) for k in range(len(operands))])
+        )
     else:
         formula = forward_formula(op)
     source.lines.append(f"y = {source.value(formula)}")
@@ -66,7 +80,11 @@ def call_lines(
     in0 = f"({', '.join(numbers)})" if len(numbers) > 2 else numbers[0]
     in1 = numbers[1] if len(numbers) == 2 else "None"
     kept = [operand.dual or f"x{k}" for k, operand in enumerate(operands)]
-    saved = f"{kept[0]}, {kept[1] if len(kept) > 1 else 'None'}" if len(kept) < 3 else f"({', '.join(kept)}), None"
+    saved = (
+        f"{kept[0]}, {kept[1] if len(kept) > 1 else 'None'}"
+        if len(kept) < 3
+        else f"({', '.join(kept)}), None"
+    )
     return [
         *lines,
         f"trace = {first.origin}.trace",
@@ -75,7 +93,10 @@ def call_lines(
         "if segment is None: return y",
         "number = trace.number",
         "if number >= trace.limit: segment = trace.advance()",
-        *[f"if {o.origin} is not segment and {o.origin}.trace is not trace: {mixed}" for o in others],
+        *[
+            f"if {o.origin} is not segment and {o.origin}.trace is not trace: {mixed}"
+            for o in others
+        ],
         *[f"if {o.origin} is not segment: segment.reads({o.origin})" for o in traced],
         "trace.number = number + 1",
         f"segment.records.extend((active, {in0}, {in1}, {saved}, y))",
@@ -85,7 +106,8 @@ def call_lines(
 
 @per_op
 def _caller(op: Op, kinds: str) -> Callable[..., Any]:
-    """`(run, site, active, *values)`: the op on values of these kinds, as `call_on_scalars` tells them."""
+    """`(run, site, active, *values)`: the op on values of these kinds, as `call_on_scalars` tells
+    them."""
     names: dict[str, Any] = {"apply": apply}
     parameters = ", ".join(f"v{k}" for k in range(len(kinds)))
     otherwise = f"return apply(run, site, ({parameters},))"
@@ -104,14 +126,18 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
     duals = [operand.dual for operand in operands if operand.dual]
     if duals:
         head.append(f"level = {duals[0]}.level")
-        head.append(f"if {' or '.join(['level <= run.paused', *[f'{d}.level != level' for d in duals[1:]]])}: {otherwise}")
+        conditions = ["level <= run.paused", *[f"{d}.level != level" for d in duals[1:]]]
+        head.append(f"if {' or '.join(conditions)}: {otherwise}")
     lines = call_lines(names, op, operands, otherwise, otherwise, head)
     body = "".join(f"    {line}\n" for line in lines)
-    return function_of(f"def call(run, site, active, {parameters}):\n{body}", "<scalar call>", names)
+    return function_of(
+        f"def call(run, site, active, {parameters}):\n{body}", "<scalar call>", names
+    )
 
 
 def _may_be_int(op: Op, kinds: str) -> bool:
-    """Whether the op may give an int as it is, or of ints alone, which then has to be verified or made a float."""
+    """Whether the op may give an int as it is, or of ints alone, which then has to be verified or
+    made a float."""
     given = set() if op.forward is None else returned_operands(forward_formula(op))
     return set(kinds) == {"i"} or any(kinds[k] == "i" for k in given)
 
@@ -120,7 +146,8 @@ _TRACED, _MOVING = "tb", "db"  # the kinds that are traced, and those that have 
 
 
 def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
-    """The elementwise op of `site` on values, as `apply`; faster where they are numbers, be they traced or with tangents."""
+    """The elementwise op of `site` on values, as `apply`; faster where they are numbers, be they
+    traced or with tangents."""
     kinds = ""
     for value in values:
         if type(value) is float:
@@ -140,7 +167,12 @@ def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
     if call is None:
         if run.trace.keeps_all or not site.op.passes_floats or _may_be_int(site.op, kinds):
             return apply(run, site, values)
-        active = Site(site.op, site.span, tuple([k for k, kind in enumerate(kinds) if kind in _TRACED]), site.of)
+        active = Site(
+            site.op,
+            site.span,
+            tuple([k for k, kind in enumerate(kinds) if kind in _TRACED]),
+            site.of,
+        )
         active.scalar = True
         call = site.calls[kinds] = _caller(site.op, kinds), active
     function, active = call

@@ -1,4 +1,5 @@
-"""Writing elements and entries: `a[i] = v`, `d.k = v`, with value semantics: no other name sees the change."""
+"""Writing elements and entries: `a[i] = v`, `d.k = v`, with value semantics: no other name sees the
+change."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ SETITEM = OPS["setitem"]
 def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any) -> Any:
     """The array with `value` at `index`: in place where nobody else holds it, else in a copy.
 
-    `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller must have let go of the
-    value but for its own local name; the count of references then tells whether anybody else could see the change.
+    `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller
+    must have let go of the value but for its own local name; the count of references then tells
+    whether anybody else could see the change.
     """
     alone = sys.getrefcount(array) <= _SOLE_OWNER
     value = read(value)
@@ -48,8 +50,12 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
     if run.backend is not CPU:
         verify_index(run, array, index, site.span)
-    if run.level and (origin is not None or level_of(value) != UNBOXED):  # `apply` knows which box to take off first
-        return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index})
+    if run.level and (
+        origin is not None or level_of(value) != UNBOXED
+    ):  # `apply` knows which box to take off first
+        return apply(
+            run, site, (array if origin is None else (array, *origin), value), {"index": index}
+        )
     y = array if owned else array.copy()
     try:
         y[index] = x
@@ -67,38 +73,71 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
 
 
 def _picked_alike(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    """The index with masks that all rows share; rows may have masks of their own where these choose between an element and
-    one number."""
-    if len(index) == 1 and not shape_of(primal(value)) and shape_of(index[0]) == shape_of(primal(array)):
+    """The index with masks that all rows share; rows may have masks of their own where these choose
+    between an element and one number."""
+    if (
+        len(index) == 1
+        and not shape_of(primal(value))
+        and shape_of(index[0]) == shape_of(primal(array))
+    ):
         return index
-    return tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
+    return tuple(
+        [agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index]
+    )
 
 
 def _verify_kind(run: Run, site: Site, array: Any, x: Any) -> None:
-    """Raises GradcliError (E301, E312) for what is no number, or of a wider kind than the array's elements."""
+    """Raises GradcliError (E301, E312) for what is no number, or of a wider kind than the array's
+    elements."""
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
-        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
+        run.fail(
+            "E301",
+            f"an element of an array can't be {describe(x)}",
+            site.span,
+            help="arrays hold numbers only",
+        )
     kind, own = dtype_name(x), array.dtype.kind
-    if (own in "bi" and kind.startswith(("float", "complex"))) or (own == "f" and kind == "complex128"):
+    if (own in "bi" and kind.startswith(("float", "complex"))) or (
+        own == "f" and kind == "complex128"
+    ):
         wider = "complex128" if kind == "complex128" else "float64"
         message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
         run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
 
 
 def _fail_shape(run: Run, site: Site, shape: tuple[int, ...], target: tuple[int, ...]) -> NoReturn:
-    message = f"a value of shape {show_shape(shape)} doesn't fit into elements of shape {show_shape(target)}"
+    message = (
+        f"a value of shape {show_shape(shape)} doesn't fit into elements of shape "
+        f"{show_shape(target)}"
+    )
     run.fail("E302", message, site.span)
 
 
-def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
+def _write_lanes(
+    run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
+) -> Any:
     """The same where the array, the index or the value differs between rows."""
     x = primal(value)
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
-    mine = alone and type(array) is Lanes and array.array.base is None and _holders(array) <= _SOLE_HOLDER
-    inplace = mine and array.group is run.group and array.dtype == getattr(primal(value), "dtype", array.dtype)
+    mine = (
+        alone
+        and type(array) is Lanes
+        and array.array.base is None
+        and _holders(array) <= _SOLE_HOLDER
+    )
+    inplace = (
+        mine
+        and array.group is run.group
+        and array.dtype == getattr(primal(value), "dtype", array.dtype)
+    )
     try:
-        return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index, "inplace": inplace})
+        return apply(
+            run,
+            site,
+            (array if origin is None else (array, *origin), value),
+            {"index": index, "inplace": inplace},
+        )
     except GradcliError as error:
         if error.diagnostics[0].code == "E320":
             row = tuple([i.array[..., 0] if type(i) is Lanes else i for i in index])
@@ -106,13 +145,20 @@ def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any
         raise
 
 
-def _write_dual(run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
+def _write_dual(
+    run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
+) -> Any:
     """The same for an array with a tangent; `alone`: nobody else holds the dual."""
     if origin is not None or level_of(value) > dual.level:
         verify_index(run, primal(dual), index, site.span)
-        return apply(run, site, (dual if origin is None else (dual, *origin), value), {"index": index})
+        return apply(
+            run, site, (dual if origin is None else (dual, *origin), value), {"index": index}
+        )
     level = dual.level
-    pairs = [(dual.primal, lowered(value, level)), (dual.tangent, value.tangent if level_of(value) == level else 0.0)]
+    pairs = [
+        (dual.primal, lowered(value, level)),
+        (dual.tangent, value.tangent if level_of(value) == level else 0.0),
+    ]
     if alone:
         dual.primal = dual.tangent = None  # so that each part has one owner, too
     written = []
@@ -126,7 +172,8 @@ def _write_dual(run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any,
 
 
 def _calibrate() -> int:
-    """How many references `write` sees of an array that only its caller's local name holds, on this Python."""
+    """How many references `write` sees of an array that only its caller's local name holds, on this
+    Python."""
 
     def callee(array: Any) -> int:
         return sys.getrefcount(array)
@@ -136,7 +183,8 @@ def _calibrate() -> int:
 
 
 def _holders(lanes: Lanes) -> int:
-    """How many references there are of the array of lanes. A view of it, as of a part that a record keeps, is one."""
+    """How many references there are of the array of lanes. A view of it, as of a part that a record
+    keeps, is one."""
     return sys.getrefcount(lanes.array)
 
 
@@ -154,7 +202,11 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
     if type(container) is List:
         if not isinstance(step, str) and type(step[0]) is Lanes:
             step = (agreed_value(run, step[0]), *step[1:])
-        if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
+        if (
+            isinstance(step, str)
+            or (len(step) != 1 and not isinstance(step[0], int))
+            or type(step[0]) is not int
+        ):
             run.fail("E303", "an entry of a list is named by an int", site.span)
         i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
         old = list_item(run, container, (i,), site.span)

@@ -1,8 +1,9 @@
 """What counterparts in the table see of SymPy (`s`), and how entries without one are read.
 
-A counterpart is `(s, *operands, **options) -> form`. `s.sin`, `s.Max`, `s.pi` and so on are SymPy's own; a function of it
-given arrays of forms works on each element, so the counterparts of structural entries read as those of elementwise ones.
-Arrays of forms are NumPy's arrays of objects: their operators, methods and shapes are NumPy's.
+A counterpart is `(s, *operands, **options) -> form`. `s.sin`, `s.Max`, `s.pi` and so on are SymPy's
+own; a function of it given arrays of forms works on each element, so the counterparts of structural
+entries read as those of elementwise ones. Arrays of forms are NumPy's arrays of objects: their
+operators, methods and shapes are NumPy's.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ class NoFormError(Exception):
 
 
 class Algebra:
-    """SymPy's functions, on forms and on arrays of forms. `xp` is NumPy, for moving forms around."""
+    """SymPy's functions, on forms and on arrays of forms. `xp` is NumPy, for moving forms
+    around."""
 
     xp = np
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(hyperbolic, name) if name in ("sinh", "cosh", "tanh") else getattr(sympy, name)
+        found = (
+            getattr(hyperbolic, name) if name in ("sinh", "cosh", "tanh") else getattr(sympy, name)
+        )
         if isinstance(found, sympy.Basic) or not callable(found):
             return found
         function = _on_arrays(found)
@@ -48,7 +52,8 @@ class Algebra:
         return as_condition(x)
 
     def compared(self, name: str, a: Any, b: Any) -> Any:
-        """A comparison, by SymPy's name. Of choices it compares what is chosen, so that no condition has a choice in it."""
+        """A comparison, by SymPy's name. Of choices it compares what is chosen, so that no
+        condition has a choice in it."""
         relation = getattr(sympy, name)
         if isinstance(a, sympy.Piecewise):
             return _by_piece(a, lambda value: self.compared(name, value, b))
@@ -61,7 +66,10 @@ class Algebra:
         function = getattr(sympy, name)
         x = as_condition(x) if name in ("Or", "And") else x
         shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-        lines = (tuple(slice(None) if k in axes else i for k, i in enumerate(index)) for index in np.ndindex(*shape))
+        lines = (
+            tuple(slice(None) if k in axes else i for k, i in enumerate(index))
+            for index in np.ndindex(*shape)
+        )
         made = array_of([function(*x[line].flat) for line in lines], shape)
         return made if keepdims else made.reshape([n for k, n in enumerate(shape) if k not in axes])
 
@@ -114,11 +122,12 @@ def is_form(value: Any) -> bool:
     return isinstance(value, sympy.Basic)
 
 
-# ---- cut off ---------------------------------------------------------------------------------------------------------
+# ---- cut off -------------------------------------------------------------------------------------
 
 
 class Detached(sympy.Function):  # type: ignore[misc]
-    """A form that counts as a constant for derivatives, as what `detach` gives, or was computed in a `pause`."""
+    """A form that counts as a constant for derivatives, as what `detach` gives, or was computed in
+    a `pause`."""
 
     nargs = 1
 
@@ -132,10 +141,12 @@ def attached(form: Any) -> Any:
     return form.replace(Detached, lambda inner: inner) if form.has(Detached) else form
 
 
-detached = _on_arrays(lambda form: Detached(form) if form.free_symbols and not is_bool(form) else form)
+detached = _on_arrays(
+    lambda form: Detached(form) if form.free_symbols and not is_bool(form) else form
+)
 
 
-# ---- bools -----------------------------------------------------------------------------------------------------------
+# ---- bools ---------------------------------------------------------------------------------------
 
 
 def is_bool(form: Any) -> bool:
@@ -146,7 +157,11 @@ def _number(form: Any) -> Any:
     """A truth as the number that it counts as."""
     if not is_bool(form):
         return form
-    return sympy.Integer(bool(form)) if form in (sympy.true, sympy.false) else sympy.Piecewise((1, form), (0, True))
+    return (
+        sympy.Integer(bool(form))
+        if form in (sympy.true, sympy.false)
+        else sympy.Piecewise((1, form), (0, True))
+    )
 
 
 def _condition(form: Any) -> Any:
@@ -156,12 +171,12 @@ def _condition(form: Any) -> Any:
 as_number, as_condition = _on_arrays(_number), _on_arrays(_condition)
 
 
-# ---- readings of the table -------------------------------------------------------------------------------------------
+# ---- readings of the table -----------------------------------------------------------------------
 
 
 def counterpart(op: Op) -> Callable[..., Any] | None:
-    """The function of forms that an entry stands for: its own counterpart, its formula, SymPy's function of its name, or,
-    of structural ones, what it computes. None where there is none."""
+    """The function of forms that an entry stands for: its own counterpart, its formula, SymPy's
+    function of its name, or, of structural ones, what it computes. None where there is none."""
     if op.symbolic is not None:
         symbolic = op.symbolic
         return lambda *operands, **options: symbolic(ALGEBRA, *operands, **options)
@@ -171,7 +186,9 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
         found = getattr(sympy, op.name, None)
         return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
     compute = op.compute
-    return None if compute is None else lambda *operands, **options: compute(np, *operands, **options)
+    return (
+        None if compute is None else lambda *operands, **options: compute(np, *operands, **options)
+    )
 
 
 def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:

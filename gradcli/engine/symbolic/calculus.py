@@ -1,4 +1,5 @@
-"""Derivatives of forms, by SymPy's own `diff`: never by the table's rules, so that the two can be compared."""
+"""Derivatives of forms, by SymPy's own `diff`: never by the table's rules, so that the two can be
+compared."""
 
 from __future__ import annotations
 
@@ -12,12 +13,22 @@ from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
 GUARD = 20  # digits more, where numbers are rounded
-_UNKNOWN = (sympy.Subs, sympy.Derivative)  # derivatives that SymPy only has a name for: `evalf` never ends on some
-_STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
+_UNKNOWN = (
+    sympy.Subs,
+    sympy.Derivative,
+)  # derivatives that SymPy only has a name for: `evalf` never ends on some
+_STEPS = (
+    sympy.floor,
+    sympy.ceiling,
+    sympy.sign,
+    sympy.Heaviside,
+    Detached,
+)  # flat wherever they have a derivative
 
 
 def derivative(form: Any, symbol: Any) -> Any:
-    """The derivative of a form by a symbol. Steps count as flat, as they do in the language: `floor(x)` has derivative 0."""
+    """The derivative of a form by a symbol. Steps count as flat, as they do in the language:
+    `floor(x)` has derivative 0."""
     if symbol not in form.free_symbols:
         return sympy.Integer(0)
     steps = {step: sympy.Dummy(real=True) for step in form.atoms(*_STEPS)}
@@ -37,10 +48,12 @@ def total(form: Any) -> Any:
 
 
 def gradient(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()) -> Any:
-    """The gradient of the sum of a form by a source: of the shape of its `symbols`. A variable that was updated counts in
-    all its states: `earlier` are their symbols, each of the same shape."""
+    """The gradient of the sum of a form by a source: of the shape of its `symbols`. A variable that
+    was updated counts in all its states: `earlier` are their symbols, each of the same shape."""
     whole = total(form)
-    return each(lambda *states: sympy.Add(*[_by(whole, state) for state in states]), symbols, *earlier)
+    return each(
+        lambda *states: sympy.Add(*[_by(whole, state) for state in states]), symbols, *earlier
+    )
 
 
 def gradients(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()) -> Any:
@@ -62,7 +75,11 @@ def flat(form: Any) -> list[Any]:
     """The scalar forms in an array, list or dict."""
     if isinstance(form, dict):
         form = list(form.values())
-    return [item for part in form for item in flat(part)] if isinstance(form, (list, np.ndarray)) else [form]
+    return (
+        [item for part in form for item in flat(part)]
+        if isinstance(form, (list, np.ndarray))
+        else [form]
+    )
 
 
 def flat_forms(form: Any) -> list[Any]:
@@ -71,9 +88,14 @@ def flat_forms(form: Any) -> list[Any]:
 
 
 def is_finite(form: Any) -> bool:
-    """Whether no element of a form is infinite or undefined whatever its symbols are, nor has a term or factor that is."""
+    """Whether no element of a form is infinite or undefined whatever its symbols are, nor has a
+    term or factor that is."""
     parts = flat_forms(form)
-    terms = [term for part in parts for term in (part, *(part.args if part.is_Add or part.is_Mul else ()))]
+    terms = [
+        term
+        for part in parts
+        for term in (part, *(part.args if part.is_Add or part.is_Mul else ()))
+    ]
     return not any(term in (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan) for term in terms)
 
 
@@ -82,14 +104,20 @@ def _by(whole: Any, symbol: Any) -> Any:
     if isinstance(symbol, sympy.Symbol):
         return derivative(whole, symbol)
     a, b = symbol.as_real_imag()
-    parts = [derivative(whole, part) if isinstance(part, sympy.Symbol) else sympy.Integer(0) for part in (a, b)]
+    parts = [
+        derivative(whole, part) if isinstance(part, sympy.Symbol) else sympy.Integer(0)
+        for part in (a, b)
+    ]
     return parts[0] + sympy.I * parts[1]
 
 
 def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
     """`function` of every scalar form in an array, list or dict."""
     if isinstance(form, np.ndarray):
-        return array_of([function(*items) for items in zip(form.flat, *(o.flat for o in others), strict=True)], form.shape)
+        return array_of(
+            [function(*items) for items in zip(form.flat, *(o.flat for o in others), strict=True)],
+            form.shape,
+        )
     if isinstance(form, list):
         return [each(function, part, *parts) for part, *parts in zip(form, *others, strict=True)]
     if isinstance(form, dict):
@@ -98,8 +126,9 @@ def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
 
 
 def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
-    """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point count as the very floats
-    that they are. nan where the form has no value there, or none that SymPy can work out."""
+    """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point
+    count as the very floats that they are. nan where the form has no value there, or none that
+    SymPy can work out."""
     form = attached(form)
     if not is_known(form):
         return sympy.nan
@@ -114,7 +143,8 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
 
 
 def _agree(rough: Any, sharp: Any, digits: int) -> bool:
-    """Whether a number has so many digits that more precision leaves as they are. A zero has none: all may have cancelled."""
+    """Whether a number has so many digits that more precision leaves as they are. A zero has none:
+    all may have cancelled."""
     if not isinstance(sharp, sympy.Expr) or not sharp.is_finite:
         return bool(rough == sharp)
     return bool(sharp != 0 and abs(rough - sharp) <= sympy.Float(10) ** -digits * abs(sharp))
@@ -146,15 +176,18 @@ def depth(form: Any) -> int:
 
 
 def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
-    """The last form's value, each part worked out once, with so many digits and some more. SymPy's own `evalf` of a whole form
-    works out a part wherever it occurs, and finds 1 for cos(10**4 * acosh(1 + 1e-10)); it is used for single functions."""
+    """The last form's value, each part worked out once, with so many digits and some more. SymPy's
+    own `evalf` of a whole form works out a part wherever it occurs, and finds 1 for cos(10**4 *
+    acosh(1 + 1e-10)); it is used for single functions."""
     known: dict[Any, Any] = {}
     try:
         for part in order:
             value = sympy.Float(used[part], digits + GUARD) if part in used else part
             if part.args:
                 value = part.func(*(known[inner] for inner in part.args))
-            exact = value.is_Rational if isinstance(value, sympy.Expr) else True  # exponents, conditions
+            exact = (
+                value.is_Rational if isinstance(value, sympy.Expr) else True
+            )  # exponents, conditions
             known[part] = value if exact else value.evalf(digits + GUARD)
         return known[order[-1]]
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):

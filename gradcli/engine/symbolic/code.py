@@ -1,8 +1,9 @@
-"""Closed forms as functions of a programming language: one for each output, one for each of its derivatives.
+"""Closed forms as functions of a programming language: one for each output, one for each of its
+derivatives.
 
-Parameters are the variables that occur, in the order of their declaration: numbers, or arrays of their shape (in C, all
-elements in one line). A function whose form is an array returns one; in C it writes the elements to `out`. What occurs
-several times in a function is computed once.
+Parameters are the variables that occur, in the order of their declaration: numbers, or arrays of
+their shape (in C, all elements in one line). A function whose form is an array returns one; in C it
+writes the elements to `out`. What occurs several times in a function is computed once.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from .languages.printer import Function, UnwritableError, ascii_letters
 
 
 class Part(NamedTuple):
-    """One function to be: what it is called, what it is in words, its form: an expression or an array of them; and what it
-    belongs to: functions of one `group` have the same parameters."""
+    """One function to be: what it is called, what it is in words, its form: an expression or an
+    array of them; and what it belongs to: functions of one `group` have the same parameters."""
 
     name: str
     title: str
@@ -38,8 +39,8 @@ class Program(NamedTuple):
 
 
 def program(to: str, parts: list[Part], sources: Mapping[str, Any]) -> Program:
-    """A module with a function for each part, in the language `to`. `sources` are the symbols of the variables, by name:
-    a symbol, or an array."""
+    """A module with a function for each part, in the language `to`. `sources` are the symbols of
+    the variables, by name: a symbol, or an array."""
     return _Writer(to, parts, sources).program()
 
 
@@ -56,7 +57,9 @@ class _Writer:
         for name, symbols in sources.items():
             for index, symbol in _elements(symbols):
                 variable, shape = self.variables[name], np.shape(symbols)
-                self._call(symbol, self.language.element(variable, index, shape) if shape else variable)
+                self._call(
+                    symbol, self.language.element(variable, index, shape) if shape else variable
+                )
 
     def _provisional(self, wanted: str) -> str:
         """A name that nobody has, until all words of the text are known."""
@@ -69,7 +72,8 @@ class _Writer:
             self.names[symbol] = text
         else:
             self.names.update(
-                (part, form.format(text)) for part, form in zip(_symbols(symbol), self.language.parts, strict=False)
+                (part, form.format(text))
+                for part, form in zip(_symbols(symbol), self.language.parts, strict=False)
             )
 
     def program(self) -> Program:
@@ -84,11 +88,26 @@ class _Writer:
         language = self.language
         titles = {f"\0{k}\0": part.title for k, (part, *_) in enumerate(written)}
         used = {
-            group: set().union(*(form.free_symbols for part, *_ in written if part.group == group for form in flat(part.form)))
+            group: set().union(
+                *(
+                    form.free_symbols
+                    for part, *_ in written
+                    if part.group == group
+                    for form in flat(part.form)
+                )
+            )
             for group in {part.group for part, *_ in written}
         }
         functions = [
-            language.function(Function(self.functions[part.name], mark, self._parameters(used[part.group]), steps, value))
+            language.function(
+                Function(
+                    self.functions[part.name],
+                    mark,
+                    self._parameters(used[part.group]),
+                    steps,
+                    value,
+                )
+            )
             for mark, (part, steps, value) in zip(titles, written, strict=True)
         ]
         text = self._named(language.gap.join(functions))
@@ -100,11 +119,15 @@ class _Writer:
         """What a function computes first, by name, and its value."""
         forms = flat(form)
         shared, reduced = [], forms
-        if not any(part.has(sympy.Piecewise) for part in forms):  # what stands in a branch may have no value outside it
+        if not any(
+            part.has(sympy.Piecewise) for part in forms
+        ):  # what stands in a branch may have no value outside it
             shared, reduced = sympy.cse(forms, symbols=self._temporaries(), order="none")
         steps = [(self.names[symbol], self.language.expression(step)) for symbol, step in shared]
         texts = [self.language.expression(part) for part in reduced]
-        return steps, np.array(texts, dtype=object).reshape(form.shape) if isinstance(form, np.ndarray) else texts[0]
+        return steps, np.array(texts, dtype=object).reshape(form.shape) if isinstance(
+            form, np.ndarray
+        ) else texts[0]
 
     def _temporaries(self) -> Iterable[Any]:
         """Symbols for what is computed once: the same ones in every function."""
@@ -119,7 +142,9 @@ class _Writer:
         return [
             (self.variables[name], np.shape(symbols))
             for name, symbols in self.sources.items()
-            if not used.isdisjoint(part for _, symbol in _elements(symbols) for part in _symbols(symbol))
+            if not used.isdisjoint(
+                part for _, symbol in _elements(symbols) for part in _symbols(symbol)
+            )
         ]
 
     def _named(self, text: str) -> str:
@@ -140,9 +165,18 @@ class _Writer:
 
 def _elements(form: Any) -> Iterable[tuple[tuple[int, ...], Any]]:
     """The scalar forms in one, with their indices."""
-    return [(index, form[index]) for index in np.ndindex(*form.shape)] if isinstance(form, np.ndarray) else [((), form)]
+    return (
+        [(index, form[index]) for index in np.ndindex(*form.shape)]
+        if isinstance(form, np.ndarray)
+        else [((), form)]
+    )
 
 
 def _symbols(symbol: Any) -> list[Any]:
-    """The symbols that an element of a variable is made of: itself, or those of its real and its imaginary part."""
-    return [symbol] if isinstance(symbol, sympy.Symbol) else sorted(symbol.free_symbols, key=str, reverse=True)
+    """The symbols that an element of a variable is made of: itself, or those of its real and its
+    imaginary part."""
+    return (
+        [symbol]
+        if isinstance(symbol, sympy.Symbol)
+        else sorted(symbol.free_symbols, key=str, reverse=True)
+    )

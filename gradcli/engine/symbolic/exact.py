@@ -27,7 +27,8 @@ _NAMED: dict[float, Any] = {
 
 
 def exact(value: Any) -> Any:
-    """A number of the language as the decimal that it is written as: the shortest that reads back as the same float."""
+    """A number of the language as the decimal that it is written as: the shortest that reads back
+    as the same float."""
     if isinstance(value, bool) or _kind(value) == "b":
         return s.true if value else s.false
     if isinstance(value, int) or _kind(value) in ("i", "u"):
@@ -42,7 +43,8 @@ def exact(value: Any) -> Any:
 
 
 def binary(value: Any) -> Any:
-    """A number of the language as the very float that it is: 0.1 is 3602879701896397/36028797018963968."""
+    """A number of the language as the very float that it is: 0.1 is
+    3602879701896397/36028797018963968."""
     if isinstance(value, complex) or _kind(value) == "c":
         return binary(value.real) + s.I * binary(value.imag)
     if (isinstance(value, float) or _kind(value) == "f") and value - value == 0:

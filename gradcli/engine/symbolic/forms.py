@@ -1,4 +1,5 @@
-"""A trace read as SymPy expressions: the *form* of each value in terms of symbols for the elements of variables.
+"""A trace read as SymPy expressions: the *form* of each value in terms of symbols for the elements
+of variables.
 
     run = form_run(settings, inputs)
     frame = execute(compile_program(settings, node, keeps_all=True), run)
@@ -7,9 +8,10 @@
     forms.symbols["w"]             # its symbol; an array of symbols `w[0]`, `w[1]`, … for an array
     forms.point                    # the symbols' values, exactly, to evaluate a form at
 
-A form is a SymPy expression (of a bool a SymPy Boolean), a NumPy array of objects for an array of any rank above 0, a list
-or dict for lists and dicts. Loops are unrolled along the path that the run took. Numbers are exact: `number` says how a
-float is read: `exact`, the decimal that is written (0.1 is 1/10), or `binary`, the very float.
+A form is a SymPy expression (of a bool a SymPy Boolean), a NumPy array of objects for an array of
+any rank above 0, a list or dict for lists and dicts. Loops are unrolled along the path that the run
+took. Numbers are exact: `number` says how a float is read: `exact`, the decimal that is written
+(0.1 is 1/10), or `binary`, the very float.
 """
 
 from __future__ import annotations
@@ -46,14 +48,16 @@ _TAKES_BOOLS = frozenset(("where", "any", "all"))
 
 
 class Forms:
-    """The forms of a run's values, in terms of `sources`: variables, or other values of the trace, by name.
+    """The forms of a run's values, in terms of `sources`: variables, or other values of the trace,
+    by name.
 
     symbols   of each source: a symbol, or an array of them
     point     the value of each symbol
     earlier   symbols of states that a variable had before it was updated, by its name
     notes     what is only true along the path taken, once for each place
     Raises GradcliError (E408) for sources of more than MAX_TOTAL elements.
-    of        raises GradcliError: E340 at an operation that has no form, E408 where a form outgrows `limit` nodes
+    of        raises GradcliError: E340 at an operation that has no form, E408 where a form outgrows
+              `limit` nodes
     """
 
     def __init__(
@@ -71,7 +75,9 @@ class Forms:
         self.earlier: dict[str, list[Any]] = {}
         self.notes: list[Diagnostic] = []
         self._forms: dict[int, Any] = {}
-        self._states: dict[int, list[tuple[int, Any, Any]]] = {}  # of a leaf: since when, its state, the form
+        self._states: dict[
+            int, list[tuple[int, Any, Any]]
+        ] = {}  # of a leaf: since when, its state, the form
         self._sizes: dict[Any, int] = {}
         self._work = 0
         self._firsts = [segment.first for segment in self.trace.segments]
@@ -79,12 +85,16 @@ class Forms:
             self._introduce(name, source)
         for value, span in self.trace.choices:
             if self.trace.depends(value):
-                self._note(span, f"this depends on variables, and is taken at its value here, {show(value)}")
+                self._note(
+                    span,
+                    f"this depends on variables, and is taken at its value here, {show(value)}",
+                )
 
-    # ---- sources -----------------------------------------------------------------------------------------------------
+    # ---- sources ---------------------------------------------------------------------------------
 
     def _introduce(self, name: str, source: Any) -> None:
-        """Gives a source its symbols: each state of a variable its own, the last one the plain name."""
+        """Gives a source its symbols: each state of a variable its own, the last one the plain
+        name."""
         value = read(source)
         if type(value) is not tuple:
             if is_number(value):
@@ -92,7 +102,13 @@ class Forms:
             return
         if (n_elements := math.prod(shape_of(value[0]))) > MAX_TOTAL:
             span = source.span if type(source) is Variable else None
-            raise GradcliError(Diagnostic("E408", f"`{name}` has {n_elements} elements, too many to give each a symbol", span))
+            raise GradcliError(
+                Diagnostic(
+                    "E408",
+                    f"`{name}` has {n_elements} elements, too many to give each a symbol",
+                    span,
+                )
+            )
         number = source.number if type(source) is Variable else value[1]
         if number >= 0:
             self._forms[number] = self.symbols[name] = self._symbols(name, value[0])
@@ -113,7 +129,13 @@ class Forms:
         if not shape:
             return self._symbol(name, state)
         indices = list(np.ndindex(*shape))
-        return array_of([self._symbol(f"{name}[{','.join(map(str, index))}]", state[index]) for index in indices], shape)
+        return array_of(
+            [
+                self._symbol(f"{name}[{','.join(map(str, index))}]", state[index])
+                for index in indices
+            ],
+            shape,
+        )
 
     def _symbol(self, name: str, value: Any) -> Any:
         kind = np.asarray(value).dtype.kind
@@ -132,11 +154,11 @@ class Forms:
             return self.number(value)
         return array_of(map(self.number, value.flat), value.shape)
 
-    # ---- values ------------------------------------------------------------------------------------------------------
+    # ---- values ----------------------------------------------------------------------------------
 
     def of(self, value: Any) -> Any:
-        """The form of a value of the run; of lists and dicts a list or dict of forms, of what is no number the thing
-        itself."""
+        """The form of a value of the run; of lists and dicts a list or dict of forms, of what is no
+        number the thing itself."""
         value = read(value)
         if type(value) is List:
             return [self.of(item) for item in value]
@@ -161,7 +183,8 @@ class Forms:
         return next((form for state, form in so_far if state is operand), so_far[0][1])
 
     def _state(self, number: int, operand: Any, at: int) -> Any:
-        """The value of a leaf that isn't a source: what the record kept, or the leaf's state at that time."""
+        """The value of a leaf that isn't a source: what the record kept, or the leaf's state at
+        that time."""
         if isinstance(operand, (int, float, complex)) or hasattr(operand, "flat"):
             return operand
         return next(state for since, state in reversed(self.trace.states_of[number]) if since <= at)
@@ -173,7 +196,9 @@ class Forms:
             n = pending.pop()
             if n < 0 or n in needed or n in self._forms:
                 continue
-            if self.trace.weights.get(n, 0) > MAX_NUMBER and not isinstance(self.trace.results[n], list):
+            if self.trace.weights.get(n, 0) > MAX_NUMBER and not isinstance(
+                self.trace.results[n], list
+            ):
                 self._forms[n] = self.constant(self.trace.results[n])
                 continue
             needed.add(n)
@@ -192,13 +217,19 @@ class Forms:
             return [part.number for part in b.body or () if type(part) is Held]
         return list(inputs_of(in0, in1))
 
-    # ---- records -----------------------------------------------------------------------------------------------------
+    # ---- records ---------------------------------------------------------------------------------
 
     def _form(self, number: int) -> Any:
         segment, (site, in0, in1, a, b, _) = self._record(number)
         if type(b) is OwnCall:
-            parts = [self._known(p.number, p.primal, number) if type(p) is Held else self.of(p) for p in b.body or ()]
-            self._note(site.span, f"of `{b.function.name}` the form is that of its body; its rule isn't read")
+            parts = [
+                self._known(p.number, p.primal, number) if type(p) is Held else self.of(p)
+                for p in b.body or ()
+            ]
+            self._note(
+                site.span,
+                f"of `{b.function.name}` the form is that of its body; its rule isn't read",
+            )
             return parts[0] if b.outputs == 0 else parts
         options = b if type(b) is dict else {"index": b} if type(b) is tuple else {}
         operands = list(a if type(a) is tuple else (a, b)[: len(site.op.signature.operands)])
@@ -209,10 +240,16 @@ class Forms:
             return detached(self._known(numbers[0], None, number))
         for k, n in zip(site.operands, numbers, strict=True):
             form = self._known(n, operands[k], number)
-            operands[k] = detached(form) if n in self.trace.paused and number not in self.trace.paused else form
+            operands[k] = (
+                detached(form)
+                if n in self.trace.paused and number not in self.trace.paused
+                else form
+            )
         y = self.trace.results[number]
         if Lanes in map(type, (y, *operands)):
-            raise self._refused(segment, number, "what runs on many rows at once has no closed form", site.span)
+            raise self._refused(
+                segment, number, "what runs on many rows at once has no closed form", site.span
+            )
         for k, operand in enumerate(operands):
             if k not in site.operands and operand is not None:
                 operands[k] = self.constant(operand)
@@ -233,10 +270,14 @@ class Forms:
             return form
         # A number keeps its exact form while that is short.
         parts = form.flat if isinstance(form, np.ndarray) else [form]
-        fits = all(part not in (sympy.nan, sympy.zoo) and self.size(part) <= MAX_NUMBER for part in parts)
+        fits = all(
+            part not in (sympy.nan, sympy.zoo) and self.size(part) <= MAX_NUMBER for part in parts
+        )
         return form if fits else self.constant(y)
 
-    def _applied(self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any, symbolic: bool) -> Any:
+    def _applied(
+        self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any, symbolic: bool
+    ) -> Any:
         op = site.op
         if not symbolic and (op.category == "random" or not _affordable(op, operands)):
             return self.constant(y)
@@ -254,22 +295,37 @@ class Forms:
                 raise RecursionError
             arrays = any(isinstance(operand, np.ndarray) for operand in operands)
             try:
-                form = np.frompyfunc(read, len(operands), 1)(*operands) if arrays else read(*operands)
-            except ValueError:  # SymPy can't tell a number from a complex one, as in `Max(I*cosh(x), 0)`
+                form = (
+                    np.frompyfunc(read, len(operands), 1)(*operands) if arrays else read(*operands)
+                )
+            except (
+                ValueError
+            ):  # SymPy can't tell a number from a complex one, as in `Max(I*cosh(x), 0)`
                 raise NoFormError("of operands like these") from None
         else:
-            given = {key: value for key, value in options.items() if key not in ("inplace", "generator")}
+            given = {
+                key: value for key, value in options.items() if key not in ("inplace", "generator")
+            }
             if op.category == "making":
                 given.pop("dtype", None)
             try:
                 form = read(*[_as_array(operand) for operand in operands], **given)
-            except (NoFormError, TypeError, ValueError, AttributeError):  # operands that the counterpart can't take
+            except (
+                NoFormError,
+                TypeError,
+                ValueError,
+                AttributeError,
+            ):  # operands that the counterpart can't take
                 if not symbolic:
                     return self.constant(y)
                 if op.differentiable:
                     raise NoFormError("of operands like these") from None
                 return self._value_here(site, y)
-        return [self._settled(part) for part in form] if isinstance(form, list) else self._settled(form)
+        return (
+            [self._settled(part) for part in form]
+            if isinstance(form, list)
+            else self._settled(form)
+        )
 
     def _settled(self, form: Any) -> Any:
         """A form without NumPy's numbers and arrays of rank 0, and with exact numbers only."""
@@ -289,7 +345,7 @@ class Forms:
         self._note(site.span, f"`{site.op.infix or site.op.name}` is taken at its value here")
         return self.constant(y)
 
-    # ---- limits ------------------------------------------------------------------------------------------------------
+    # ---- limits ----------------------------------------------------------------------------------
 
     def _note(self, span: Span, message: str) -> None:
         note = Diagnostic("W340", message, span)
@@ -297,25 +353,44 @@ class Forms:
             self.notes.append(note)
 
     def _verify_size(self, form: Any, site: Site, segment: Segment, number: int) -> None:
-        parts = form.flat if isinstance(form, np.ndarray) else form if isinstance(form, list) else [form]
+        parts = (
+            form.flat
+            if isinstance(form, np.ndarray)
+            else form
+            if isinstance(form, list)
+            else [form]
+        )
         sizes = [self.size(part) for part in parts if isinstance(part, sympy.Basic)]
         self._work += sum(sizes)
-        if max(sizes, default=0) > self.limit or sum(sizes) > max(self.limit, MAX_TOTAL) or self._work > MAX_WORK:
+        if (
+            max(sizes, default=0) > self.limit
+            or sum(sizes) > max(self.limit, MAX_TOTAL)
+            or self._work > MAX_WORK
+        ):
             raise self._too_large(site, segment, number)
 
     def size(self, form: Any) -> int:
         """How many nodes a form has, written out."""
         known = self._sizes.get(form)
         if known is None:
-            digits = max(form.p.bit_length(), form.q.bit_length()) // 64 if isinstance(form, sympy.Rational) else 0
+            digits = (
+                max(form.p.bit_length(), form.q.bit_length()) // 64
+                if isinstance(form, sympy.Rational)
+                else 0
+            )
             known = self._sizes[form] = 1 + digits + sum(map(self.size, form.args))
         return known
 
     def _too_large(self, site: Site, segment: Segment, number: int) -> GradcliError:
         name = site.op.infix or site.op.name
-        message, label = f"the closed form grows too large in `{name}`", f"more than {self.limit} symbols and signs"
+        message, label = (
+            f"the closed form grows too large in `{name}`",
+            f"more than {self.limit} symbols and signs",
+        )
         help = "fewer iterations or smaller arrays have one"
-        return GradcliError(Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number)))
+        return GradcliError(
+            Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number))
+        )
 
     def _refused(self, segment: Segment, number: int, message: str, span: Span) -> GradcliError:
         return GradcliError(Diagnostic("E340", message, span, calls=segment.calls_to(number)))
@@ -323,7 +398,11 @@ class Forms:
 
 def _as_array(operand: Any) -> Any:
     """A form as structural operations take it; what isn't given stays none."""
-    return operand if operand is None or isinstance(operand, np.ndarray) else np.array(operand, dtype=object)
+    return (
+        operand
+        if operand is None or isinstance(operand, np.ndarray)
+        else np.array(operand, dtype=object)
+    )
 
 
 def _free(form: Any) -> bool:
@@ -336,12 +415,17 @@ def _free(form: Any) -> bool:
 
 
 def _affordable(op: Op, operands: list[Any]) -> bool:
-    """Whether an operation on exact numbers, or a power, is worked out: not 2**1000000, nor the digits of gamma(100000)."""
+    """Whether an operation on exact numbers, or a power, is worked out: not 2**1000000, nor the
+    digits of gamma(100000)."""
     if op.name == "pow":
         bases, exponents = (np.asarray(o, dtype=object).flat for o in operands)
-        large = any(e.is_number and abs(e) > MAX_POWER for e in exponents if isinstance(e, sympy.Expr))
+        large = any(
+            e.is_number and abs(e) > MAX_POWER for e in exponents if isinstance(e, sympy.Expr)
+        )
         return not large or all(isinstance(b, sympy.Symbol) for b in bases)
     if op.category != "special":
         return True
     flat = [v for operand in operands for v in np.asarray(operand, dtype=object).flat]
-    return not any(isinstance(v, sympy.Rational) and (abs(v) > MAX_POWER or v.q > MAX_POWER) for v in flat)
+    return not any(
+        isinstance(v, sympy.Rational) and (abs(v) > MAX_POWER or v.q > MAX_POWER) for v in flat
+    )

@@ -1,9 +1,10 @@
 """SymPy's hyperbolic functions, without its search for when they are real.
 
-SymPy wants to know of tanh(f) whether it is real, to build exp(tanh(f)**2). Where it can't prove that f is, as of
-f = log(1.5 + sin(x)), it divides the imaginary part of f by pi as polynomials, in as many unknowns as f has functions:
-that takes minutes or doesn't end. These say that they are real, cosh that it is positive and tanh that it is finite,
-where f is real, and else that they don't know.
+SymPy wants to know of tanh(f) whether it is real, to build exp(tanh(f)**2). Where it can't prove
+that f is, as of f = log(1.5 + sin(x)), it divides the imaginary part of f by pi as polynomials, in
+as many unknowns as f has functions: that takes minutes or doesn't end. These say that they are
+real, cosh that it is positive and tanh that it is finite, where f is real, and else that they don't
+know.
 """
 
 from __future__ import annotations

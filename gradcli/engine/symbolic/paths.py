@@ -1,4 +1,5 @@
-"""The paths of a program: each outcome of a condition that depends on a variable, forced in turn, and joined as Piecewise."""
+"""The paths of a program: each outcome of a condition that depends on a variable, forced in turn,
+and joined as Piecewise."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from ...diagnostics import Diagnostic, GradcliError, Span
 from .calculus import each
 
 MAX_PATHS = 16
-MAX_TIMES = 4  # that one condition may decide on one path: of n that are asked anew each time, there are 2**n paths
+# that one condition may decide on one path: of n that are asked anew each time, there are 2**n
+# paths
+MAX_TIMES = 4
 
 
 class Outcome(NamedTuple):
@@ -24,7 +27,8 @@ class Outcome(NamedTuple):
 
 
 class Path(NamedTuple):
-    """One way through a program: the outcomes in order, the forms of the values by name, and the error it ended with."""
+    """One way through a program: the outcomes in order, the forms of the values by name, and the
+    error it ended with."""
 
     outcomes: list[Outcome]
     values: dict[str, Any]
@@ -32,16 +36,20 @@ class Path(NamedTuple):
 
 
 class NotJoinedError(Exception):
-    """The paths of a program can't be joined into one form: why, and the condition at which that shows."""
+    """The paths of a program can't be joined into one form: why, and the condition at which that
+    shows."""
 
     def __init__(self, reason: str, span: Span | None) -> None:
         super().__init__(reason)
         self.reason, self.span = reason, span
 
 
-def joined(first: Path, walk: Callable[[Sequence[bool]], Path]) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The forms of all paths as one, and notes about those that have none. `first` is the path that the values of the
-    variables take, and `walk` goes another one, as far as a script of outcomes says.
+def joined(
+    first: Path, walk: Callable[[Sequence[bool]], Path]
+) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The forms of all paths as one, and notes about those that have none. `first` is the path that
+    the values of the variables take, and `walk` goes another one, as far as a script of outcomes
+    says.
 
     Raises NotJoinedError where there are more than MAX_PATHS, or where they don't fit together.
     """
@@ -52,7 +60,8 @@ def joined(first: Path, walk: Callable[[Sequence[bool]], Path]) -> tuple[dict[st
 
 
 def verify_bounded(spans: Iterable[Span]) -> None:
-    """Raises NotJoinedError where one condition decides again and again on a path: so does that of a loop."""
+    """Raises NotJoinedError where one condition decides again and again on a path: so does that of
+    a loop."""
     counts = Counter(spans)
     for span, count in counts.items():
         if count > MAX_TIMES:
@@ -66,7 +75,8 @@ class _Explorer:
         self.notes: list[Diagnostic] = []
 
     def branch(self, path: Path, depth: int) -> dict[str, Any] | None:
-        """The values of all paths that begin with the first `depth` outcomes of this one; None where all end in errors."""
+        """The values of all paths that begin with the first `depth` outcomes of this one; None
+        where all end in errors."""
         if depth == len(path.outcomes):
             if path.failure is not None:
                 self.notes.append(path.failure)
@@ -79,11 +89,15 @@ class _Explorer:
             return here
         self.n_paths += 1
         if self.n_paths > MAX_PATHS:
-            raise NotJoinedError(f"more than {MAX_PATHS} paths lead through the program", outcome.span)
+            raise NotJoinedError(
+                f"more than {MAX_PATHS} paths lead through the program", outcome.span
+            )
         try:
             other = self.walk([*(o.holds for o in before), not outcome.holds])
         except GradcliError as error:
-            raise NotJoinedError(f"the other path stops: {error.diagnostics[0].message}", outcome.span) from None
+            raise NotJoinedError(
+                f"the other path stops: {error.diagnostics[0].message}", outcome.span
+            ) from None
         there = self.branch(other, depth + 1)
         return _joined_at(outcome, here, there)
 
@@ -95,14 +109,18 @@ def _is_decided(outcome: Outcome, before: list[Outcome]) -> bool:
     return any(o.condition in (outcome.condition, sympy.Not(outcome.condition)) for o in before)
 
 
-def _joined_at(outcome: Outcome, here: Mapping[str, Any] | None, there: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _joined_at(
+    outcome: Outcome, here: Mapping[str, Any] | None, there: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     """The values on both sides of a condition."""
     condition = outcome.condition if outcome.holds else sympy.Not(outcome.condition)
     if here is None or there is None:
         side, values = (condition, here) if there is None else (sympy.Not(condition), there)
         if values is None:
             return None
-        return {name: each(lambda form: _piecewise((form, side)), form) for name, form in values.items()}
+        return {
+            name: each(lambda form: _piecewise((form, side)), form) for name, form in values.items()
+        }
     then, otherwise = (here, there) if outcome.holds else (there, here)
     if then.keys() != otherwise.keys():
         raise NotJoinedError("the outputs depend on the path", outcome.span)
@@ -132,4 +150,8 @@ def _structure(form: Any) -> Any:
         return [_structure(part) for part in form]
     if isinstance(form, dict):
         return {key: _structure(part) for key, part in form.items()}
-    return getattr(form, "shape", ()) if isinstance(form, sympy.Basic) or hasattr(form, "dtype") else form
+    return (
+        getattr(form, "shape", ())
+        if isinstance(form, sympy.Basic) or hasattr(form, "dtype")
+        else form
+    )

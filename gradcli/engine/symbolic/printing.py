@@ -14,7 +14,8 @@ from .calculus import each
 
 
 def text(form: Any) -> Any:
-    """The form in one line, as SymPy reads it: in lists where the form is an array, and as it is where it isn't one."""
+    """The form in one line, as SymPy reads it: in lists where the form is an array, and as it is
+    where it isn't one."""
     return nested(form, str)
 
 
@@ -28,14 +29,21 @@ def latex(form: Any) -> Any:
 
 
 def nested(form: Any, write: Any) -> Any:
-    """Each scalar form written, in lists where there was an array; strings in quotes, so that they aren't taken for forms."""
+    """Each scalar form written, in lists where there was an array; strings in quotes, so that they
+    aren't taken for forms."""
     if isinstance(form, np.ndarray):
         return [nested(item, write) for item in form]
     if isinstance(form, list):
         return [nested(item, write) for item in form]
     if isinstance(form, dict):
         return {key: nested(item, write) for key, item in form.items()}
-    return write(form) if isinstance(form, sympy.Basic) else quoted(form) if isinstance(form, str) else form
+    return (
+        write(form)
+        if isinstance(form, sympy.Basic)
+        else quoted(form)
+        if isinstance(form, str)
+        else form
+    )
 
 
 def quoted(text: str) -> str:
@@ -55,7 +63,9 @@ def _whole(form: Any) -> Any:
     return (
         form
         if isinstance(form, sympy.Basic)
-        else sympy.Symbol(quoted(form) if isinstance(form, str) else "none" if form is None else str(form))
+        else sympy.Symbol(
+            quoted(form) if isinstance(form, str) else "none" if form is None else str(form)
+        )
     )
 
 
@@ -65,5 +75,9 @@ def _renamed(form: Any) -> Any:
         return [_renamed(item) for item in form]
     if isinstance(form, dict):
         return {key: _renamed(item) for key, item in form.items()}
-    symbols = {x: sympy.Symbol(re.sub(r"\[(.*)\]$", r"_\1", x.name)) for x in form.free_symbols if x.name.endswith("]")}
+    symbols = {
+        x: sympy.Symbol(re.sub(r"\[(.*)\]$", r"_\1", x.name))
+        for x in form.free_symbols
+        if x.name.endswith("]")
+    }
     return form.xreplace(symbols) if hasattr(form, "xreplace") else form

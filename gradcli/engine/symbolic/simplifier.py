@@ -1,6 +1,8 @@
-"""Simplification in a process of its own, which is ended where it takes too long: SymPy can't be interrupted.
+"""Simplification in a process of its own, which is ended where it takes too long: SymPy can't be
+interrupted.
 
-The two ends talk over the pipes of the child that the parent started, and nobody else can write to these.
+The two ends talk over the pipes of the child that the parent started, and nobody else can write to
+these.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ MEMORY = 2 * 2**30  # bytes that the child may take
 
 
 class Simplifier:
-    """A process that simplifies. It imports SymPy while its parent goes on, so it is best started early; it ends with
-    the block that it is opened for."""
+    """A process that simplifies. It imports SymPy while its parent goes on, so it is best started
+    early; it ends with the block that it is opened for."""
 
     def __init__(self) -> None:
         command = python_that_serves(__name__)
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
 
     def __enter__(self) -> Simplifier:
         return self
@@ -39,9 +43,11 @@ class Simplifier:
                 with suppress(OSError):  # what it never read
                     pipe.close()
 
-    def simplified(self, forms: Sequence[Any], point: Mapping[Any, Any], seconds: float) -> list[Any]:
-        """The forms, simplified, or as they were where SymPy's isn't equal at the point; None where that took too long, for all
-        of them together, or came to nothing."""
+    def simplified(
+        self, forms: Sequence[Any], point: Mapping[Any, Any], seconds: float
+    ) -> list[Any]:
+        """The forms, simplified, or as they were where SymPy's isn't equal at the point; None where
+        that took too long, for all of them together, or came to nothing."""
         found: list[Any] = [None] * len(forms)
         deadline = time.monotonic() + seconds
         assert self.child.stdin is not None
@@ -64,11 +70,12 @@ def _answers(pipe: int, deadline: float) -> Iterator[tuple[int, Any]]:
             yield answers.recv()
 
 
-# ---- the child -------------------------------------------------------------------------------------------------------
+# ---- the child -----------------------------------------------------------------------------------
 
 
 def serve() -> None:
-    """Reads forms from standard input, and writes each one simplified to standard output, short ones first."""
+    """Reads forms from standard input, and writes each one simplified to standard output, short
+    ones first."""
     from . import calculus  # noqa: F401 - SymPy is imported while the parent gets its question ready
 
     sys.setrecursionlimit(20_000)
@@ -79,7 +86,8 @@ def serve() -> None:
 
 
 def answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) -> None:
-    """Sends each form simplified, with its number: as it was where SymPy's isn't simpler, or isn't equal to it at the point."""
+    """Sends each form simplified, with its number: as it was where SymPy's isn't simpler, or isn't
+    equal to it at the point."""
     import sympy
 
     from .calculus import evaluate
@@ -87,7 +95,9 @@ def answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) 
     for k in sorted(range(len(forms)), key=lambda k: int(forms[k].count_ops())):
         try:
             found = sympy.simplify(forms[k])
-            if found.count_ops() >= forms[k].count_ops() or not _is_same(*(evaluate(f, point, 20) for f in (forms[k], found))):
+            if found.count_ops() >= forms[k].count_ops() or not _is_same(
+                *(evaluate(f, point, 20) for f in (forms[k], found))
+            ):
                 found = forms[k]
             answers.send((k, found))
         except Exception:  # whatever goes wrong inside SymPy, the form as it was is right
@@ -98,7 +108,11 @@ def _is_same(a: Any, b: Any) -> bool:
     """Whether two forms have the same value at a point, as far as fifteen digits tell."""
     if not (a.is_number and b.is_number):
         return bool(a == b)
-    return a == b or bool(abs(a - b) <= 1e-12 * abs(a)) or (a.is_finite is not True and b.is_finite is not True)
+    return (
+        a == b
+        or bool(abs(a - b) <= 1e-12 * abs(a))
+        or (a.is_finite is not True and b.is_finite is not True)
+    )
 
 
 def _limit(seconds: float) -> None:

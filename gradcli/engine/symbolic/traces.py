@@ -1,4 +1,5 @@
-"""The trace of a run that will be read as formulas: everything on it, constants too, and conditions that can be forced."""
+"""The trace of a run that will be read as formulas: everything on it, constants too, and conditions
+that can be forced."""
 
 from __future__ import annotations
 
@@ -16,18 +17,31 @@ MAX_RECORDS = 100_000  # operations of a run
 
 
 class FormTrace(KeepingTrace):
-    """Also records operations on nothing but constants, so that `sqrt(2)` is one of the forms and not 1.4142….
+    """Also records operations on nothing but constants, so that `sqrt(2)` is one of the forms and
+    not 1.4142….
 
-    script     which way the first conditions go that depend on a variable; the later ones go as their values say
-    outcomes   all such conditions in the order in which they were asked: (condition, where, which way it went)
+    script     which way the first conditions go that depend on a variable; the later ones go as
+               their values say
+    outcomes   all such conditions in the order in which they were asked: (condition, where, which
+               way it went)
     states     of each leaf, the states that it has had: (number of the next record, state)
     results    what each record gave
-    roots      the numbers of the leaves that will be symbols: of trainable variables, and of those in `names`
+    roots      the numbers of the leaves that will be symbols: of trainable variables, and of those
+               in `names`
     dependent  the numbers of what depends on these, differentiably or not
     weights    of every other record, from how many operations on constants it was made
     """
 
-    __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights")
+    __slots__ = (
+        "dependent",
+        "names",
+        "outcomes",
+        "results",
+        "roots",
+        "script",
+        "states_of",
+        "weights",
+    )
     keeps_constants = True
     rows_one_by_one = MAX_RECORDS
 
@@ -52,7 +66,9 @@ class FormTrace(KeepingTrace):
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         if self.number >= MAX_RECORDS or self.room <= 0:
             label = f"more than {MAX_RECORDS} operations" if self.room > 0 else "too many numbers"
-            raise GradcliError(Diagnostic("E408", "the run is too long for a closed form", site.span, label))
+            raise GradcliError(
+                Diagnostic("E408", "the run is too long for a closed form", site.span, label)
+            )
         traced = super().record(site, inputs, a, b, kept, y)
         self.results[traced[1]] = y
         if any(map(self.depends, inputs)):
@@ -70,14 +86,23 @@ class FormTrace(KeepingTrace):
         value = condition[0]
         if not self.depends(condition) or type(value) is Lanes or getattr(value, "size", 1) != 1:
             return None
-        outcome = self.script[len(self.outcomes)] if len(self.outcomes) < len(self.script) else bool(value)
+        outcome = (
+            self.script[len(self.outcomes)]
+            if len(self.outcomes) < len(self.script)
+            else bool(value)
+        )
         self.outcomes.append((condition, span, outcome))
         return outcome
 
 
-def form_run(settings: Settings, inputs: Mapping[str, Any], script: Sequence[bool] = (), names: Collection[str] = ()) -> Run:
-    """A run whose trace can be read as forms, in terms of the trainable variables and of what else is in `names`. The
-    program must be compiled with `keeps_all=True`."""
+def form_run(
+    settings: Settings,
+    inputs: Mapping[str, Any],
+    script: Sequence[bool] = (),
+    names: Collection[str] = (),
+) -> Run:
+    """A run whose trace can be read as forms, in terms of the trainable variables and of what else
+    is in `names`. The program must be compiled with `keeps_all=True`."""
     run = new_run(settings, inputs, keeps_all=True)
     run.trace = FormTrace(script, names)
     return run

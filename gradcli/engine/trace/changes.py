@@ -1,7 +1,8 @@
-"""What a side of a division can change beside its frame: variables' states, gradients, outputs, how much was drawn.
+"""What a side of a division can change beside its frame: variables' states, gradients, outputs, how
+much was drawn.
 
-`run.changes` has a log for each division that is going on: what was there before. So a side can be taken back, and the
-other side begin where it began.
+`run.changes` has a log for each division that is going on: what was there before. So a side can be
+taken back, and the other side begin where it began.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def take_back(run: Run, divisions: int) -> None:
 
 
 def keep_changes(run: Run, divisions: int) -> None:
-    """Keeps everything that was changed since there were no more divisions than these, as changes of the last of those."""
+    """Keeps everything that was changed since there were no more divisions than these, as changes
+    of the last of those."""
     while len(run.changes) > divisions:
         log = run.changes.pop()
         if run.changes:
@@ -65,7 +67,8 @@ def keep_changes(run: Run, divisions: int) -> None:
 
 
 def reported(run: Run) -> tuple[int, int, int]:
-    """How much the run has reported so far, for `take_back_reports`: prints, expectations and warnings."""
+    """How much the run has reported so far, for `take_back_reports`: prints, expectations and
+    warnings."""
     return len(run.printed), len(run.expectations), len(run.diagnostics)
 
 

@@ -1,4 +1,5 @@
-"""The second keeping policy of the trace, for runs that are asked why: everything is kept, and nothing released."""
+"""The second keeping policy of the trace, for runs that are asked why: everything is kept, and
+nothing released."""
 
 from __future__ import annotations
 
@@ -16,22 +17,33 @@ RECENT = 100  # of these, how many are compared with a new one
 
 
 class KeepingTrace(Trace):
-    """The second keeping policy: every operation on anything declared is recorded, active or not, and nothing is released.
+    """The second keeping policy: every operation on anything declared is recorded, active or not,
+    and nothing is released.
 
-    A value that is traced here may have no gradient; `active` holds the numbers of those that have, and `watched_constants`
-    those of them whose own history is none: a tape has watched what was a plain number. With the operands of
-    conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
-    is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
-    rule returned none, with the call's site and the rule.
+    A value that is traced here may have no gradient; `active` holds the numbers of those that have,
+    and `watched_constants` those of them whose own history is none: a tape has watched what was a
+    plain number. With the operands of conditions and the histories of states, that is what
+    `reasons.py` needs to tell where a chain breaks. Where everything is paused it goes on
+    recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's
+    own rule returned none, with the call's site and the rule.
 
-    Records have all operands and results, whether a rule reads them or not, as long as there is `room`; and `witnessed` has
-    the nans and infinities that plain numbers gave, with what made them.
+    Records have all operands and results, whether a rule reads them or not, as long as there is
+    `room`; and `witnessed` has the nans and infinities that plain numbers gave, with what made
+    them.
     """
 
     __slots__ = (
-        "active", "choices", "conditions", "declined", "paused", "room", "segments", "states", "watched_constants",
+        "active",
+        "choices",
+        "conditions",
+        "declined",
+        "paused",
+        "room",
+        "segments",
+        "states",
+        "watched_constants",
         "witnessed",
-    )  # fmt: skip
+    )
     keeps_all = True
     sees_plain = True
     keeps_states = True  # what the states of variables were made of, too
@@ -45,9 +57,15 @@ class KeepingTrace(Trace):
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
-        self.choices: list[tuple[Traced, Span]] = []  # what indices, shapes and counts were decided by, and where
-        self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
-        self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
+        self.choices: list[
+            tuple[Traced, Span]
+        ] = []  # what indices, shapes and counts were decided by, and where
+        self.conditions: list[
+            tuple[Traced, Span]
+        ] = []  # what conditions were decided by, and where
+        self.states: dict[
+            int, list[tuple[Traced, Span, str]]
+        ] = {}  # by variable, what its states were made of, where, and how
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
         traced = super().leaf(primal, number, origin)
@@ -56,13 +74,15 @@ class KeepingTrace(Trace):
         return traced
 
     def begin_at(self, number: int) -> None:
-        """Makes a value that a tape watches one that has gradients; of a constant, those of what is made of it from now on."""
+        """Makes a value that a tape watches one that has gradients; of a constant, those of what is
+        made of it from now on."""
         if number not in self.active:
             self.active.add(number)
             self.watched_constants.add(number)
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
-        """Notes what decides a path; a subclass may force the outcome, whatever the condition's value."""
+        """Notes what decides a path; a subclass may force the outcome, whatever the condition's
+        value."""
         self.conditions.append((condition, span))
         return None
 
@@ -72,10 +92,12 @@ class KeepingTrace(Trace):
             self.states.setdefault(number, []).append((value, span, how))
 
     def pass_over(self, operations: int, value: Any) -> None:
-        """Called for operations that aren't recorded, because only a state was made of them, with what they gave."""
+        """Called for operations that aren't recorded, because only a state was made of them, with
+        what they gave."""
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
-        """Called for every sweep, with its targets and what it goes back to. A subclass may note it."""
+        """Called for every sweep, with its targets and what it goes back to. A subclass may note
+        it."""
 
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
@@ -95,8 +117,15 @@ class KeepingTrace(Trace):
         return traced
 
     def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
-        """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or passes it on."""
-        if self.room <= 0 or len(self.witnessed) >= MOST or type(y) is list or not is_inexact(y) or _is_finite(y):
+        """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or
+        passes it on."""
+        if (
+            self.room <= 0
+            or len(self.witnessed) >= MOST
+            or type(y) is list
+            or not is_inexact(y)
+            or _is_finite(y)
+        ):
             return
         bad = [p for p in primals if not _is_finite(p)]
         if bad:
@@ -108,16 +137,20 @@ class KeepingTrace(Trace):
             self.witnessed.append((y, maker))
 
     def witness_of(self, value: Any) -> Witness | None:
-        """What made a plain number that isn't finite, as far as that is still known; None where it was written so."""
+        """What made a plain number that isn't finite, as far as that is still known; None where it
+        was written so."""
         maker: Witness
         for y, maker in reversed(self.witnessed[-RECENT:]):
-            if y is value or (type(y) is type(value) is float and (y == value or bool(y != y and value != value))):
+            if y is value or (
+                type(y) is type(value) is float and (y == value or bool(y != y and value != value))
+            ):
                 return maker
         return None
 
 
 class Witness(NamedTuple):
-    """An op that made what isn't finite of plain numbers, as it would have been recorded; `number` is the next record's."""
+    """An op that made what isn't finite of plain numbers, as it would have been recorded; `number`
+    is the next record's."""
 
     number: int
     site: Site
@@ -137,5 +170,7 @@ def _is_finite(value: Any) -> bool:
 
 def carries(op: Op, y: Any) -> bool:
     """Whether a gradient passes through an op that gave `y`."""
-    inexact = type(y) in (float, complex, list) or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
+    inexact = type(y) in (float, complex, list) or getattr(
+        getattr(y, "dtype", None), "kind", ""
+    ) in ("f", "c")
     return op.differentiable and inexact

@@ -1,4 +1,5 @@
-"""Pullbacks that a record holds itself: what stands in place of a rule of the table, and what it asks of the sweep."""
+"""Pullbacks that a record holds itself: what stands in place of a rule of the table, and what it
+asks of the sweep."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class ReverseSweep(Protocol):
     repairs: bool
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a share to the cotangent of the value `n`; `fresh` where nobody else holds its array."""
+        """Adds a share to the cotangent of the value `n`; `fresh` where nobody else holds its
+        array."""
 
     def lift(self, c: Any, outer: Group | None) -> Any:
         """A cotangent by the rows of `outer`."""
@@ -43,6 +45,16 @@ class Pullback:
 
     __slots__ = ()
 
-    def pull(self, sweep: ReverseSweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
-        """Adds the shares of the inputs, whose numbers are `numbers`, of the cotangent `g` of the record `number`."""
+    def pull(
+        self,
+        sweep: ReverseSweep,
+        site: Site,
+        operands: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+    ) -> None:
+        """Adds the shares of the inputs, whose numbers are `numbers`, of the cotangent `g` of the
+        record `number`."""
         raise NotImplementedError

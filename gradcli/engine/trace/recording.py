@@ -1,4 +1,5 @@
-"""How an operation becomes a record of the trace: what this keeps of operands and results, and how it is laid out."""
+"""How an operation becomes a record of the trace: what this keeps of operands and results, and how
+it is laid out."""
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ def record(
     active: tuple[int, ...],
     known: Any = None,
 ) -> Any:
-    """The result `y` of an op, traced where gradients can pass through it. `primals` are the operands without the trace's
-    box, `active` the indices of those that have one. `known` is what the record keeps of a result that no rule reads, where
-    that is more than its shape."""
+    """The result `y` of an op, traced where gradients can pass through it. `primals` are the
+    operands without the trace's box, `active` the indices of those that have one. `known` is what
+    the record keeps of a result that no rule reads, where that is more than its shape."""
     op = site.op
     if not (op.differentiable or trace.keeps_all) or trace.segment is None:
         return List(y) if type(y) is list else y
@@ -52,13 +53,16 @@ def record(
 
 
 def reads_of(site: Site, n: int) -> frozenset[int | str]:
-    """Which operands' values the rule at the site reads, by index, and "result" if it reads the result's."""
+    """Which operands' values the rule at the site reads, by index, and "result" if it reads the
+    result's."""
     op = site.op
     if op.elementwise:
         site.reads = rule_reads(op, site.operands)
         return site.reads
     result = frozenset(("result",)) if "result" in op.saves else frozenset()
-    if op.signature.variadic:  # their number may differ from time to time, so nothing is kept on the site
+    if (
+        op.signature.variadic
+    ):  # their number may differ from time to time, so nothing is kept on the site
         return result.union(range(n) if op.signature.variadic in op.saves else ())
     names = [p.name for p in op.signature.operands]
     site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)
@@ -74,17 +78,24 @@ def record_parts(
     y: list[Any],
     active: tuple[int, ...],
 ) -> Any:
-    """An op with several results: one record whose value is their list, and a record for each part of it."""
+    """An op with several results: one record whose value is their list, and a record for each part
+    of it."""
     reads = reads_of(site.on(active), len(primals))
     keeps = trace.room > 0
-    saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
+    saved = tuple(
+        primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    )
     inputs = [values[k] for k in active]
     kept = y if keeps or "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(y)
-    return List([
-        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
-        for k, part in enumerate(y)
-    ])  # fmt: skip
+    return List(
+        [
+            trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part)
+            if is_inexact(primal(part))
+            else part
+            for k, part in enumerate(y)
+        ]
+    )

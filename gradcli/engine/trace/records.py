@@ -28,7 +28,9 @@ class Record(NamedTuple):
 
     @property
     def operands(self) -> Sequence[Any]:
-        return (self.a, self.b)[: len(self.site.op.signature.operands)] if self.site.narrow else self.a
+        return (
+            (self.a, self.b)[: len(self.site.op.signature.operands)] if self.site.narrow else self.a
+        )
 
     @property
     def options(self) -> Any:
@@ -51,9 +53,11 @@ def groups_of(records: list[Record]) -> set[Group]:
     return found
 
 
-def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> tuple[list[Record], set[int]]:
-    """The records that the targets depend on, and that depend on a source (`marked`; None: all do), in execution order; and
-    the numbers of the targets and of all that these records read."""
+def path(
+    segments: list[Segment], marked: set[int] | None, targets: set[int]
+) -> tuple[list[Record], set[int]]:
+    """The records that the targets depend on, and that depend on a source (`marked`; None: all do),
+    in execution order; and the numbers of the targets and of all that these records read."""
     needed = set(targets)
     found: list[Record] = []
     for segment in segments:
@@ -62,9 +66,13 @@ def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) ->
         for k in range(len(records) - STRIDE, -1, -STRIDE):
             number -= 1
             if number in needed and (marked is None or number in marked):
-                record = tuple.__new__(Record, (number, *records[k : k + STRIDE]))  # without a call of Python's
+                record = tuple.__new__(
+                    Record, (number, *records[k : k + STRIDE])
+                )  # without a call of Python's
                 if segment.trace.level:
-                    record = record._replace(**{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")})
+                    record = record._replace(
+                        **{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")}
+                    )
                 found.append(record)
                 if record.in1 is not None:
                     needed.add(record.in0)

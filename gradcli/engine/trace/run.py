@@ -21,8 +21,9 @@ MAX_DEPTH = 2000  # calls inside calls
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run may not change: dtype ("float64" or "float32"), device, seed, the limits (None: unlimited), and whether the
-    run keeps track of the statement it is at, for limits that strike from outside (time, memory)."""
+    """What a run may not change: dtype ("float64" or "float32"), device, seed, the limits (None:
+    unlimited), and whether the run keeps track of the statement it is at, for limits that strike
+    from outside (time, memory)."""
 
     dtype: str = "float64"
     device: str = "cpu"
@@ -34,8 +35,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One `expect` that was executed; `diagnostic` shows a failed one in the source. Of many rows, `rows` are those of the
-    outermost group for which it failed."""
+    """One `expect` that was executed; `diagnostic` shows a failed one in the source. Of many rows,
+    `rows` are those of the outermost group for which it failed."""
 
     line: int
     passed: bool
@@ -45,7 +46,8 @@ class Expectation:
 
 
 class Unconnected(NamedTuple):
-    """A gradient that a program asked for and that there isn't: of which values, where, and of which tape."""
+    """A gradient that a program asked for and that there isn't: of which values, where, and of
+    which tape."""
 
     target: Any
     source: Any
@@ -70,39 +72,94 @@ class Run:
     inputs     values from outside by declared name
     declared   the variables of the top level and of imports, by path, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
-    unconnected  gradients that came out unconnected, by the place that asks and the name of the source
+    unconnected  gradients that came out unconnected, by the place that asks and the name of the
+    source
     attached   the variables with attached gradients that still exist, by number
     sizes      named sizes of declared shapes: the size, and where it was first given
     executed   where everything is kept, the statements that were executed, by identity
     place      the statement being executed, if the settings want it tracked
-    level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
-    asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
-    bodies     how many calls are inside each other whose tangents go over the trace (`transforms/forward_level.py`)
+    level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the
+               innermost reverse one
+    asks       whether a function of the program asks for a gradient of a value, so that tangents
+               need a trace
+    bodies     how many calls are inside each other whose tangents go over the trace
+               (`transforms/forward_level.py`)
     recordings how many calls are inside each other that are recorded for a transform
-    derives    whether the program asks for a derivative of a function, which may be read as a formula
+    derives    whether the program asks for a derivative of a function, which may be read as a
+               formula
     compiled   the program that it executes (`evaluator.py`)
-    once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
-    rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
-    direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
+    once       whether nothing that a derivative gave will be differentiated, so that no sweep needs
+               to be recorded
+    rules      whether a function of the program has a rule of its own, whose derivatives depend on
+               the mode
+    direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at
+               `direction_level`
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
     group      the rows that run together, where there are any (`lanes.py`); None outside
-    changes    the states that were there before, for each division of the rows that is going on (`divergence.py`)
-    parts_rows whether rows that do what is kept for all of them as one part from the others and begin again (`row_runs.py`)
-    short_cuts whether what `apply` does may be done in a shorter way, as in all tiers but the interpreter's (`tiers.py`)
+    changes    the states that were there before, for each division of the rows that is going on
+               (`divergence.py`)
+    parts_rows whether rows that do what is kept for all of them as one part from the others and
+               begin again (`row_runs.py`)
+    short_cuts whether what `apply` does may be done in a shorter way, as in all tiers but the
+               interpreter's (`tiers.py`)
     passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
-    claims     the two sides of every `expect A ~= B` that held, where they are to be differentiated, and its node
-    domains    the two ends of the domains that variables declare, where they are asked for: (variable, low, high, place)
+    claims     the two sides of every `expect A ~= B` that held, where they are to be
+               differentiated, and its node
+    domains    the two ends of the domains that variables declare, where they are asked for:
+               (variable, low, high, place)
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "compiled", "declared", "depth",
-        "derives", "diagnostics", "direction", "direction_level", "dispatch", "domains", "draws", "executed", "expectations",
-        "group", "imports", "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed",
-        "recordings", "replaced", "rules", "settings", "short_cuts", "sizes", "steps", "trace", "unconnected", "used_inputs",
-    )  # fmt: skip
+        "_free_memory",
+        "asks",
+        "attached",
+        "backend",
+        "bodies",
+        "changes",
+        "claims",
+        "compiled",
+        "declared",
+        "depth",
+        "derives",
+        "diagnostics",
+        "direction",
+        "direction_level",
+        "dispatch",
+        "domains",
+        "draws",
+        "executed",
+        "expectations",
+        "group",
+        "imports",
+        "inputs",
+        "level",
+        "once",
+        "outputs",
+        "parts_rows",
+        "passed",
+        "paused",
+        "place",
+        "printed",
+        "recordings",
+        "replaced",
+        "rules",
+        "settings",
+        "short_cuts",
+        "sizes",
+        "steps",
+        "trace",
+        "unconnected",
+        "used_inputs",
+    )
 
-    def __init__(self, dispatch: Dispatch, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        settings: Settings,
+        inputs: Mapping[str, Any],
+        keeps_all: bool = False,
+    ) -> None:
         self.dispatch = dispatch
         self.settings = settings
         self.inputs = inputs
@@ -139,7 +196,8 @@ class Run:
         self._free_memory: int | None = None
 
     def call(self, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
-        """Calls a value: a function, a transform, a builtin or an instance. Raises GradcliError (E308) for anything else."""
+        """Calls a value: a function, a transform, a builtin or an instance. Raises GradcliError
+        (E308) for anything else."""
         return self.dispatch.call(self, callee, arguments, keywords, site)
 
     def traces(self) -> list[Trace]:
@@ -149,15 +207,17 @@ class Run:
             traces.append(traces[-1].below)
         return traces
 
-    # ---- dtype policy ------------------------------------------------------------------------------------------------
+    # ---- dtype policy ----------------------------------------------------------------------------
 
     def real(self, value: float) -> Any:
         """A float of the run's dtype: Python's for float64, NumPy's for float32."""
         return value if self.settings.dtype == "float64" else self.backend.xp.float32(value)
 
-    # ---- failing -----------------------------------------------------------------------------------------------------
+    # ---- failing ---------------------------------------------------------------------------------
 
-    def fail(self, code: str, message: str, span: Span | None, label: str = "", help: str = "") -> NoReturn:
+    def fail(
+        self, code: str, message: str, span: Span | None, label: str = "", help: str = ""
+    ) -> NoReturn:
         raise GradcliError(Diagnostic(code, message, span, label, help))
 
     def warn(self, diagnostic: Diagnostic) -> None:
@@ -173,9 +233,15 @@ class Run:
             self.overflow(op, span)
 
     def overflow(self, op: str, span: Span) -> NoReturn:
-        self.fail("E305", f"int overflow in `{op}`", span, "the result doesn't fit into 64 bits", "write a float, such as `2.0`")
+        self.fail(
+            "E305",
+            f"int overflow in `{op}`",
+            span,
+            "the result doesn't fit into 64 bits",
+            "write a float, such as `2.0`",
+        )
 
-    # ---- memory ------------------------------------------------------------------------------------------------------
+    # ---- memory ----------------------------------------------------------------------------------
 
     def verify_allocation(self, n_bytes: int, what: str, span: Span | None) -> None:
         """Refuses an array that can't fit, before it is made."""
@@ -185,7 +251,9 @@ class Run:
         if limit is None:
             limit = self._free_memory = self._free_memory or self.backend.free_memory()
         if n_bytes > limit:
-            word, help = ("allowed", ", or raise --max-memory") if self.settings.max_memory else ("free", "")
+            word, help = (
+                ("allowed", ", or raise --max-memory") if self.settings.max_memory else ("free", "")
+            )
             message = f"{what} would take {show_bytes(n_bytes)}, and {show_bytes(limit)} are {word}"
             self.fail("E405", message, span, help="make it smaller" + help)
 

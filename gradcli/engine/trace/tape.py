@@ -1,13 +1,15 @@
 """The trace: what was computed from what, in execution order.
 
-A *traced* value is a plain tuple `(primal, number, segment)`: its value, the running number of the record that made it,
-and the segment that holds the record. It is a tuple, and no other value of the language is one, because a tuple costs a
-quarter of what an instance with slots costs to make, and the trace makes one an operation. A *leaf* (a variable) has a
-negative number and the segment `trace.leaves`, which is always empty.
+A *traced* value is a plain tuple `(primal, number, segment)`: its value, the running number of the
+record that made it, and the segment that holds the record. It is a tuple, and no other value of the
+language is one, because a tuple costs a quarter of what an instance with slots costs to make, and
+the trace makes one an operation. A *leaf* (a variable) has a negative number and the segment
+`trace.leaves`, which is always empty.
 
-A record is six entries in a segment's flat list (see Note [Records]). Records go into segments of about a thousand; a
-segment knows the earlier segments that its records read, and nothing else points at it but the values it made. So
-memory follows the values: when the last value that could be asked about goes, reference counting frees its history.
+A record is six entries in a segment's flat list (see Note [Records]). Records go into segments of
+about a thousand; a segment knows the earlier segments that its records read, and nothing else
+points at it but the values it made. So memory follows the values: when the last value that could be
+asked about goes, reference counting frees its history.
 """
 
 from __future__ import annotations
@@ -35,30 +37,58 @@ leaf_numbers = itertools.count(1)  # of all leaves ever, with the sign turned
 
 
 class Site:
-    """Where records come from: an op at a place in the program, with the operands that are active there.
+    """Where records come from: an op at a place in the program, with the operands that are active
+    there.
 
-    operands  the indices of the active operands, as the record's inputs list them; () until `on` specialises it
-    of        the op whose derivative this is, for records that a sweep makes; None for the program's own
+    operands  the indices of the active operands, as the record's inputs list them; () until `on`
+              specialises it
+    of        the op whose derivative this is, for records that a sweep makes; None for the
+              program's own
     """
 
     __slots__ = (
-        "_complex", "_derived", "_on", "calls", "narrow", "of", "on_arrays", "on_floats", "op", "operands", "pull", "reads",
-        "scalar", "shares", "span", "takes_complex",
-    )  # fmt: skip
+        "_complex",
+        "_derived",
+        "_on",
+        "calls",
+        "narrow",
+        "of",
+        "on_arrays",
+        "on_floats",
+        "op",
+        "operands",
+        "pull",
+        "reads",
+        "scalar",
+        "shares",
+        "span",
+        "takes_complex",
+    )
 
-    def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
+    def __init__(
+        self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None
+    ) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
-        self.on_floats: Any = None  # the op as a function on floats, and on arrays, set when it first meets them (at_once.py)
+        # the op as a function on floats, and on arrays, set when it first meets them (at_once.py)
+        self.on_floats: Any = None
         self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        self.calls: dict[str, Any] = {}  # its functions on floats, by kinds of operands (scalar_calls.py)
+        self.calls: dict[
+            str, Any
+        ] = {}  # its functions on floats, by kinds of operands (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
-        self.reads: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result" (apply.py)
-        self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
+        self.reads: frozenset[int | str] | None = (
+            None  # what the rule reads: operands by index, and "result" (apply.py)
+        )
+        self.narrow = (
+            op.elementwise and len(op.signature.operands) <= 2
+        )  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}
         self.scalar = False  # whether its records hold nothing but floats, though they are wide
-        self.takes_complex = False  # whether it gives floats of complex operands: `abs(z)`, `real(z)`
+        self.takes_complex = (
+            False  # whether it gives floats of complex operands: `abs(z)`, `real(z)`
+        )
         self._complex: Site | None = None
 
     def on(self, operands: tuple[int, ...]) -> Site:
@@ -87,7 +117,8 @@ class Site:
 
 
 def blank(value: Any) -> Any:
-    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
+    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar
+    as it is."""
     if type(value) is Lanes:
         return Lanes(Blank(value.array.shape, value.dtype), value.group)
     return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
@@ -111,7 +142,8 @@ class Blank:
 
 
 class WithPartials(Blank):
-    """A result whose value no rule will read, and the partials that came with it, by the active operands."""
+    """A result whose value no rule will read, and the partials that came with it, by the active
+    operands."""
 
     __slots__ = ("partials",)
 
@@ -131,8 +163,12 @@ class Segment:
         self.records: list[Any] = []
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
-        self.stretches: Stretches = array("q", (first,) if in_record else ())  # what was made in `record` blocks
-        self.consumed: list[Span | None] = []  # by position, and perhaps shorter: the `backward` that consumed a record
+        self.stretches: Stretches = array(
+            "q", (first,) if in_record else ()
+        )  # what was made in `record` blocks
+        self.consumed: list[
+            Span | None
+        ] = []  # by position, and perhaps shorter: the `backward` that consumed a record
 
     def reads(self, other: Segment) -> None:
         """Notes that a record here reads a value of `other`, which keeps that history alive."""
@@ -157,7 +193,9 @@ class Segment:
 
     def kept(self, number: int) -> Any:
         """What the record `number` of this segment keeps of its result; None for a leaf."""
-        return self.records[(number - self.first + 1) * STRIDE - 1] if number >= self.first else None
+        return (
+            self.records[(number - self.first + 1) * STRIDE - 1] if number >= self.first else None
+        )
 
     def calls_to(self, number: int) -> tuple[CallSite, ...]:
         """The calls that led to the record `number` of this segment, the innermost first."""
@@ -173,9 +211,11 @@ class Segment:
 
 
 class Leaf(Segment):
-    """Where a leaf comes from: nowhere. An empty segment, which notifies the open tapes when its variable is used.
+    """Where a leaf comes from: nowhere. An empty segment, which notifies the open tapes when its
+    variable is used.
 
-    A variable's lives as long as the variable, and what was computed from it; then the trace forgets its number.
+    A variable's lives as long as the variable, and what was computed from it; then the trace
+    forgets its number.
     """
 
     __slots__ = ("number", "owner")
@@ -183,7 +223,9 @@ class Leaf(Segment):
     def __init__(self, trace: Trace, owner: Any = None) -> None:
         super().__init__(trace, 2**62)  # it is before nothing
         self.number = 0  # of the variable's leaf
-        self.owner = None if owner is None else weakref.ref(owner)  # a variable holds its leaf: no cycle, please
+        self.owner = (
+            None if owner is None else weakref.ref(owner)
+        )  # a variable holds its leaf: no cycle, please
 
     def __del__(self) -> None:
         self.trace.watched.discard(self.number)
@@ -203,18 +245,33 @@ class Leaf(Segment):
 class Trace:
     """The records of one level, and the windows that look at it.
 
-    `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
-    the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
-    trainable variables, which windows watch by themselves. `keeps_all` marks the second keeping policy (`KeepingTrace`)
-    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded, `sees_plain`
-    whether it is told of these; `room` is how many bytes it may still spend on values that no rule reads, and
-    `rows_one_by_one` up to how many rows `vmap` calls its function for each.
+    `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a
+    lower one. `segment` is the current one, or None while no window records. `watched` holds the
+    numbers of all leaves, `variables` those of trainable variables, which windows watch by
+    themselves. `keeps_all` marks the second keeping policy (`KeepingTrace`) from the normal one,
+    and `keeps_constants` whether even operations on nothing but constants are recorded,
+    `sees_plain` whether it is told of these; `room` is how many bytes it may still spend on values
+    that no rule reads, and `rows_one_by_one` up to how many rows `vmap` calls its function for
+    each.
     """
 
     __slots__ = (
-        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "recorders", "segment", "swept", "switched",
-        "variables", "watched", "windows",
-    )  # fmt: skip
+        "below",
+        "calls",
+        "fresh",
+        "leaves",
+        "level",
+        "limit",
+        "main",
+        "number",
+        "recorders",
+        "segment",
+        "swept",
+        "switched",
+        "variables",
+        "watched",
+        "windows",
+    )
     keeps_all = False
     keeps_constants = False
     sees_plain = False
@@ -224,7 +281,9 @@ class Trace:
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below
         self.leaves = Leaf(self)
-        self.fresh: dict[int, Segment] = {}  # the arguments of functions that transforms are calling: what they began
+        self.fresh: dict[
+            int, Segment
+        ] = {}  # the arguments of functions that transforms are calling: what they began
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)
@@ -239,8 +298,9 @@ class Trace:
         self.open(self.main)
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
-        """A value with no history. A variable's keeps its `number` when its state changes, and its windows are told by its
-        `origin` when it is used; without an origin it is a value that the main tape watches."""
+        """A value with no history. A variable's keeps its `number` when its state changes, and its
+        windows are told by its `origin` when it is used; without an origin it is a value that the
+        main tape watches."""
         if number is None:
             number = -next(leaf_numbers)
         self.watched.add(number)
@@ -249,7 +309,7 @@ class Trace:
             origin = self.leaves
         return primal, number, origin
 
-    # ---- windows -----------------------------------------------------------------------------------------------------
+    # ---- windows ---------------------------------------------------------------------------------
 
     def open(self, window: Window) -> None:
         self.windows.append(window)
@@ -288,14 +348,14 @@ class Trace:
             self.segment = None
 
     def release(self) -> None:
-        """Takes apart the trace of a level that ended: it and its parts know each other, and nobody collects cycles while a
-        program runs."""
+        """Takes apart the trace of a level that ended: it and its parts know each other, and nobody
+        collects cycles while a program runs."""
         self.segment = None
         self.windows.clear()
         self.fresh.clear()
         del self.main, self.leaves
 
-    # ---- records -----------------------------------------------------------------------------------------------------
+    # ---- records ---------------------------------------------------------------------------------
 
     def advance(self) -> Segment:
         """Begins a new segment; called when the current one is full."""
@@ -313,8 +373,8 @@ class Trace:
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         """Appends a record, and returns the traced result; the plain `y` while recording is paused.
 
-        `inputs` are the active operands, as `site.operands` lists them. See Note [Records] for `a` and `b`; `kept` is what
-        the record keeps of the result.
+        `inputs` are the active operands, as `site.operands` lists them. See Note [Records] for `a`
+        and `b`; `kept` is what the record keeps of the result.
         """
         segment = self.segment
         if segment is None:
@@ -343,7 +403,10 @@ class Trace:
         if segment is not None:
             calls = segment.calls
             if calls and calls[-1][0] == self.number:
-                calls[-1] = (self.number, chain)  # nothing was recorded in between: memory stays put
+                calls[-1] = (
+                    self.number,
+                    chain,
+                )  # nothing was recorded in between: memory stays put
             else:
                 calls.append((self.number, chain))
 
@@ -365,17 +428,22 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
 
 # Note [Records]
 #
-# A record is (site, in0, in1, a, b, y), six entries of the segment's flat list: 48 bytes, and what the rule saves.
-#   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for three or more
-#   a, b       narrow records (elementwise ops of one or two operands): the operands' primals. Wide records: the tuple of
-#              all operands' primals, and the dict of options (an index alone stands for itself).
+# A record is (site, in0, in1, a, b, y), six entries of the segment's flat list: 48 bytes, and what
+# the rule saves.
+#   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for
+#              three or more
+#   a, b       narrow records (elementwise ops of one or two operands): the operands' primals. Wide
+#              records: the tuple of all operands' primals, and the dict of options (an index alone
+#              stands for itself).
 #   y          the result's primal
-# What the rule doesn't read is a `Blank` where it is an array, so that memory follows what is needed.
+# What the rule doesn't read is a `Blank` where it is an array, so that memory follows what is
+# needed.
 #
 # Note [Turning over]
 #
-# Where an iteration's records cross from one segment into the next, the next refers to the first. If the following
-# iteration began in that same segment, it would keep its predecessor alive, that one its own, and a training loop would
-# never release anything. So a loop begins an iteration in a new segment if the current one began in the middle of the
-# iteration before, or has no room for another of some size. A loop's test is two comparisons: a segment that began at
-# `first` has the limit `first + SEGMENT_RECORDS`.
+# Where an iteration's records cross from one segment into the next, the next refers to the first.
+# If the following iteration began in that same segment, it would keep its predecessor alive, that
+# one its own, and a training loop would never release anything. So a loop begins an iteration in a
+# new segment if the current one began in the middle of the iteration before, or has no room for
+# another of some size. A loop's test is two comparisons: a segment that began at `first` has the
+# limit `first + SEGMENT_RECORDS`.

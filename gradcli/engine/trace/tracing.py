@@ -11,7 +11,8 @@ from .windows import inputs_of
 
 
 def dump(trace: Trace) -> str:
-    """Every record that the current segment can still reach, in execution order: number, op, inputs, value, place."""
+    """Every record that the current segment can still reach, in execution order: number, op,
+    inputs, value, place."""
     segments: list[Segment] = []
     pending = [trace.segment] if trace.segment is not None else []
     while pending:
@@ -31,6 +32,12 @@ def _lines(segment: Segment) -> Iterator[str]:
         numbers = inputs_of(in0, in1)
         inputs = ", ".join(f"v{-n}" if n < 0 else f"%{n}" for n in numbers)
         shape = shape_of(y) or (y.shape if type(y) is Blank else ())
-        value = f"shape {show_shape(shape)}" if shape else f"{len(y)} results" if type(y) is list else show(y)
+        value = (
+            f"shape {show_shape(shape)}"
+            if shape
+            else f"{len(y)} results"
+            if type(y) is list
+            else show(y)
+        )
         name = f"{site.op.name}" + (f" (in the derivative of {site.of.name})" if site.of else "")
         yield f"%{segment.first + k:<5} {name}({inputs}) = {value}    {site.span}"

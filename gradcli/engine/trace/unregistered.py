@@ -1,4 +1,5 @@
-"""The error about a function without a gradient on the way back: where it was called, and where a derivative was asked for."""
+"""The error about a function without a gradient on the way back: where it was called, and where a
+derivative was asked for."""
 
 from __future__ import annotations
 
@@ -15,26 +16,33 @@ _MAX_CALLS = 4
 
 
 class UnregisteredError(GradcliError):
-    """E317: a sweep has come to a function without a gradient. `span` is where that was called, `calls` what led there."""
+    """E317: a sweep has come to a function without a gradient. `span` is where that was called,
+    `calls` what led there."""
 
     def __init__(self, what: str, span: Span, calls: tuple[CallSite, ...], help: str) -> None:
         label = "the way from the target back to the sources goes through here"
-        super().__init__(Diagnostic("E317", f"{what} has no gradient registered", span, label, help, calls=calls))
+        super().__init__(
+            Diagnostic("E317", f"{what} has no gradient registered", span, label, help, calls=calls)
+        )
 
     def asked_at(self, span: Span) -> GradcliError:
-        """The error where a derivative was asked for, with the place of the function in its text."""
+        """The error where a derivative was asked for, with the place of the function in its
+        text."""
         (found,) = self.diagnostics
         if found.span is None:  # outside of programs
             help = "cut the path with `detach(…)`, or register it with its derivatives"
             return GradcliError(replace(found, label="", help=help, calls=()))
-        calls = [f", in `{call.function}` called at {call.span}" for call in found.calls[:_MAX_CALLS]]
+        calls = [
+            f", in `{call.function}` called at {call.span}" for call in found.calls[:_MAX_CALLS]
+        ]
         more = ", …" if len(found.calls) > _MAX_CALLS else ""
         label = f"the way back goes through {found.span}{''.join(calls)}{more}"
         return GradcliError(replace(found, span=span, label=label, calls=()))
 
 
 def request(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A builtin that answers with derivatives, `(run, site, …)`: an error about what it can't pass stands at its own place."""
+    """A builtin that answers with derivatives, `(run, site, …)`: an error about what it can't pass
+    stands at its own place."""
 
     @functools.wraps(function)
     def asked(run: Run, site: Site, *arguments: Any, **keywords: Any) -> Any:

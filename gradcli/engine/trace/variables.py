@@ -11,7 +11,8 @@ from .tape import Leaf
 
 
 def attach(run: Run, variable: Variable) -> None:
-    """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
+    """Makes the present state what reading gives: a leaf where gradients can exist, or where all is
+    kept."""
     trace = run.trace if variable.origin is None else variable.origin.trace
     watches_itself = variable.trainable or variable.req != ""
     differentiable = (watches_itself or variable.watchers > 0) and is_inexact(variable.state)
@@ -19,7 +20,9 @@ def attach(run: Run, variable: Variable) -> None:
     if run.direction is not None and variable.trainable and differentiable:
         tangent = run.direction(variable.name, state)
         state = state if tangent is None else Dual(state, tangent, run.direction_level)
-        differentiable = trace.level > run.direction_level  # the program asks for gradients of values, too
+        differentiable = (
+            trace.level > run.direction_level
+        )  # the program asks for gradients of values, too
     if differentiable or (isinstance(trace, KeepingTrace) and is_number(variable.state)):
         variable.origin = Leaf(trace, variable) if variable.origin is None else variable.origin
         variable.box = trace.leaf(state, variable.number or None, variable.origin)

@@ -1,8 +1,8 @@
 """Windows: how tapes look at the one trace. A window holds numbers and watch sets, never records.
 
-The main tape, a `tape` block and every other way to ask for a gradient are windows over the same records: which of them
-count (`ranges`, with holes where it was paused), and from which leaves (`watch`, and all trainable variables where the
-window is `automatic`).
+The main tape, a `tape` block and every other way to ask for a gradient are windows over the same
+records: which of them count (`ranges`, with holes where it was paused), and from which leaves
+(`watch`, and all trainable variables where the window is `automatic`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ Segment: TypeAlias = Any
 
 STRIDE = 6  # entries of a record: see Note [Records] in tape.py
 
-# Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps without an end. A loop that
-# pauses may make a stretch a step, so they are packed, and searched by bisection.
+# Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps
+# without an end. A loop that pauses may make a stretch a step, so they are packed, and searched by
+# bisection.
 Stretches: TypeAlias = "array[int]"
 
 
 class Window:
     """A view of a trace.
 
-    ranges     the numbers of the records that count: stretches, the last of which has no end while the window records
+    ranges     the numbers of the records that count: stretches, the last of which has no end while
+               the window records
     watch      the numbers that were watched explicitly: leaves, or values that the trace has
-    late       of these, the ones that something may have been made of before: the number of the first record that counts
+    late       of these, the ones that something may have been made of before: the number of the
+               first record that counts
     watched    the variables among these, those that still exist; their watch ends with the window
     automatic  whether trainable variables are watched when they are used
     uses       the variables that were used, in order of first use
@@ -36,10 +39,22 @@ class Window:
     """
 
     __slots__ = (
-        "automatic", "late", "name", "persistent", "ranges", "recording", "spent", "trace", "uses", "watch", "watched",
-    )  # fmt: skip
+        "automatic",
+        "late",
+        "name",
+        "persistent",
+        "ranges",
+        "recording",
+        "spent",
+        "trace",
+        "uses",
+        "watch",
+        "watched",
+    )
 
-    def __init__(self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True) -> None:
+    def __init__(
+        self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True
+    ) -> None:
         self.trace, self.name, self.automatic, self.persistent = trace, name, automatic, persistent
         self.ranges: Stretches = array("q")
         self.watch: set[int] = set()
@@ -55,7 +70,7 @@ class Window:
         view.ranges, view.watch, view.late = self.ranges[:], self.watch, self.late
         return view
 
-    # ---- what it covers ----------------------------------------------------------------------------------------------
+    # ---- what it covers --------------------------------------------------------------------------
 
     def begin(self) -> None:
         self.recording = True
@@ -67,7 +82,8 @@ class Window:
             switch(self.ranges, self.trace.number)
 
     def add(self, number: int, new: bool = False) -> None:
-        """Watches a leaf or a value from now on; `new` where nothing can have been made of it yet."""
+        """Watches a leaf or a value from now on; `new` where nothing can have been made of it
+        yet."""
         if not new and not self.sees_leaf(number) and self.trace.number > self.first_number():
             self.late[number] = self.trace.number
             self.trace.switched += 1
@@ -92,8 +108,8 @@ class Window:
         return number in self.watch or (self.automatic and number in self.trace.variables)
 
     def sees_all(self, wanted: set[int]) -> bool:
-        """Whether everything on the trace that depends on what is wanted is this window's, so that there is nothing to leave
-        out."""
+        """Whether everything on the trace that depends on what is wanted is this window's, so that
+        there is nothing to leave out."""
         if not (len(self.ranges) == 1 and self.ranges[0] == 0 and self.automatic) or self.late:
             return False
         variables, watch = self.trace.variables, self.watch
@@ -103,12 +119,16 @@ class Window:
         return True
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
-        """What depends, inside this window, on the sources in `wanted`: the sources themselves, where they are this
-        window's, and the records. And the sources that this window didn't make, though they may have a history.
+        """What depends, inside this window, on the sources in `wanted`: the sources themselves,
+        where they are this window's, and the records. And the sources that this window didn't make,
+        though they may have a history.
 
-        Of a source that was watched late nothing depends that was made before, so that is asked for alone.
+        Of a source that was watched late nothing depends that was made before, so that is asked for
+        alone.
         """
-        seen = {n for n in self.trace.watched if self.sees_leaf(n)} | self.watch  # depends on something watched here
+        seen = {
+            n for n in self.trace.watched if self.sees_leaf(n)
+        } | self.watch  # depends on something watched here
         late = sorted(((since, n) for n, since in self.late.items()), reverse=True)
         seen.difference_update(self.late)
         marked, made = wanted & seen, set()
@@ -138,7 +158,9 @@ class Window:
             while start < past:
                 end = min(past, ranges[k]) if k < len(ranges) else past
                 if k % 2:
-                    part = segment.records[(start - segment.first) * STRIDE : (end - segment.first) * STRIDE]
+                    part = segment.records[
+                        (start - segment.first) * STRIDE : (end - segment.first) * STRIDE
+                    ]
                     yield from zip(range(start, end), part[1::STRIDE], part[2::STRIDE], strict=True)
                 start, k = end, k + 1
 
@@ -147,7 +169,8 @@ class Window:
 
 
 class RecordWindow(Window):
-    """The window of a `record` block: it watches nothing, and the trace's segments note where it records."""
+    """The window of a `record` block: it watches nothing, and the trace's segments note where it
+    records."""
 
     __slots__ = ()
 
@@ -189,13 +212,20 @@ def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
     return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
 
 
-def dependents(segments: list[Segment], wanted: set[int], targets: set[int] | None = None) -> set[int]:
-    """The records that depend on one that is wanted: all, or with `targets` those that these can have in their history."""
+def dependents(
+    segments: list[Segment], wanted: set[int], targets: set[int] | None = None
+) -> set[int]:
+    """The records that depend on one that is wanted: all, or with `targets` those that these can
+    have in their history."""
     marked = set(wanted)
     history = _history(segments[0], targets) if segments and targets else None
     if history is not None:
         for number, in0, in1 in reversed(history):
-            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+            if (
+                in0 in marked
+                or in1 in marked
+                or (type(in0) is tuple and not marked.isdisjoint(in0))
+            ):
                 marked.add(number)
         return marked
     for segment in reversed(segments):
@@ -204,18 +234,26 @@ def dependents(segments: list[Segment], wanted: set[int], targets: set[int] | No
             if not marked.isdisjoint(inputs_of(records[1], records[2])):
                 marked.add(segment.first)
             continue
-        for number, (in0, in1) in enumerate(zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first):
-            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+        for number, (in0, in1) in enumerate(
+            zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first
+        ):
+            if (
+                in0 in marked
+                or in1 in marked
+                or (type(in0) is tuple and not marked.isdisjoint(in0))
+            ):
                 marked.add(number)
     return marked
 
 
-SHORT = 200  # records: it takes less to look at some of the last ones twice than at all of a segment
+SHORT = (
+    200  # records: it takes less to look at some of the last ones twice than at all of a segment
+)
 
 
 def _history(segment: Segment, targets: set[int]) -> list[tuple[int, Any, int | None]] | None:
-    """The records that the targets depend on, newest first; None unless all are among the last few of one segment, as
-    those of an iteration of a loop are."""
+    """The records that the targets depend on, newest first; None unless all are among the last few
+    of one segment, as those of an iteration of a loop are."""
     first, records = segment.first, segment.records
     needed = set(targets)
     newest = max(needed)

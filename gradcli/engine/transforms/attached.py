@@ -96,7 +96,13 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
 def _meant(state: Any, span: Span) -> str:
     if type(state) is Instance:
         return f"attach to its variables: `attach_grad({span.text}.trainable_variables)`"
-    return f"write `{state}.0`" if type(state) is int else "write floats, such as `2.0`" if is_number(state) else ""
+    return (
+        f"write `{state}.0`"
+        if type(state) is int
+        else "write floats, such as `2.0`"
+        if is_number(state)
+        else ""
+    )
 
 
 def _new_variable(run: Run, value: Any, span: Span, name: str) -> Variable:

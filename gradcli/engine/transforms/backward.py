@@ -38,7 +38,11 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
     retain, create = (_flag(run, name, options[name], span) for name in ("retain", "create"))
     heads = [_head(run, value, span) for value in leaves(target)]
     if len({head[2].trace for head in heads}) != 1:
-        message = "the heads of `backward` come from different transforms" if heads else "`backward` has no head"
+        message = (
+            "the heads of `backward` come from different transforms"
+            if heads
+            else "`backward` has no head"
+        )
         run.fail("E325", message, span, help="go back from the values of one `record` block")
     seeds = seeds_for(run, heads, target, options["head"], site, given="head")
     attached = {v.number: v for v in run.attached.values() if v.req != "null"}
@@ -48,7 +52,9 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
     _verify_not_consumed(run, path, span)
     variables = [v for number, v in attached.items() if number in path.marked]
     if create or path.trace.keeps_constants:  # closed forms are read through gradients, too
-        filled = recorded(run, lambda: _filled(run, site, variables, gradients(run, seeds, variables, True, path)))
+        filled = recorded(
+            run, lambda: _filled(run, site, variables, gradients(run, seeds, variables, True, path))
+        )
         # The gradients outlive a function that a transform calls: their numbers mustn't be reused.
         path.trace.switched += 1
     elif path.trace.level:  # its records hold values of the levels below
@@ -99,13 +105,19 @@ def _head(run: Run, value: Any, span: Span) -> Traced:
         _fail_plain(run, head, span)
     if number < 0:
         help = "compute something from it inside `record { … }`"
-        run.fail("E325", f"the head of `backward` is {name} itself", span, "no operation made it", help)
+        run.fail(
+            "E325", f"the head of `backward` is {name} itself", span, "no operation made it", help
+        )
     inside, _ = stretch_at(segment.stretches, number)
     if not inside:
         made: Site = segment.records[(number - segment.first) * STRIDE]
         label = f"{_place(made.span, span)} computed it"
         run.fail(
-            "E325", "the head of `backward` wasn't computed inside `record`", span, label, "compute it inside `record { … }`"
+            "E325",
+            "the head of `backward` wasn't computed inside `record`",
+            span,
+            label,
+            "compute it inside `record { … }`",
         )
     return head
 
@@ -126,22 +138,40 @@ def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
             reason = reasons.break_between(ancestry, variable.number, {head[1]})
             if reason is not None and reason.span is not None:
                 label = f"{_place(reason.span, span)}: {reason.text}"
-                raise GradcliError(Diagnostic("E325", message, span, label, reason.help, reason.code))
-    help = "compute it inside `record { … }`, from something with an attached gradient; `detach` and `pause` leave no history"
+                raise GradcliError(
+                    Diagnostic("E325", message, span, label, reason.help, reason.code)
+                )
+    help = (
+        "compute it inside `record { … }`, from something with an attached gradient; `detach` "
+        "and `pause` leave no history"
+    )
     run.fail("E325", message, span, "nothing that led to it was recorded", help)
 
 
 def _fail_unattached(run: Run, path: BackwardWindow, span: Span) -> NoReturn:
     message = "the head of `backward` depends on nothing with an attached gradient"
     if path.outside is not None:
-        label = f"{_place(path.outside.span, span)} was computed outside `record`, and counts as constant"
-        help = "compute it inside `record { … }`; a variable is updated with `:=`, which keeps its gradient attached"
+        label = (
+            f"{_place(path.outside.span, span)} was computed outside `record`, and counts as "
+            "constant"
+        )
+        help = (
+            "compute it inside `record { … }`; a variable is updated with `:=`, which keeps its "
+            "gradient attached"
+        )
         run.fail("E325", message, span, label, help)
-    sources = [v for v in dict.fromkeys([*run.declared.values(), *run.attached.values()]) if v.number in path.leaves]
+    sources = [
+        v
+        for v in dict.fromkeys([*run.declared.values(), *run.attached.values()])
+        if v.number in path.leaves
+    ]
     label = f"it depends on {', '.join(f'`{v.name}`' for v in sources[:8])}" if sources else ""
     help = f"write `attach_grad({sources[0].name if sources else 'x'})` before the `record` block"
     if sources and sources[0].req == "null":
-        label, help = f'`{sources[0].name}` is attached with `req = "null"`', 'attach it with "write" or "add"'
+        label, help = (
+            f'`{sources[0].name}` is attached with `req = "null"`',
+            'attach it with "write" or "add"',
+        )
     run.fail("E325", message, span, label, help)
 
 
@@ -150,7 +180,13 @@ def _verify_not_consumed(run: Run, path: BackwardWindow, span: Span) -> None:
     if found is None:
         return
     site, consumer = found
-    by = "this `backward` itself" if consumer == span else f"the `backward` on {_place(consumer, span)}"
+    by = (
+        "this `backward` itself"
+        if consumer == span
+        else f"the `backward` on {_place(consumer, span)}"
+    )
     label = f"`{site.span.text}` on {_place(site.span, span)} was consumed by {by}"
-    help = f"write `retain = true` in the `backward` on {_place(consumer, span)} to go this way again"
+    help = (
+        f"write `retain = true` in the `backward` on {_place(consumer, span)} to go this way again"
+    )
     run.fail("E326", "this `backward` needs an operation that was consumed", span, label, help)

@@ -85,7 +85,11 @@ class BackwardWindow(Window):
             for number in numbers:
                 k = (number - first) * STRIDE
                 in0, in1 = records[k + 1], records[k + 2]
-                if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+                if (
+                    in0 in marked
+                    or in1 in marked
+                    or (type(in0) is tuple and not marked.isdisjoint(in0))
+                ):
                     marked.add(number)
                     kept.append(number)
             numbers[:] = kept

@@ -44,13 +44,21 @@ def columns(run: Run, move: Move, numbers: list[Any], site: Site) -> list[list[A
 
         if shape_of(like) and n > FEW and not run.rules and not is_complex(like):
             step = max(TOGETHER // n, 1)
-            parts = [_together(run, along, like, first, min(first + step, n), site) for first in range(0, n, step)]
+            parts = [
+                _together(run, along, like, first, min(first + step, n), site)
+                for first in range(0, n, step)
+            ]
             op = CONCATENATE
         else:
             parts = [_alone(run, along, like, k, site) for k in range(n)]
             op = STACK
         if len(parts) > 1 or (parts and op is STACK and shape_of(like)):
-            found.append([apply(run, site.derived(op), row, {"axis": -1}) for row in zip(*parts, strict=True)])
+            found.append(
+                [
+                    apply(run, site.derived(op), row, {"axis": -1})
+                    for row in zip(*parts, strict=True)
+                ]
+            )
         else:
             found.append(parts[0] if parts else [])
     return found
@@ -61,13 +69,18 @@ def _alone(run: Run, along: Callable[[Any], list[Any]], like: Any, k: int, site:
     seed = unit(run, like, k)
     column = along(seed)
     return (
-        [gradient_by_complex(run, site, *pair) for pair in zip(column, along(seed * 1j), strict=True)]
+        [
+            gradient_by_complex(run, site, *pair)
+            for pair in zip(column, along(seed * 1j), strict=True)
+        ]
         if is_complex(like)
         else column
     )
 
 
-def _together(run: Run, along: Callable[[Any], list[Any]], like: Any, first: int, last: int, site: Site) -> list[Any]:
+def _together(
+    run: Run, along: Callable[[Any], list[Any]], like: Any, first: int, last: int, site: Site
+) -> list[Any]:
     """Returns the columns of the elements from `first` up to `last`, computed by one call with a
     row for each.
     """
@@ -79,4 +92,7 @@ def _together(run: Run, along: Callable[[Any], list[Any]], like: Any, first: int
     outside, group = run.group, opened(run, rows)
     seed = Lanes(seed if outside is None else xp.tile(seed, outside.size), group)
     column = on_rows(run, group, lambda: along(seed), site)
-    return [apply(run, site.derived(FOLD), (v,), {"axis": len(shape_of(primal(v))), "group": group}) for v in column]
+    return [
+        apply(run, site.derived(FOLD), (v,), {"axis": len(shape_of(primal(v))), "group": group})
+        for v in column
+    ]

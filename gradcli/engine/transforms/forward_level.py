@@ -56,12 +56,18 @@ def along(
         tangent = next(rest)
         value = read(value)
         # A dual is indexed by rows as a whole, so its primal must have the rows of its tangent.
-        return value if tangent is None else Dual(narrowed(run, site, value, run.group), tangent, level)
+        return (
+            value
+            if tangent is None
+            else Dual(narrowed(run, site, value, run.group), tangent, level)
+        )
 
     arguments = arguments.copy()
     for k in wrt:
         argument = arguments[k]
-        arguments[k] = perturbed(argument) if type(argument) is float else map_structure(perturbed, argument)
+        arguments[k] = (
+            perturbed(argument) if type(argument) is float else map_structure(perturbed, argument)
+        )
     try:
         value = run.call(function, arguments, keywords, site)
     finally:

@@ -24,7 +24,9 @@ from .transform_arguments import Sources
 RESHAPE = OPS["reshape"]
 
 
-def _record(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Recording:
+def _record(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> Recording:
     return Recording(run, transform.function, arguments, keywords, transform.positions, site)
 
 
@@ -49,13 +51,22 @@ def jacobian(
         return _columns(run, transform, arguments, keywords, sources, site)
     recording = _record(run, transform, arguments, keywords, site)
     verify_target(run, recording.value, site.span, of=transform.function)
-    found = map_structure(lambda v: _blocks(run, transform, recording, sources, read(v), site, symmetric), recording.value)
+    found = map_structure(
+        lambda v: _blocks(run, transform, recording, sources, read(v), site, symmetric),
+        recording.value,
+    )
     recording.finish()
     return found
 
 
 def _blocks(
-    run: Run, transform: Transform, recording: Recording, sources: Sources, target: Any, site: Site, symmetric: bool
+    run: Run,
+    transform: Transform,
+    recording: Recording,
+    sources: Sources,
+    target: Any,
+    site: Site,
+    symmetric: bool,
 ) -> Any:
     """Returns the blocks of one number of the value; None for each if the number is an absent
     gradient.
@@ -76,13 +87,22 @@ def _blocks(
     return sources.rebuild(blocks)
 
 
-def _columns(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], sources: Sources, site: Site) -> Any:
+def _columns(
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    sources: Sources,
+    site: Site,
+) -> Any:
     """Returns all blocks of the Jacobian, computed by calls that carry tangents along."""
     value: Any = None
 
     def move(tangents: list[Any]) -> list[Any]:
         nonlocal value
-        value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
+        value, tangent = along(
+            run, transform.function, arguments, keywords, transform.positions, tangents, site
+        )
         verify_target(run, value, site.span, of=transform.function)
         return [read(t) for t in leaves(with_zeros(run, value, tangent))]
 
@@ -97,7 +117,10 @@ def _columns(run: Run, transform: Transform, arguments: list[Any], keywords: dic
             continue
         _verify_size(run, shape_of(primal(target)), sources, site)
         pairs = zip(sources.numbers, found, strict=True)
-        row = [_block(run, site, target, source, moved[i] if moved else None) for source, moved in pairs]
+        row = [
+            _block(run, site, target, source, moved[i] if moved else None)
+            for source, moved in pairs
+        ]
         blocks.append(sources.rebuild(row))
     rest = iter(blocks)
     return map_structure(lambda v: next(rest), value)
@@ -114,17 +137,28 @@ def _block(run: Run, site: Site, target: Any, source: Any, moved: Any) -> Any:
     if moved is None:
         return zero_block(run, target, source)
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    return apply(run, site.derived(RESHAPE), (moved,), {"shape": list(shape + inner)}) if inner else moved
+    return (
+        apply(run, site.derived(RESHAPE), (moved,), {"shape": list(shape + inner)})
+        if inner
+        else moved
+    )
 
 
 def _verify_size(run: Run, shape: tuple[int, ...], sources: Sources, site: Site) -> None:
     for source in sources.numbers:
         whole = shape + shape_of(primal(source))
-        run.verify_allocation(8 * count(whole), f"a Jacobian of shape {show_shape(whole)}", site.span)
+        run.verify_allocation(
+            8 * count(whole), f"a Jacobian of shape {show_shape(whole)}", site.span
+        )
 
 
 def batch_jacobian(
-    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    vector: Any,
+    site: Site,
 ) -> Any:
     """Implements `batch_jacobian`: the Jacobian of each row of the value by the same row of the
     argument.
@@ -139,7 +173,9 @@ def batch_jacobian(
     for source in sources.numbers:
         verify_batch(run, shape, shape_of(primal(source)), site)
     blocks = []
-    for j, (source, rows) in enumerate(zip(sources.numbers, recording.batch_rows(target, site), strict=True)):
+    for j, (source, rows) in enumerate(
+        zip(sources.numbers, recording.batch_rows(target, site), strict=True)
+    ):
         if not is_inexact(primal(source)):
             blocks.append(gradient_or_zero(run, target, source, None, site))
             continue
@@ -147,7 +183,11 @@ def batch_jacobian(
         if rows is None:
             blocks.append(run.backend.xp.zeros(shape + inner[1:], dtype_name(primal(source))))
             continue
-        warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
+
+        def pull(seed: Any, j: int = j) -> Any:
+            return recording.pull([(target, seed)])[j]
+
+        warn_of_mixing(run, site, primal(target), rows, pull)
         blocks.append(joined(run, site, rows, shape, inner))
     recording.finish()
     return sources.rebuild(blocks)

@@ -38,9 +38,21 @@ class Recording:
     """
 
     __slots__ = (
-        "_passes_on", "_seen", "_taken", "before", "begin", "inputs", "limit", "own", "records", "run", "since", "switched",
-        "trace", "value",
-    )  # fmt: skip
+        "_passes_on",
+        "_seen",
+        "_taken",
+        "before",
+        "begin",
+        "inputs",
+        "limit",
+        "own",
+        "records",
+        "run",
+        "since",
+        "switched",
+        "trace",
+        "value",
+    )
 
     def __init__(
         self,
@@ -106,7 +118,14 @@ class Recording:
 
     @classmethod
     def of_call(
-        cls, run: Run, value: Any, inputs: list[Any], begin: Segment, before: Segment | None, limit: int, switched: int
+        cls,
+        run: Run,
+        value: Any,
+        inputs: list[Any],
+        begin: Segment,
+        before: Segment | None,
+        limit: int,
+        switched: int,
     ) -> Recording:
         """Makes a recording of a call by floats that was already made on the current trace.
 
@@ -127,7 +146,9 @@ class Recording:
         on something outside.
         """
         depends = self._passes_on or self.trace.keeps_all or self._depends_on_outside()
-        self.records = self.before is not None and depends and (self.trace.keeps_all or not self.run.once)
+        self.records = (
+            self.before is not None and depends and (self.trace.keeps_all or not self.run.once)
+        )
 
     def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
@@ -144,7 +165,9 @@ class Recording:
                 self.inputs.append(value)  # the function sees it by this argument alone
                 return value
             kept = blank(value[0])
-            fresh: Any = trace.record(site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0])
+            fresh: Any = trace.record(
+                site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
+            )
             if isinstance(trace, KeepingTrace):
                 trace.active.add(fresh[1])
         else:
@@ -170,15 +193,22 @@ class Recording:
             self.records = True
         if self.records:
             self.trace.swept = True
-        found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
-        return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+        found = sweep(
+            self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since
+        )
+        return [
+            None if i is None or i[1] not in found else self.outside(found[i[1]])
+            for i in self.inputs
+        ]
 
     def batch_rows(self, target: Any, site: Site) -> list[Any]:
         """Returns the `batch_rows` of the value by each of the inputs."""
         trace = self.trace
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
-        found = batch_rows(self.run, target, self.inputs, self._sweeps_at(site), trace.main, self.since)
+        found = batch_rows(
+            self.run, target, self.inputs, self._sweeps_at(site), trace.main, self.since
+        )
         return [self.outside(rows) for rows in found]
 
     def _sweeps_at(self, site: Site) -> Site | None:
@@ -187,7 +217,9 @@ class Recording:
         """
         return site if self.records or self.trace.level or self.run.group is not None else None
 
-    def blocks(self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool) -> list[Any]:
+    def blocks(
+        self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool
+    ) -> list[Any]:
         """Returns the derivatives of a part of the value by each of the inputs, as `blocks` does;
         None where unconnected.
         """
@@ -195,9 +227,22 @@ class Recording:
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
         mode = "reverse" if trace.level else mode  # a trace that has been closed
-        found = blocks(self.run, target, self.inputs, self._sweeps_at(site), trace.main, mode, sparse, symmetric, self.since)
+        found = blocks(
+            self.run,
+            target,
+            self.inputs,
+            self._sweeps_at(site),
+            trace.main,
+            mode,
+            sparse,
+            symmetric,
+            self.since,
+        )
         return [
-            block._replace(values=self.outside(block.values)) if type(block) is Sparse else self.outside(block) for block in found
+            block._replace(values=self.outside(block.values))
+            if type(block) is Sparse
+            else self.outside(block)
+            for block in found
         ]
 
     def push(self, tangents: list[Any], site: Site) -> list[Any]:
@@ -221,8 +266,14 @@ class Recording:
         try:
             seeds = merged(run, site, [(parts[k], u) for k, u in weights.items()])
             pulled = sweep(run, seeds, wanted, True, trace.main, self.since, bodies=True)
-            pairs = [(pulled[i[1]], t) for i, t in zip(self.inputs, tangents, strict=True) if i is not None and i[1] in pulled]
-            seeds = merged(run, site, [(c, t) for c, t in pairs if t is not None and level_of(c) == level])
+            pairs = [
+                (pulled[i[1]], t)
+                for i, t in zip(self.inputs, tangents, strict=True)
+                if i is not None and i[1] in pulled
+            ]
+            seeds = merged(
+                run, site, [(c, t) for c, t in pairs if t is not None and level_of(c) == level]
+            )
             found = sweep(run, seeds, numbers, self.records, trace.main, self.since)
         finally:
             if paused is not None:
@@ -286,7 +337,9 @@ class Recording:
             segments = [self.begin]
         else:
             level = self.trace.level
-            segments = reachable([v[2] for v in map(read, leaves(value)) if level_of(v) == level], since)
+            segments = reachable(
+                [v[2] for v in map(read, leaves(value)) if level_of(v) == level], since
+            )
         # A leaf is not on the trace; the inputs belong to the segment that the call began.
         return any([e.first < since or type(e) is Leaf for s in segments for e in s.earlier])  # noqa: C419
 

@@ -22,7 +22,9 @@ def is_short(run: Run) -> bool:
     trace, which records.
     """
     trace = run.trace
-    return run.short_cuts and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
+    return (
+        run.short_cuts and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
+    )
 
 
 def are_floats(arguments: list[Any], positions: list[int]) -> bool:
@@ -32,7 +34,13 @@ def are_floats(arguments: list[Any], positions: list[int]) -> bool:
         if type(value) is Variable:
             value = value.box
         if type(value) is not float:
-            items = value.items if type(value) is List else value.values() if type(value) is dict else (None,)
+            items = (
+                value.items
+                if type(value) is List
+                else value.values()
+                if type(value) is dict
+                else (None,)
+            )
             for item in items:
                 if type(item.box if type(item) is Variable else item) is not float:
                     return False
@@ -40,7 +48,13 @@ def are_floats(arguments: list[Any], positions: list[int]) -> bool:
 
 
 def value_and_slopes(
-    run: Run, function: Any, arguments: list[Any], positions: list[int], x: float | None, seed: float, site: Site
+    run: Run,
+    function: Any,
+    arguments: list[Any],
+    positions: list[int],
+    x: float | None,
+    seed: float,
+    site: Site,
 ) -> tuple[float, list[float]] | Recording:
     """Returns the value of a function and its derivatives, times `seed`, by the floats at the
     positions.
@@ -71,7 +85,11 @@ def value_and_slopes(
     if type(value) is tuple and value[2] is begin and type(value[0]) is float and not begin.earlier:
         found = sweep_floats(begin, value[1], seed)
         if found is not None:
-            slopes = [found.get(number, 0.0) for _, number, _ in inputs] if x is None else [found.get(number, 0.0)]
+            slopes = (
+                [found.get(number, 0.0) for _, number, _ in inputs]
+                if x is None
+                else [found.get(number, 0.0)]
+            )
             for _, number, _ in inputs:
                 del trace.fresh[number]
             if switched == trace.switched:  # see `Recording.finish`
@@ -95,7 +113,9 @@ def _boxed(value: Any, begin: Segment, inputs: list[Any]) -> Any:
     return boxed
 
 
-def along_float(run: Run, function: Any, arguments: list[Any], x: float, tangent: float, site: Site) -> tuple[Any, Any]:
+def along_float(
+    run: Run, function: Any, arguments: list[Any], x: float, tangent: float, site: Site
+) -> tuple[Any, Any]:
     """Does what `along` does where only the first argument, the float x, moves, and the program
     asks for no gradients of values.
     """

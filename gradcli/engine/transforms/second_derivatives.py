@@ -23,7 +23,14 @@ GRADIENTS = "gradients"
 MANY_NUMBERS = 10_000
 
 
-def gradients(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> List:
+def gradients(
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    vector: Any,
+    site: Site,
+) -> List:
     """Returns a list of the gradients by those arguments that are differentiable."""
     once, run.once = run.once, False  # the caller differentiates them again
     try:
@@ -33,7 +40,14 @@ def gradients(run: Run, transform: Transform, arguments: list[Any], keywords: di
         run.once = once
 
 
-def hessian(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+def hessian(
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    vector: Any,
+    site: Site,
+) -> Any:
     sources = Sources(transform, arguments)
     verify_real(run, sources.numbers, site.span)
     gradients = Transform(GRADIENTS, transform.function, transform.wrt)
@@ -41,10 +55,19 @@ def hessian(run: Run, transform: Transform, arguments: list[Any], keywords: dict
     symmetric = len(sources.numbers) == 1
     rows = iter(jacobian(run, outer, arguments, keywords, None, site, symmetric))
     nothing = sources.rebuild([None] * len(sources.numbers))
-    return sources.rebuild([next(rows) if is_inexact(primal(v)) else nothing for v in sources.numbers])
+    return sources.rebuild(
+        [next(rows) if is_inexact(primal(v)) else nothing for v in sources.numbers]
+    )
 
 
-def hvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+def hvp(
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    vector: Any,
+    site: Site,
+) -> Any:
     """Implements `hvp`: the Hessian times the vector.
 
     The Hessian is symmetric, so the product is also the vector times the Hessian, which is a second
@@ -55,17 +78,28 @@ def hvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str
     vectors = vector if sources.listed else List([vector])
     selected = List([arguments[k] for k in transform.positions])
     pairs = [(read(v), t) for v, t in beside(run, selected, vectors, site, "vector", "argument")]
-    tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
+    tangents = [
+        direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs
+    ]
     gradients = Transform(GRADIENTS, transform.function, transform.wrt)
     if run.rules or sum(count(shape_of(primal(v))) for v in sources.numbers) < MANY_NUMBERS:
         recording = Recording(run, gradients, arguments, keywords, transform.positions, site)
         vectors = List([t for t in tangents if t is not None])
-        found = recording.pull(seeds_for(run, verify_target(run, recording.value, site.span), recording.value, vectors, site))
+        found = recording.pull(
+            seeds_for(
+                run, verify_target(run, recording.value, site.span), recording.value, vectors, site
+            )
+        )
         recording.finish()
     else:
-        value, tangent = along(run, gradients, arguments, keywords, transform.positions, tangents, site)
+        value, tangent = along(
+            run, gradients, arguments, keywords, transform.positions, tangents, site
+        )
         moved = leaves(with_zeros(run, value, tangent))
         found = [None if t is None else next(moved) for t in tangents]
     return sources.rebuild(
-        [gradient_or_zero(run, None, source, g, site) for source, g in zip(sources.numbers, found, strict=True)]
+        [
+            gradient_or_zero(run, None, source, g, site)
+            for source, g in zip(sources.numbers, found, strict=True)
+        ]
     )

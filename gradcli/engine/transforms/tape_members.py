@@ -56,20 +56,28 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
             window.add(value.number, new=not known)
     else:
         in_it = type(value) is Instance
-        help = "watch its `trainable_variables`, or single ones of them" if in_it else "give it a name, and watch that"
+        help = (
+            "watch its `trainable_variables`, or single ones of them"
+            if in_it
+            else "give it a name, and watch that"
+        )
         run.fail("E312", f"{describe(value)} can't be watched", span, help=help)
 
 
 # ---- what a tape answers -------------------------------------------------------------------------
 
 
-def call(run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+def call(
+    run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
     """Calls a member of a tape, such as `t.gradient(…)`.
 
     Raises GradcliError (E309) for an unknown member.
     """
     if name not in _MEMBERS:
-        run.fail("E309", f"a tape has no member `{name}`", site.span, help=did_you_mean(name, _MEMBERS))
+        run.fail(
+            "E309", f"a tape has no member `{name}`", site.span, help=did_you_mean(name, _MEMBERS)
+        )
     signature, member = _MEMBERS[name]
     try:
         slots, given = signature.bind(f"{tape.window.name}.{name}", len(arguments), list(keywords))
@@ -79,7 +87,9 @@ def call(run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[s
     def value(key: Any) -> Any:
         return keywords[key] if isinstance(key, str) else arguments[key]
 
-    options = {p.name: p.default for p in signature.options} | {n: value(k) for n, k in given.items()}
+    options = {p.name: p.default for p in signature.options} | {
+        n: value(k) for n, k in given.items()
+    }
     return member(run, tape.window, site, [value(k) for k in slots], options)
 
 
@@ -89,12 +99,17 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
     A tape that isn't persistent answers one such request, and doesn't record it in its own block.
     """
 
-    def request(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    def request(
+        run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]
+    ) -> Any:
         if window.spent and not window.persistent:
             run.fail(
-                "E321", f"the tape `{window.name}` was asked before", site.span, "it answers once",
+                "E321",
+                f"the tape `{window.name}` was asked before",
+                site.span,
+                "it answers once",
                 f"open it with `tape {window.name} (persistent = true)` to ask it more than once",
-            )  # fmt: skip
+            )
         window.spent = True
         paused = [] if window.persistent else window.trace.pause([window])
         try:
@@ -105,18 +120,33 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
     return request
 
 
-def _watch(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
+def _watch(
+    run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]
+) -> None:
     for value in operands:
-        if type(value) is not Variable and type(value) is not tuple and is_inexact(primal(read(value))):
-            run.fail("E312", "a plain value can only be watched by its name", site.span, help="write `t.watch(x)` as a statement")
+        if (
+            type(value) is not Variable
+            and type(value) is not tuple
+            and is_inexact(primal(read(value)))
+        ):
+            run.fail(
+                "E312",
+                "a plain value can only be watched by its name",
+                site.span,
+                help="write `t.watch(x)` as a statement",
+            )
         watch(run, window, value, site.span)
 
 
-def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+def _watched_variables(
+    run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]
+) -> List:
     return List([variable for variable in window.uses if variable.kind not in ("const", "watched")])
 
 
-def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
+def _reset(
+    run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]
+) -> None:
     unwatch(run, window)
     window.reset()
 

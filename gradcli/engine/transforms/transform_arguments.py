@@ -14,7 +14,9 @@ from ..values.kinds import Instance, List, Transform, leaves, map_structure, rea
 VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
 
 
-def take_vector(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+def take_vector(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
     """Removes the vector from the arguments and returns it.
 
     With `wrt` the arguments come in the function's order, and the vector must be a keyword.
@@ -23,14 +25,21 @@ def take_vector(run: Run, transform: Transform, arguments: list[Any], keywords: 
     if name in keywords:
         return keywords.pop(name)
     if transform.wrt != 0:
-        run.fail("E308", f"`{called}` with `wrt` takes the vector as a keyword", site.span, help=f"`{called}(…, {name} = …)`")
+        run.fail(
+            "E308",
+            f"`{called}` with `wrt` takes the vector as a keyword",
+            site.span,
+            help=f"`{called}(…, {name} = …)`",
+        )
     if len(arguments) < 2:
         help = f"`{called}(x, {name})`, or the keyword `{name} = …`"
         run.fail("E308", f"`{called}` needs a vector `{name}`", site.span, help=help)
     return arguments.pop(1)
 
 
-def take_positions(run: Run, function: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> None:
+def take_positions(
+    run: Run, function: Any, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> None:
     """Moves keyword arguments to their positions, up to the first parameter that is missing."""
     while type(function) is Transform:
         function = function.function
@@ -59,7 +68,9 @@ class Sources:
         if not isinstance(wrt, list):
             self.arguments = argument = arguments[wrt]
             self.flat = type(argument) is not List and type(argument) is not dict  # the fast path
-            self.numbers = [read(v) for v in leaves(argument)] if not self.flat else [read(argument)]
+            self.numbers = (
+                [read(v) for v in leaves(argument)] if not self.flat else [read(argument)]
+            )
             return
         selected = [arguments[k] for k in transform.positions]
         self.arguments = List(selected)

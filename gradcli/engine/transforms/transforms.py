@@ -20,7 +20,13 @@ from ..trace.tape import Site
 from ..trace.unregistered import UnregisteredError
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, map_structure, read
-from .first_derivatives import gradient, jvp, value_and_gradient, value_and_gradient_list, value_and_jvp
+from .first_derivatives import (
+    gradient,
+    jvp,
+    value_and_gradient,
+    value_and_gradient_list,
+    value_and_jvp,
+)
 from .jacobian_transforms import batch_jacobian, jacobian
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
 from .transform_arguments import VECTORS, take_positions, take_vector
@@ -42,7 +48,9 @@ _KINDS: dict[str, Callable[..., Any]] = {
 }
 
 
-def call_transform(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+def call_transform(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
     """Calls `grad(f)` or another transform.
 
     The vector of `jvp`, `vjp` and `hvp` is the second argument, or the keyword `v` (`u` for `vjp`).
@@ -63,13 +71,16 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
 
 
 def _of_one_kind(run: Run, value: Any) -> Any:
-    """An argument to differentiate by, or the ints that it is in all rows that run. Parts these where they differ in that."""
+    """An argument to differentiate by, or the ints that it is in all rows that run. Parts these
+    where they differ in that."""
     inner = primal(read(value))
     kept = of_one_kind(run, inner)
     return value if kept is inner or is_inexact(kept) else kept
 
 
-def _call(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+def _call(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
     kind, vector = transform.kind, None
     if keywords or kind in VECTORS:
         arguments, keywords = arguments.copy(), keywords.copy()
@@ -83,5 +94,7 @@ def _call(run: Run, transform: Transform, arguments: list[Any], keywords: dict[s
         message = f"`{transform.name}` differentiates by argument {transform.last}, and {given}"
         run.fail("E308", message, site.span, help="arguments count from 0")
     if kind in _OF_ARRAYS and any(type(read(arguments[k])) in (List, dict) for k in positions):
-        arguments = [with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)]
+        arguments = [
+            with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)
+        ]
     return _KINDS[kind](run, transform, arguments, keywords, vector, site)

@@ -1,9 +1,10 @@
 """Boxes: what a value is wrapped in while it is differentiated, and how to take it out.
 
-A transform opens a *level*: a number that grows, so that what is opened inside is always higher. A value has at most one
-box a level, the highest outside. A reverse level's box is a traced value, the tuple `(primal, number, segment)` of
-`tape.py`, whose trace has the level; a forward level's is a `Dual`. An operation peels the highest level of its operands
-and does the rest one level down (`apply.py`). So a perturbation of one level is never taken for one of another.
+A transform opens a *level*: a number that grows, so that what is opened inside is always higher. A
+value has at most one box a level, the highest outside. A reverse level's box is a traced value, the
+tuple `(primal, number, segment)` of `tape.py`, whose trace has the level; a forward level's is a
+`Dual`. An operation peels the highest level of its operands and does the rest one level down
+(`apply.py`). So a perturbation of one level is never taken for one of another.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 
 class Dual:
-    """A primal and its tangent, of the same shape and dtype, at a forward level. Both may be boxed at lower levels."""
+    """A primal and its tangent, of the same shape and dtype, at a forward level. Both may be boxed
+    at lower levels."""
 
     __slots__ = ("level", "primal", "tangent")
 

@@ -1,7 +1,9 @@
-"""The values that are not numbers: lists, variables, functions, instances; and how any value is described and shown.
+"""The values that are not numbers: lists, variables, functions, instances; and how any value is
+described and shown.
 
-Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backends.py`); strings, None and
-dicts are Python's, dicts and lists being never changed once made. A traced number is a tuple (`tape.py`).
+Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backends.py`);
+strings, None and dicts are Python's, dicts and lists being never changed once made. A traced number
+is a tuple (`tape.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ UNSET = _Unset()
 
 
 class List:
-    """A list: values in order. `append` shares the buffer with the list it extends, so a loop of appends is amortised."""
+    """A list: values in order. `append` shares the buffer with the list it extends, so a loop of
+    appends is amortised."""
 
     __slots__ = ("_buffer", "_length")
 
@@ -38,7 +41,8 @@ class List:
         self._length = len(items)
 
     def append(self, value: Any) -> List:
-        """The list with one more value. The first list to grow a shared buffer takes it over; the next ones copy."""
+        """The list with one more value. The first list to grow a shared buffer takes it over; the
+        next ones copy."""
         buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
         buffer.append(value)
         return List(buffer)
@@ -58,21 +62,37 @@ class List:
         return self._length
 
     def __iter__(self) -> Iterator[Any]:
-        return islice(self._buffer, self._length)  # the buffer may grow while somebody goes through it
+        return islice(
+            self._buffer, self._length
+        )  # the buffer may grow while somebody goes through it
 
     def __getitem__(self, index: int) -> Any:
         return self.items[index]
 
 
 class Variable:
-    """A variable: a name with state. `box` is what reading it gives: a leaf of the trace if it is trainable, else the state.
+    """A variable: a name with state. `box` is what reading it gives: a leaf of the trace if it is
+    trainable, else the state.
 
-    `number` identifies it on the trace, whatever its state; 0 if it never was a leaf. `watchers` counts the windows that
-    watch it explicitly: what isn't trainable is a leaf only while there are any, or for good once it has an attached
-    gradient: `grad`, which `backward` fills as `req` says ("write", "add", "null"; "" where none is attached).
+    `number` identifies it on the trace, whatever its state; 0 if it never was a leaf. `watchers`
+    counts the windows that watch it explicitly: what isn't trainable is a leaf only while there are
+    any, or for good once it has an attached gradient: `grad`, which `backward` fills as `req` says
+    ("write", "add", "null"; "" where none is attached).
     """
 
-    __slots__ = ("__weakref__", "box", "grad", "kind", "name", "number", "origin", "req", "span", "state", "watchers")
+    __slots__ = (
+        "__weakref__",
+        "box",
+        "grad",
+        "kind",
+        "name",
+        "number",
+        "origin",
+        "req",
+        "span",
+        "state",
+        "watchers",
+    )
 
     def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
         self.name, self.kind, self.span = name, kind, span
@@ -101,8 +121,8 @@ class Cell(list[Any]):
 
 
 class Function:
-    """A function value: compiled code, the cells it captured, the defaults it was made with. A module is one too, whose
-    calls give instances."""
+    """A function value: compiled code, the cells it captured, the defaults it was made with. A
+    module is one too, whose calls give instances."""
 
     __slots__ = ("cells", "code", "defaults")
 
@@ -118,13 +138,19 @@ class Function:
 
 
 class Transform:
-    """A derivative of a function, as a function: `grad(f)`; or `vmap(f)`. `kind` is the builtin's name, `wrt` an int or a list
-    of ints, `in_axes` what `vmap` takes."""
+    """A derivative of a function, as a function: `grad(f)`; or `vmap(f)`. `kind` is the builtin's
+    name, `wrt` an int or a list of ints, `in_axes` what `vmap` takes."""
 
     __slots__ = ("function", "in_axes", "kind", "last", "mode", "positions", "sparse", "wrt")
 
     def __init__(
-        self, kind: str, function: Any, wrt: int | list[int] = 0, mode: str = "auto", sparse: bool = False, in_axes: Any = 0
+        self,
+        kind: str,
+        function: Any,
+        wrt: int | list[int] = 0,
+        mode: str = "auto",
+        sparse: bool = False,
+        in_axes: Any = 0,
     ) -> None:
         self.kind, self.function, self.wrt, self.mode = kind, function, wrt, mode
         self.sparse, self.in_axes = sparse, in_axes
@@ -137,9 +163,21 @@ class Transform:
 
 
 class Code:
-    """A function's compiled code: what all its values share. `members` are a module's: the names of its body."""
+    """A function's compiled code: what all its values share. `members` are a module's: the names of
+    its body."""
 
-    __slots__ = ("body", "captured", "members", "name", "node", "on_rows", "parameters", "self_slot", "shared", "template")
+    __slots__ = (
+        "body",
+        "captured",
+        "members",
+        "name",
+        "node",
+        "on_rows",
+        "parameters",
+        "self_slot",
+        "shared",
+        "template",
+    )
 
     name: str
     node: program.Function
@@ -184,25 +222,30 @@ class _Members:
 
 
 class Namespace(_Members):
-    """What an import gives: the top-level names of another program. `name` is what the import calls it."""
+    """What an import gives: the top-level names of another program. `name` is what the import calls
+    it."""
 
     __slots__ = ()
 
 
 class Instance(_Members):
-    """What a call of a module gives: the names of the module's body. `name` is the module's, `path` leads from the top
-    level to the instance. It holds its frame, but the frame holds neither the run nor the instance: no cycle."""
+    """What a call of a module gives: the names of the module's body. `name` is the module's, `path`
+    leads from the top level to the instance. It holds its frame, but the frame holds neither the
+    run nor the instance: no cycle."""
 
     __slots__ = ("path",)
 
-    def __init__(self, name: str, frame: list[Any], slots: dict[str, program.Slot], path: str) -> None:
+    def __init__(
+        self, name: str, frame: list[Any], slots: dict[str, program.Slot], path: str
+    ) -> None:
         super().__init__(name, frame, slots)
         self.path = path
 
 
 BREAK, CONTINUE, RETURN = 1, 2, 3  # how a statement can end, but for falling through: None
 FRAME_HEAD = 2  # a frame begins with the run and the value being returned
-RESULT = 1  # where in a frame that value is; before, it holds the path that the value goes to, if it has one
+# where in a frame that value is; before, it holds the path that the value goes to, if it has one
+RESULT = 1
 
 
 def is_number(value: Any) -> bool:
@@ -224,15 +267,16 @@ MAX_NESTING = 200  # of lists and dicts
 
 
 def deeper(depth: int) -> int:
-    """One level further into lists and dicts. Raises GradcliError (E407) where they nest too deep."""
+    """One level further into lists and dicts. Raises GradcliError (E407) where they nest too
+    deep."""
     if depth >= MAX_NESTING:
         raise GradcliError(Diagnostic("E407", f"lists and dicts nest deeper than {MAX_NESTING}"))
     return depth + 1
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value without variables and traces, through lists and dicts: lists become Python lists, an instance the dict of
-    the states of its own variables, by path."""
+    """The value without variables and traces, through lists and dicts: lists become Python lists,
+    an instance the dict of the states of its own variables, by path."""
     value = primal(read(value))
     if type(value) is List:
         depth = deeper(depth)
@@ -242,7 +286,11 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {key: plain(item, depth) for key, item in value.items()}
     if type(value) is Instance:
         own = f"{value.path}."
-        return {v.name.removeprefix(own): plain(v) for _, v in variables(value) if v.name.startswith(own)}
+        return {
+            v.name.removeprefix(own): plain(v)
+            for _, v in variables(value)
+            if v.name.startswith(own)
+        }
     return value
 
 
@@ -280,7 +328,8 @@ def show_shape(shape: tuple[int, ...]) -> str:
 
 
 def show(value: Any, depth: int = 0) -> str:
-    """The value as `print` shows it: numbers as Python writes them, arrays as NumPy does, `true`, `none`."""
+    """The value as `print` shows it: numbers as Python writes them, arrays as NumPy does, `true`,
+    `none`."""
     value = primal(read(value))
     kind = type(value)
     if kind is str:
@@ -294,7 +343,11 @@ def show(value: Any, depth: int = 0) -> str:
         return f"[{', '.join([_show_item(item, depth) for item in value])}]"
     if kind is dict:
         depth = deeper(depth)
-        return "{" + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()]) + "}"
+        return (
+            "{"
+            + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()])
+            + "}"
+        )
     if kind is complex:
         return str(value).strip("()")
     if isinstance(value, Function | Op | Transform | Namespace | Instance | Tape):
@@ -332,13 +385,15 @@ _HOLDERS = frozenset((Variable, Instance, Namespace, List, dict))
 
 
 def variables(value: Any) -> Iterator[tuple[str, Variable]]:
-    """The variables in a value, each once, in order of declaration, with the path that leads to it (`.w`, `[0].w`)."""
+    """The variables in a value, each once, in order of declaration, with the path that leads to it
+    (`.w`, `[0].w`)."""
     return ((path, part) for path, part in contents(value, "") if type(part) is Variable)
 
 
 def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]:
-    """The `var` and `frozen` variables and the instances in a value, each once, in order: through instances, imports, lists
-    and dicts, whichever nest in which. `path` is the value's own; what is in it comes with the path that leads to it."""
+    """The `var` and `frozen` variables and the instances in a value, each once, in order: through
+    instances, imports, lists and dicts, whichever nest in which. `path` is the value's own; what is
+    in it comes with the path that leads to it."""
     seen: set[int] = set()
     pending = [(path, value)]
     while pending:
@@ -349,11 +404,17 @@ def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]
         if type(value) is Instance or (type(value) is Variable and value.kind in ("var", "frozen")):
             yield path, value
         if type(value) is List:
-            inside = [(f"{path}[{k}]", item) for k, item in enumerate(value) if type(item) in _HOLDERS]
+            inside = [
+                (f"{path}[{k}]", item) for k, item in enumerate(value) if type(item) in _HOLDERS
+            ]
         elif type(value) is dict:
-            inside = [(f"{path}.{key}", item) for key, item in value.items() if type(item) in _HOLDERS]
+            inside = [
+                (f"{path}.{key}", item) for key, item in value.items() if type(item) in _HOLDERS
+            ]
         elif isinstance(value, _Members):
-            inside = [(f"{path}.{name}", item) for name, item in value.members() if type(item) in _HOLDERS]
+            inside = [
+                (f"{path}.{name}", item) for name, item in value.members() if type(item) in _HOLDERS
+            ]
         else:
             continue
         pending.extend(reversed(inside))

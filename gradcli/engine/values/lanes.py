@@ -1,12 +1,15 @@
-"""Many rows at once. A lane value has one extra, last axis, the rows; that it has is its type, never read off a shape.
+"""Many rows at once. A lane value has one extra, last axis, the rows; that it has is its type,
+never read off a shape.
 
-Per-row scalars, vectors and matrices then broadcast against each other as they are, and `shape` counts without the rows.
-A shared array of rank 1 or more gets a last axis of 1 where it meets lanes.
+Per-row scalars, vectors and matrices then broadcast against each other as they are, and `shape`
+counts without the rows. A shared array of rank 1 or more gets a last axis of 1 where it meets
+lanes.
 
-The rows of a lane value are those of its *group*. Where a condition divides the rows, each side runs with a group of its
-own, which knows which rows of its parent it has; `vmap` inside rows opens one that has each of them several times. A value
-of an outer group is narrowed where it meets an inner one, by taking its rows; a cotangent comes back the other way, each
-row's added up where it came from (`lifted`). So groups need no records of their own: only where values of several groups
+The rows of a lane value are those of its *group*. Where a condition divides the rows, each side
+runs with a group of its own, which knows which rows of its parent it has; `vmap` inside rows opens
+one that has each of them several times. A value of an outer group is narrowed where it meets an
+inner one, by taking its rows; a cotangent comes back the other way, each row's added up where it
+came from (`lifted`). So groups need no records of their own: only where values of several groups
 become one again (`divergence.py`) there is one.
 """
 
@@ -24,16 +27,21 @@ class Group:
 
     parent  the group that they come from; None where they come from shared values
     origin  the row of the parent that each is; None where there is no parent
-    each    how many rows every one of the parent has become, in order; 0 where they are some of them
+    each    how many rows every one of the parent has become, in order; 0 where they are some of
+            them
     divided of the outermost group: whether some rows ever ran without the others
     """
 
     __slots__ = ("_ways", "depth", "divided", "each", "origin", "parent", "size", "taken")
 
-    def __init__(self, size: int, parent: Group | None = None, origin: Any = None, each: int = 0) -> None:
+    def __init__(
+        self, size: int, parent: Group | None = None, origin: Any = None, each: int = 0
+    ) -> None:
         self.size, self.parent, self.origin, self.each = size, parent, origin, each
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.taken: dict[int, tuple[Any, Any]] = {}  # values of outer groups that were narrowed, by identity
+        self.taken: dict[
+            int, tuple[Any, Any]
+        ] = {}  # values of outer groups that were narrowed, by identity
         self._ways: dict[Group, Any] = {}
         self.divided = False
 
@@ -52,7 +60,8 @@ class Group:
         return other is None or group is other
 
     def opened_in(self, outer: Group) -> bool:
-        """Whether each row of `outer`, or of some of its rows, has become several here: they share its values."""
+        """Whether each row of `outer`, or of some of its rows, has become several here: they share
+        its values."""
         group: Group | None = self
         several = False
         while group is not None and group is not outer:
@@ -77,8 +86,8 @@ class Group:
         return group is outer
 
     def unopened(self, outer: Group) -> Group | None:
-        """Of the groups that these rows are made of, the innermost whose rows are some of those of `outer`; None where they
-        aren't made of these."""
+        """Of the groups that these rows are made of, the innermost whose rows are some of those of
+        `outer`; None where they aren't made of these."""
         found = group = self
         while group is not outer:
             if group.parent is None:
@@ -100,16 +109,20 @@ class Group:
         """The rows `index` of a value with the rows of this group, as the rows of `group`."""
         lanes = spread(xp, value, self)
         array = lanes.array
-        return of_kinds(array[at(array, index)], group, None if lanes.ints is None else lanes.ints[index])
+        return of_kinds(
+            array[at(array, index)], group, None if lanes.ints is None else lanes.ints[index]
+        )
 
     def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
-        """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the sum of all. No row is
-        named twice, but where each row of the parent has become several."""
+        """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the
+        sum of all. No row is named twice, but where each row of the parent has become several."""
         array = spread(xp, value, self).array
         if group is None:
             return array.sum(axis=-1)
         if self.each:
-            return Lanes(array.reshape(*array.shape[:-1], group.size, self.each).sum(axis=-1), group)
+            return Lanes(
+                array.reshape(*array.shape[:-1], group.size, self.each).sum(axis=-1), group
+            )
         total = xp.zeros((*array.shape[:-1], group.size), array.dtype)
         total[at(total, index)] = array
         return Lanes(total, group)
@@ -125,7 +138,9 @@ class Group:
         outer = spread(xp, value, parent)
         array = _to_last(outer.array, axis)
         ints = None if outer.ints is None else outer.ints[self.origin]
-        return of_kinds(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self, ints)
+        return of_kinds(
+            xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self, ints
+        )
 
     def fold(self, xp: Any, value: Any, axis: int) -> Any:
         """The opposite: the rows of this group as an axis of values with the rows of its parent."""
@@ -135,16 +150,25 @@ class Group:
         if parent is None:
             return contiguous(xp, _from_last(array, axis))
         array = array.reshape(*array.shape[:-1], parent.size, self.each)
-        ints = None if lanes.ints is None else lanes.ints.reshape(parent.size, self.each).all(axis=1)
+        ints = (
+            None if lanes.ints is None else lanes.ints.reshape(parent.size, self.each).all(axis=1)
+        )
         return of_kinds(xp.ascontiguousarray(_from_last(array, axis)), parent, ints)
 
-    def merge(self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]) -> Lanes:
-        """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which are those of `groups[k]`."""
+    def merge(
+        self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]
+    ) -> Lanes:
+        """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which
+        are those of `groups[k]`."""
         lanes = [spread(xp, part, group) for part, group in zip(parts, groups, strict=True)]
-        total = xp.empty((*lanes[0].array.shape[:-1], self.size), xp.result_type(*[part.array for part in lanes]))
+        total = xp.empty(
+            (*lanes[0].array.shape[:-1], self.size), xp.result_type(*[part.array for part in lanes])
+        )
         for part, index in zip(lanes, indices, strict=True):
             total[at(total, index)] = part.array
-        if total.dtype.kind != "f" or {(part.ints is None, part.dtype.kind) for part in lanes} == {(True, "f")}:
+        if total.dtype.kind != "f" or {(part.ints is None, part.dtype.kind) for part in lanes} == {
+            (True, "f")
+        }:
             return Lanes(total, self)
         ints = xp.empty(self.size, bool)
         for part, index in zip(lanes, indices, strict=True):
@@ -156,8 +180,9 @@ class Group:
 
 
 class Lanes:
-    """A value a row: `array` has the value's axes, and the rows last. `ints` says in which rows floats stand for ints, where
-    rows with an int joined others with a float; it is None where all rows have the same kind of number."""
+    """A value a row: `array` has the value's axes, and the rows last. `ints` says in which rows
+    floats stand for ints, where rows with an int joined others with a float; it is None where all
+    rows have the same kind of number."""
 
     __slots__ = ("array", "group", "ints")
 
@@ -206,7 +231,8 @@ def _from_last(array: Any, axis: int) -> Any:
 
 
 def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
-    """The innermost group among lane values and `group`. Raises UnrelatedError where one doesn't hold the others' rows."""
+    """The innermost group among lane values and `group`. Raises UnrelatedError where one doesn't
+    hold the others' rows."""
     for value in values:
         if type(value) is Lanes and value.group is not group:
             if value.group.within(group):
@@ -247,9 +273,18 @@ def narrow(value: Any, group: Group) -> Any:
         raise UnrelatedError
     parent = group.parent
     known = None if parent is None else parent.taken.get(id(value))
-    array, way = (value.array, group.way_to(value.group)) if known is None else (known[1], group.origin)
-    taken = array.take(way, axis=-1) if hasattr(array, "take") else type(array)((*array.shape[:-1], group.size), array.dtype)
-    group.taken[id(value)] = value, taken  # no lanes, which know the group: nobody collects cycles while a program runs
+    array, way = (
+        (value.array, group.way_to(value.group)) if known is None else (known[1], group.origin)
+    )
+    taken = (
+        array.take(way, axis=-1)
+        if hasattr(array, "take")
+        else type(array)((*array.shape[:-1], group.size), array.dtype)
+    )
+    group.taken[id(value)] = (
+        value,
+        taken,
+    )  # no lanes, which know the group: nobody collects cycles while a program runs
     return of_kinds(taken, group, _ints_of(value, group))
 
 
@@ -258,23 +293,27 @@ def _ints_of(value: Lanes, group: Group) -> Any:
 
 
 def of_kinds(array: Any, group: Group, ints: Any) -> Lanes:
-    """Floats of a group that stand for ints in these rows; the ints themselves where they do in all."""
+    """Floats of a group that stand for ints in these rows; the ints themselves where they do in
+    all."""
     if ints is None or not ints.any():
         return Lanes(array, group)
     return Lanes(array.astype("int64"), group) if ints.all() else Lanes(array, group, ints)
 
 
 def at(array: Any, rows: Any) -> Any:
-    """The index of rows in an array that has them last. Of numbers it is the rows alone, which is much quicker."""
+    """The index of rows in an array that has them last. Of numbers it is the rows alone, which is
+    much quicker."""
     return rows if array.ndim == 1 else (..., rows)
 
 
 def with_rows(value: Any, group: Group) -> Any:
-    """A value as an array beside lanes of `group`: theirs with the rows, a shared one with a last axis of 1, a number as it
-    is."""
+    """A value as an array beside lanes of `group`: theirs with the rows, a shared one with a last
+    axis of 1, a number as it is."""
     if type(value) is Lanes:
         return narrow(value, group).array
-    is_array = hasattr(value, "strides") and value.ndim  # and no Blank, which stands for a value that nobody reads
+    is_array = (
+        hasattr(value, "strides") and value.ndim
+    )  # and no Blank, which stands for a value that nobody reads
     return value[..., None] if is_array else value
 
 
@@ -289,16 +328,18 @@ def spread(xp: Any, value: Any, group: Group) -> Lanes:
 
 
 def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
-    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is next to each other there is
-    long."""
+    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is
+    next to each other there is long."""
     if math.prod(shape) <= group.size:
         return Lanes(xp.zeros((*shape, group.size), dtype), group)
-    return Lanes(xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group)
+    return Lanes(
+        xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group
+    )
 
 
 def lifted(xp: Any, value: Any, outer: Group | None) -> Any:
-    """Lanes as those of an outer group: each row gets the sum of those that were made of it, 0 where there are none. For
-    None the sum of all rows, which is no lane value."""
+    """Lanes as those of an outer group: each row gets the sum of those that were made of it, 0
+    where there are none. For None the sum of all rows, which is no lane value."""
     while type(value) is Lanes and value.group is not outer:
         inner = value.group
         value = inner.place(xp, value, inner.origin, inner.parent)

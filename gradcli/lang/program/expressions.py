@@ -13,7 +13,8 @@ from .nodes import Node, Slot
 
 @node
 class Constant(Node):
-    """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals too."""
+    """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals
+    too."""
 
     value: Any
 
@@ -35,8 +36,9 @@ class Builtin(Node):
 
 @node
 class Apply(Node):
-    """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic op has them all);
-    `options` are the static ones, by name. Operators are here too: `a + b` is Apply(OPS["add"], …)."""
+    """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic
+    op has them all); `options` are the static ones, by name. Operators are here too: `a + b` is
+    Apply(OPS["add"], …)."""
 
     op: Op
     operands: tuple[Expression | None, ...]
@@ -53,7 +55,8 @@ class Argument(Tree):
 
 @node
 class Call(Node):
-    """A call of a value: a function of the program, a builtin under another name, a module, a transform."""
+    """A call of a value: a function of the program, a builtin under another name, a module, a
+    transform."""
 
     callee: Expression
     arguments: tuple[Argument, ...]
@@ -61,8 +64,9 @@ class Call(Node):
 
 @node
 class MethodCall(Node):
-    """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the first argument of
-    `function` (a name in scope) or else of the builtin `op`; where both are None there is no such function."""
+    """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the
+    first argument of `function` (a name in scope) or else of the builtin `op`; where both are None
+    there is no such function."""
 
     receiver: Expression
     name: str
@@ -73,7 +77,8 @@ class MethodCall(Node):
 
 @node
 class Member(Node):
-    """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or module."""
+    """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or
+    module."""
 
     object: Expression
     name: str
@@ -135,8 +140,8 @@ class Logical(Node):
 
 @node
 class Chain(Node):
-    """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first that fails.
-    A single comparison is an `Apply`."""
+    """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first
+    that fails. A single comparison is an `Apply`."""
 
     operands: tuple[Expression, ...]
     ops: tuple[Op, ...]
@@ -152,21 +157,34 @@ class FunctionLiteral(Node):
 
 @node
 class ModuleLiteral(Node):
-    """The value that a `module` statement binds: calling it runs the body of `function` and gives an instance, whose
-    `members` are the names of the body, parameters included, in order."""
+    """The value that a `module` statement binds: calling it runs the body of `function` and gives
+    an instance, whose `members` are the names of the body, parameters included, in order."""
 
     function: Function
     members: tuple[Slot, ...]
 
 
 Expression = (
-    Constant | Read | Builtin | Apply | Call | MethodCall | Member | Index | ListDisplay | DictDisplay | Conditional
-    | Logical | Chain | FunctionLiteral | ModuleLiteral
-)  # fmt: skip
+    Constant
+    | Read
+    | Builtin
+    | Apply
+    | Call
+    | MethodCall
+    | Member
+    | Index
+    | ListDisplay
+    | DictDisplay
+    | Conditional
+    | Logical
+    | Chain
+    | FunctionLiteral
+    | ModuleLiteral
+)
 IndexItem = Expression | Slice | EllipsisItem
 
 
-# ---- functions -----------------------------------------------------------------------------------------------------
+# ---- functions -----------------------------------------------------------------------------------
 
 
 @node
@@ -180,9 +198,10 @@ class FunctionParameter(Tree):
 
 @node
 class Function(Node):
-    """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing frame, own slot), both
-    cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell).
-    `rule` is its own derivative rule, a function inside this one's frame; an `opaque` one may be given a rule later."""
+    """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing
+    frame, own slot), both cells. `self_slot` is where the function itself is found when its body
+    calls it by name (no cycle through a cell). `rule` is its own derivative rule, a function inside
+    this one's frame; an `opaque` one may be given a rule later."""
 
     name: str
     parameters: tuple[FunctionParameter, ...]

@@ -11,7 +11,7 @@ from ..tree import node
 from .expressions import Expression, Function, IndexItem
 from .nodes import Node, Slot
 
-# ---- assignment targets ----------------------------------------------------------------------------------------------
+# ---- assignment targets --------------------------------------------------------------------------
 
 
 @node
@@ -23,8 +23,8 @@ class NameTarget(Node):
 
 @node
 class EntryTarget(Node):
-    """`a[i]`, `d.k`, `a[i][j].k` on a local name: `path` holds the indices and keys from the name outwards.
-    A str step is a key (`.k` and `["k"]` alike); a tuple step is an index."""
+    """`a[i]`, `d.k`, `a[i][j].k` on a local name: `path` holds the indices and keys from the name
+    outwards. A str step is a key (`.k` and `["k"]` alike); a tuple step is an index."""
 
     slot: Slot
     path: tuple[str | tuple[IndexItem, ...], ...]
@@ -40,12 +40,13 @@ class ListTarget(Node):
 Target = NameTarget | EntryTarget | ListTarget
 
 
-# ---- statements ------------------------------------------------------------------------------------------------------
+# ---- statements ----------------------------------------------------------------------------------
 
 
 @node
 class TypeSpec(Node):
-    """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a scalar, `...` any shape."""
+    """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a
+    scalar, `...` any shape."""
 
     dtype: str
     shape: tuple[int | str | None, ...] | Any | None
@@ -89,7 +90,8 @@ class Augment(Node):
 
 @node
 class Update(Node):
-    """`variable := value`, or `:+=` and `:-=` with `op`. Of an `Index` into a variable (`x[i] := v`) one element is updated."""
+    """`variable := value`, or `:+=` and `:-=` with `op`. Of an `Index` into a variable (`x[i] :=
+    v`) one element is updated."""
 
     variable: Expression
     value: Expression
@@ -170,7 +172,8 @@ class Expect(Node):
 
 @node
 class ExpectError(Node):
-    """`expect error "…" { … }`. `found` holds what the resolver found in the block, which counts as its failure."""
+    """`expect error "…" { … }`. `found` holds what the resolver found in the block, which counts as
+    its failure."""
 
     message: str
     body: tuple[Statement, ...]
@@ -179,7 +182,8 @@ class ExpectError(Node):
 
 @node
 class Import(Node):
-    """`import "other.tg" as other`: runs `program` once, and binds its top-level names as members of `slot`."""
+    """`import "other.tg" as other`: runs `program` once, and binds its top-level names as members
+    of `slot`."""
 
     slot: Slot
     program: Program
@@ -187,7 +191,8 @@ class Import(Node):
 
 @node
 class Tape(Node):
-    """`tape t (…) { … }`: opens a window for the block; `options` are `persistent` and `watch_variables`."""
+    """`tape t (…) { … }`: opens a window for the block; `options` are `persistent` and
+    `watch_variables`."""
 
     slot: Slot
     options: tuple[tuple[str, Expression], ...]
@@ -196,7 +201,8 @@ class Tape(Node):
 
 @node
 class Watch(Node):
-    """`watch a, b`, or `t.watch(a)` with `tape`. A name comes with its slot, where what it holds becomes watched."""
+    """`watch a, b`, or `t.watch(a)` with `tape`. A name comes with its slot, where what it holds
+    becomes watched."""
 
     items: tuple[tuple[Expression, Slot | None], ...]
     tape: Expression | None = None
@@ -218,7 +224,8 @@ class Record(Node):
 
 @node
 class Attach(Node):
-    """`attach_grad(value, req = …)`. A name comes with its slot, which holds a variable from then on."""
+    """`attach_grad(value, req = …)`. A name comes with its slot, which holds a variable from then
+    on."""
 
     value: Expression
     slot: Slot | None
@@ -227,16 +234,37 @@ class Attach(Node):
 
 @node
 class Backward(Node):
-    """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function` reads."""
+    """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function`
+    reads."""
 
     function: Expression
     rule: Function
 
 
 Statement = (
-    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output
-    | Expect | ExpectError | Import | Tape | Watch | Pause | Record | Attach | Backward
-)  # fmt: skip
+    Declare
+    | Assign
+    | Augment
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Print
+    | Output
+    | Expect
+    | ExpectError
+    | Import
+    | Tape
+    | Watch
+    | Pause
+    | Record
+    | Attach
+    | Backward
+)
 
 
 @node
@@ -244,8 +272,10 @@ class Program(Node):
     """A resolved program.
 
     names          every top-level name and its slot, in order of first appearance
-    results        what the program is for where no `output` says so: (name, expression read when the program has ended)
-    is_expression  an expression file: its free names are `var` declarations without a value at the head of `body`
+    results        what the program is for where no `output` says so: (name, expression read when
+                   the program has ended)
+    is_expression  an expression file: its free names are `var` declarations without a value at the
+                   head of `body`
     has_modules    whether it, or anything that it imports, defines a module
     """
 

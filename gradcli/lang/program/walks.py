@@ -12,13 +12,18 @@ from .statements import Import, Program
 
 
 class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
-    """What takes a kind of node apart: into the fields in which there may be others. None for what is no node."""
+    """What takes a kind of node apart: into the fields in which there may be others. None for what
+    is no node."""
 
     def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
         parts: Callable[[Any], tuple[Any, ...]] | None = None
         if issubclass(kind, Node | Argument | FunctionParameter):
             names = kind.FIELDS
-            parts = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
+            parts = (
+                attrgetter(*names)
+                if len(names) > 1
+                else lambda node: tuple([getattr(node, name) for name in names])
+            )
         self[kind] = parts  # once only, for other threads
         return parts
 
@@ -28,8 +33,8 @@ _OWN_FRAMES = frozenset((Function, Program))
 
 
 def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any]:
-    """Every node below, but for those of `closed` kinds and what is in them: functions and imported programs, which have
-    frames, and so names, of their own."""
+    """Every node below, but for those of `closed` kinds and what is in them: functions and imported
+    programs, which have frames, and so names, of their own."""
     pending = list(nodes)
     while pending:
         item = pending.pop()
@@ -42,7 +47,8 @@ def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any
 
 
 def own_cells(body: Any, parameters: tuple[FunctionParameter, ...] = ()) -> set[int]:
-    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
+    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions
+    have their own frames)."""
     found = {p.slot.index for p in parameters if p.slot.cell}
     pending: list[Any] = list(body)
     while pending:

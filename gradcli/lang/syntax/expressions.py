@@ -183,7 +183,21 @@ class Function(Node):
 
 
 Expression = (
-    Name | Number | String | Word | ListDisplay | DictDisplay | Member | Call | Index | Unary | Power | Arithmetic
-    | Comparison | Logical | Conditional | Function
-)  # fmt: skip
+    Name
+    | Number
+    | String
+    | Word
+    | ListDisplay
+    | DictDisplay
+    | Member
+    | Call
+    | Index
+    | Unary
+    | Power
+    | Arithmetic
+    | Comparison
+    | Logical
+    | Conditional
+    | Function
+)
 IndexItem = Expression | Slice | EllipsisItem

@@ -11,7 +11,8 @@ from .nodes import Node
 
 @node
 class TypeSpec(Node):
-    """`float[n, 2]`. A size is a number, a name, or None for `_`; `shape` is None for a scalar, "..." for any shape."""
+    """`float[n, 2]`. A size is a number, a name, or None for `_`; `shape` is None for a scalar,
+    "..." for any shape."""
 
     dtype: str
     shape: tuple[int | str | None, ...] | Literal["..."] | None = None
@@ -228,12 +229,35 @@ class ModuleDefinition(Node):
 
 
 Statement = (
-    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Define | Backward
-    | Print | Output | Expect | ExpectError | Import | Tape | Watch | Pause | Record | ModuleDefinition
-)  # fmt: skip
+    Declare
+    | Assign
+    | Augment
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Define
+    | Backward
+    | Print
+    | Output
+    | Expect
+    | ExpectError
+    | Import
+    | Tape
+    | Watch
+    | Pause
+    | Record
+    | ModuleDefinition
+)
 
 
-Scoped = Function | Define | Rule | Backward | ModuleDefinition  # what has parameters, a body, and so names of its own
+Scoped = (
+    Function | Define | Rule | Backward | ModuleDefinition
+)  # what has parameters, a body, and so names of its own
 
 
 @node

@@ -1,4 +1,5 @@
-"""Arrow: the file format, whose batches can be read in any order, and the stream format, which is read as it comes."""
+"""Arrow: the file format, whose batches can be read in any order, and the stream format, which is
+read as it comes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .tables import block_of, kinds
 
 _MAGIC = b"ARROW1\0\0"
 _TAIL = 10  # bytes: the length of the footer, and the magic once more
-_BATCHES_AT = 10  # bytes of a flatbuffers table's own table before the place that says where its fourth field is
+# bytes of a flatbuffers table's own table before the place that says where its fourth field is
+_BATCHES_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class ArrowRange:
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
-            with pa.memory_map(self.path) as file:  # the block's arrays may be views of it, and keep it mapped
+            with pa.memory_map(
+                self.path
+            ) as file:  # the block's arrays may be views of it, and keep it mapped
                 if file.size() != self.length:
                     raise PartError("it has changed while it was read")
                 return block_of(self.start, self._table(ipc.open_file(file)), numeric, keep)
@@ -65,7 +69,9 @@ class BatchRange:
             return unreadable(self.start, self.size, numeric, keep, error)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        sink = pa.BufferOutputStream()  # not pyarrow's own pickle, which would take along the whole of what this is a slice of
+        sink = (
+            pa.BufferOutputStream()
+        )  # not pyarrow's own pickle, which would take along the whole of what this is a slice of
         with ipc.new_stream(sink, self.table.schema) as writer:
             writer.write_table(self.table)
         return _unpacked, (self.start, self.size, sink.getvalue().to_pybytes())
@@ -101,10 +107,13 @@ class ArrowPart:
         with _damaged():
             if stream is None:
                 stream = self._opened()
-            yield from self._places(rows, start) if stream is None else _arriving(stream, rows, start)
+            yield from (
+                self._places(rows, start) if stream is None else _arriving(stream, rows, start)
+            )
 
     def _opened(self) -> Any:
-        """A reader of the stream that this is; None for a file in the file format, which is a stream between magic words."""
+        """A reader of the stream that this is; None for a file in the file format, which is a
+        stream between magic words."""
         raw, _ = opened(self._path)
         head = raw.read(len(_MAGIC))
         if self._path == STDIN:
@@ -113,7 +122,10 @@ class ArrowPart:
         return None if head == _MAGIC else ipc.open_stream(pa.OSFile(self._path))
 
     def _places(self, rows: int, start: int) -> Iterator[Range]:
-        begin, held = (0, 0), 0  # the batch, and the row within it, from which on `held` rows go into the next range
+        begin, held = (
+            (0, 0),
+            0,
+        )  # the batch, and the row within it, from which on `held` rows go into the next range
         for number, size in enumerate(self._sizes):
             used = 0
             while held + size - used >= rows:
@@ -135,10 +147,11 @@ def _arriving(reader: Any, rows: int, start: int) -> Iterator[Range]:
 
 
 def _sizes(file: Any) -> list[int]:
-    """How many rows each batch of a file has, from their headers: without a look at the data, which may be compressed.
+    """How many rows each batch of a file has, from their headers: without a look at the data, which
+    may be compressed.
 
-    Only the footer says where they are, and it was verified when the file was opened; pyarrow doesn't tell. It is a table of
-    flatbuffers, whose fourth field is a vector of structs.
+    Only the footer says where they are, and it was verified when the file was opened; pyarrow
+    doesn't tell. It is a table of flatbuffers, whose fourth field is a vector of structs.
     """
     data = memoryview(file)
     (length,) = struct.unpack_from("<i", data, len(data) - _TAIL)
@@ -153,7 +166,9 @@ def _sizes(file: Any) -> list[int]:
     (count,) = struct.unpack_from("<I", footer, vector)
     nothing = pa.schema([])
     sizes = []
-    for offset, header, body in struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count]):
+    for offset, header, body in struct.iter_unpack(
+        "<qi4xq", footer[vector + 4 : vector + 4 + 24 * count]
+    ):
         if offset < 0 or header < 0 or body < 0 or offset + header + body > len(data):
             raise PartError("it is damaged: its footer says that there are batches outside of it")
         message = ipc.read_message(file.slice(offset, header + body))

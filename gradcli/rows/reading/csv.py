@@ -1,6 +1,8 @@
-"""CSV, comma or tab separated: a header line, then rows; decoded by pyarrow, a bad cell costs only its row.
+"""CSV, comma or tab separated: a header line, then rows; decoded by pyarrow, a bad cell costs only
+its row.
 
-Numbers are float64 whatever they look like, so that each block says the same; a column of true and false is bool.
+Numbers are float64 whatever they look like, so that each block says the same; a column of true and
+false is bool.
 """
 
 from __future__ import annotations
@@ -45,20 +47,29 @@ class CsvRange:
         block = Block(self.start, self.size)
         try:
             data = self.lines.read()
-            cells = self._fast(data, wanted, kept, block) or self._careful(data, wanted, kept, block)
+            cells = self._fast(data, wanted, kept, block) or self._careful(
+                data, wanted, kept, block
+            )
         except (OSError, PartError, pa.ArrowException) as error:
             return unreadable(self.start, self.size, numeric, keep, error)
         fill(block, where, cells)
         return block
 
-    def _fast(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells] | None:
-        """The cells, where all are what they should be and no number might lose digits; else None."""
+    def _fast(
+        self, data: bytes, wanted: list[str], kept: list[str], block: Block
+    ) -> dict[str, Cells] | None:
+        """The cells, where all are what they should be and no number might lose digits; else
+        None."""
         try:
-            table = self._table(data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string()))
+            table = self._table(
+                data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string())
+            )
             cells = {name: _floats(whole(table[name])) for name in wanted}
         except pa.ArrowInvalid:
             return None
-        if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
+        if table.num_rows != self.size or any(
+            (np.abs(column.values) >= EXACT).any() for column in cells.values()
+        ):
             return None
         if any((column.values == 0).any() for column in cells.values()) and may_vanish(data):
             return None
@@ -67,7 +78,9 @@ class CsvRange:
         block.kept = {name: whole(table[name]) for name in kept}
         return cells
 
-    def _careful(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells]:
+    def _careful(
+        self, data: bytes, wanted: list[str], kept: list[str], block: Block
+    ) -> dict[str, Cells]:
         """The cells one by one, with the reason why a row can't be read."""
         as_latin = not _is_utf8(data)
         if as_latin:  # or pyarrow couldn't tell of a row that has too few cells or too many
@@ -82,7 +95,11 @@ class CsvRange:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
-            table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
+            table = (
+                table.take(numbers_of(places, ~rows))
+                if table.num_rows
+                else nothing(table.schema, self.size)
+            )
         block.rejected |= strays
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
@@ -95,8 +112,11 @@ class CsvRange:
                 cells[name] = numbers(name, texts)
         return cells
 
-    def _table(self, data: bytes, types: dict[str, Any], rejected: dict[int, str] | None = None) -> Any:
-        """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number of cells."""
+    def _table(
+        self, data: bytes, types: dict[str, Any], rejected: dict[int, str] | None = None
+    ) -> Any:
+        """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number
+        of cells."""
 
         def wrong(row: Any) -> str:
             assert rejected is not None
@@ -106,14 +126,21 @@ class CsvRange:
 
         return pa_csv.read_csv(
             pa.BufferReader(data),
-            pa_csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=self.header),
+            pa_csv.ReadOptions(
+                use_threads=False, block_size=len(data) + 1, column_names=self.header
+            ),
             pa_csv.ParseOptions(
                 delimiter=self.delimiter,
                 newlines_in_values=b'"' in data,
                 ignore_empty_lines=False,
                 invalid_row_handler=None if rejected is None else wrong,
             ),
-            pa_csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=True),
+            pa_csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(types),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
         )
 
 
@@ -126,7 +153,9 @@ class CsvPart:
     def __init__(self, path: str, delimiter: str = ",") -> None:
         self._feed, self._delimiter = Feed(path), delimiter
         size = _HEAD
-        while (end := _header_end(head := self._feed.head(size), delimiter)) is None and len(head) == size:
+        while (end := _header_end(head := self._feed.head(size), delimiter)) is None and len(
+            head
+        ) == size:
             size *= 4
             if size > _MAX_HEADER:
                 raise PartError(f"its first line has no end within {_MAX_HEADER >> 20} MiB")
@@ -135,7 +164,9 @@ class CsvPart:
         self.columns = _names(head[: self._first], delimiter)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
-        for first, size, lines in cut(self._feed, self._first, rows, start, self._delimiter.encode()):
+        for first, size, lines in cut(
+            self._feed, self._first, rows, start, self._delimiter.encode()
+        ):
             yield CsvRange(first, size, lines, self.columns, self._delimiter)
 
 
@@ -167,7 +198,8 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
 
 
 def _without_strays(data: bytes, delimiter: bytes) -> tuple[bytes, dict[int, str]]:
-    """The text without carriage returns outside of quotes, where pyarrow would begin a new row; and the rows that have one."""
+    """The text without carriage returns outside of quotes, where pyarrow would begin a new row; and
+    the rows that have one."""
     if data.count(b"\r") == data.count(b"\r\n"):
         return data, {}
     found = [match.start() for match in re.finditer(rb"\r(?!\n|\Z)", masked(data, delimiter))]

@@ -1,6 +1,8 @@
-"""Whether the footer of a Parquet file is sound: Parquet has checksums of pages and none of the footer, but it says much twice.
+"""Whether the footer of a Parquet file is sound: Parquet has checksums of pages and none of the
+footer, but it says much twice.
 
-(pyarrow's own view of it isn't asked: it ends the process where the levels of a damaged column chunk don't fit.)
+(pyarrow's own view of it isn't asked: it ends the process where the levels of a damaged column
+chunk don't fit.)
 """
 
 from __future__ import annotations
@@ -16,18 +18,41 @@ _MAGIC, _TAIL = 4, 8  # bytes before the data, and behind the footer
 _REPEATED = 2
 # Fields of parquet.thrift: FileMetaData, SchemaElement, RowGroup, ColumnChunk, ColumnMetaData
 _SCHEMA, _ROWS, _GROUPS = 2, 3, 4
-_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 1, 3, 4, 5, 6, 7, 8, 10
+_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _LOGICAL = (
+    1,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    10,
+)
 _CHUNKS, _ROWS_OF_GROUP = 1, 3
 _METADATA, _ENCRYPTION = 3, 8
-_TYPE_OF_CHUNK, _PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY = 1, 3, 4, 5, 6, 7, 9, 11
+_TYPE_OF_CHUNK, _PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY = (
+    1,
+    3,
+    4,
+    5,
+    6,
+    7,
+    9,
+    11,
+)
 
-# Logical types, by the converted types that say the same: times with their units, integers with their bits and signs
+# Logical types, by the converted types that say the same: times with their units, integers with
+# their bits and signs
 _DECIMAL, _INTEGER = 5, 10
 _SAME = {0: 1, 1: 2, 2: 2, 3: 3, 4: 4, 6: 6, 19: 12, 20: 13}
 _UNITS = {7: (7, 1), 8: (7, 2), 9: (8, 1), 10: (8, 2)}
-_INTEGERS = {11 + 4 * is_signed + k: (8 << k, bool(is_signed)) for is_signed in range(2) for k in range(4)}
+_INTEGERS = {
+    11 + 4 * is_signed + k: (8 << k, bool(is_signed)) for is_signed in range(2) for k in range(4)
+}
 
-Leaf = tuple[tuple[bytes, ...], int, bool]  # its path, its type, and whether a row may have several values
+Leaf = tuple[
+    tuple[bytes, ...], int, bool
+]  # its path, its type, and whether a row may have several values
 
 
 def verify(file: BinaryIO) -> None:
@@ -42,7 +67,9 @@ def verify(file: BinaryIO) -> None:
         groups = _structs(footer, _GROUPS)
         if sum(_int(group, _ROWS_OF_GROUP) for group in groups) != _int(footer, _ROWS):
             raise _contradiction("the number of rows isn't the sum of those of its row groups")
-        places = [place for number, group in enumerate(groups) for place in _places(number, group, leaves)]
+        places = [
+            place for number, group in enumerate(groups) for place in _places(number, group, leaves)
+        ]
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, StopIteration):
         raise _contradiction("it isn't a footer of Parquet") from None
     _verify_apart(places, begin)
@@ -64,7 +91,9 @@ def _places(number: int, group: Struct, leaves: Sequence[Leaf]) -> Iterator[tupl
             raise _contradiction(f"{where} has another type there")
         if not is_repeated and _int(metadata, _VALUES) != rows:
             raise _contradiction(f"{where} has {_int(metadata, _VALUES)} values in {rows} rows")
-        if not _int(metadata, _CODEC) and _int(metadata, _UNCOMPRESSED) != _int(metadata, _COMPRESSED):
+        if not _int(metadata, _CODEC) and _int(metadata, _UNCOMPRESSED) != _int(
+            metadata, _COMPRESSED
+        ):
             raise _contradiction(f"{where} has two sizes, and isn't compressed")
         begins = [_int(metadata, field) for field in (_DATA, _DICTIONARY) if field in metadata]
         begin = min(filter(None, begins), default=0)
@@ -93,7 +122,8 @@ def _leaves(elements: Iterator[Struct]) -> Iterator[Leaf]:
 
 
 def _verify_meaning(name: str, element: Struct) -> None:
-    """Raises PartError where a column's converted type, which older readers go by, isn't its logical type."""
+    """Raises PartError where a column's converted type, which older readers go by, isn't its
+    logical type."""
     if _LOGICAL not in element:
         return
     ((logical, (_, about)),) = element[_LOGICAL][1].items()
@@ -103,7 +133,9 @@ def _verify_meaning(name: str, element: Struct) -> None:
     elif converted in _INTEGERS:
         agrees = logical == _INTEGER and (about[1][1], about[2][0] == TRUE) == _INTEGERS[converted]
     elif converted == _DECIMAL:
-        agrees = logical == _DECIMAL and all(_int(about, k + 1) == _int(element, f) for k, f in enumerate((_SCALE, _PRECISION)))
+        agrees = logical == _DECIMAL and all(
+            _int(about, k + 1) == _int(element, f) for k, f in enumerate((_SCALE, _PRECISION))
+        )
     else:
         agrees = converted not in _SAME or logical == _SAME[converted]
     if not agrees:

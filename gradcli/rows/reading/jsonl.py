@@ -1,7 +1,9 @@
-"""JSON lines: one object a line. A key that a line lacks, or null, is a missing value; a bad line costs only its row.
+"""JSON lines: one object a line. A key that a line lacks, or null, is a missing value; a bad line
+costs only its row.
 
-Lists are arrays, {"re": …, "im": …} is complex, "nan", "inf" and "-inf" are numbers. Numbers are float64 whatever they look
-like, so that each block says the same; where all are true or false, bool. One that float64 can't hold costs its row.
+Lists are arrays, {"re": …, "im": …} is complex, "nan", "inf" and "-inf" are numbers. Numbers are
+float64 whatever they look like, so that each block says the same; where all are true or false,
+bool. One that float64 can't hold costs its row.
 """
 
 from __future__ import annotations
@@ -137,7 +139,8 @@ class JsonPart:
 
 
 def _rows(data: bytes, block: Block) -> tuple[list[_Row], list[Any]]:
-    """The objects, an empty one for each line that is none, and the lines; says why in `block.rejected`."""
+    """The objects, an empty one for each line that is none, and the lines; says why in
+    `block.rejected`."""
     rows = []
     try:
         lines: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
@@ -151,15 +154,22 @@ def _rows(data: bytes, block: Block) -> tuple[list[_Row], list[Any]]:
         except (StopIteration, ValueError, TypeError, RecursionError):
             row = _row(text, k, block)
         rows.append(row)
-    if data.count(b":") != sum(map(len, rows)):  # or no object holds another, and none has a key twice
+    if data.count(b":") != sum(
+        map(len, rows)
+    ):  # or no object holds another, and none has a key twice
         for k, text in enumerate(lines):
-            if isinstance(text, str) and text.count(":") != len(rows[k]) and k not in block.rejected:
+            if (
+                isinstance(text, str)
+                and text.count(":") != len(rows[k])
+                and k not in block.rejected
+            ):
                 rows[k] = _row(text, k, block)
     return rows, lines
 
 
 def _row(line: str | bytes, k: int, block: Block) -> _Row:
-    """One line that isn't as plain as most: with spaces around it, with numbers that need a closer look, or wrong."""
+    """One line that isn't as plain as most: with spaces around it, with numbers that need a closer
+    look, or wrong."""
     try:
         row = _careful.decode(line if isinstance(line, str) else line.decode())
         if isinstance(row, dict):
@@ -178,7 +188,8 @@ def _row(line: str | bytes, k: int, block: Block) -> _Row:
 
 
 def _doubtful(columns: Iterable[Array], data: bytes, lines: list[Any]) -> list[int]:
-    """The lines with a number that may not be what is written: JSON's parser makes inf of 1e400, and 0 of 1e-400 and of -0."""
+    """The lines with a number that may not be what is written: JSON's parser makes inf of 1e400,
+    and 0 of 1e-400 and of -0."""
     found = _rows_where(np.isinf, columns)
     if b"-0" in data or may_vanish(data):
         zeros = _rows_where(lambda values: values == 0, columns)
@@ -191,17 +202,33 @@ def _rows_where(holds: Callable[[Array], Any], columns: Iterable[Array]) -> set[
     found: set[int] = set()
     for values in columns:
         if values.dtype == object:
-            found |= {k for k, value in enumerate(values) if value is not None and holds(value).any()}
+            found |= {
+                k for k, value in enumerate(values) if value is not None and holds(value).any()
+            }
         elif values.dtype.kind in "fc" and values.size:
-            found |= set(np.flatnonzero(holds(values).reshape(len(values), -1).any(axis=1)).tolist())
+            found |= set(
+                np.flatnonzero(holds(values).reshape(len(values), -1).any(axis=1)).tolist()
+            )
     return found
 
 
 def _floats_of(values: list[Any]) -> Array:
-    """The numbers among values that are kept, as far as `_doubtful` goes: lists and objects may hold any."""
+    """The numbers among values that are kept, as far as `_doubtful` goes: lists and objects may
+    hold any."""
     if {float, int, list, dict}.isdisjoint(map(type, values)):
         return np.array([])
-    return np.array([math.inf if type(v) in (list, dict) else 0.0 if v == 0 else v if type(v) is float else 1.0 for v in values])
+    return np.array(
+        [
+            math.inf
+            if type(v) in (list, dict)
+            else 0.0
+            if v == 0
+            else v
+            if type(v) is float
+            else 1.0
+            for v in values
+        ]
+    )
 
 
 def _unwritable(value: Any) -> str:
@@ -230,7 +257,7 @@ def _why_lost(number: _Lost) -> str:
     return lost(number) or f"{shown(number)} has more than {_MAX_DIGITS} digits"
 
 
-# ---- columns -------------------------------------------------------------------------------------------------------
+# ---- columns -------------------------------------------------------------------------------------
 
 
 def objects(values: list[Any]) -> Array:
@@ -280,7 +307,11 @@ def _one_by_one(column: str, values: list[Any]) -> Cells:
     kinds = {array.dtype.kind for array in there}
     dtype = np.complex128 if "c" in kinds else bool if kinds == {"b"} else np.float64
     if len({array.shape for array in there}) > 1:
-        return Cells(objects([None if array is None else array.astype(dtype) for array in arrays]), missing, rejected)
+        return Cells(
+            objects([None if array is None else array.astype(dtype) for array in arrays]),
+            missing,
+            rejected,
+        )
     result = np.full((len(values), *there[0].shape), False if dtype is bool else np.nan, dtype)
     result[[array is not None for array in arrays]] = there
     return Cells(result, missing, rejected)
@@ -307,7 +338,8 @@ def _array(value: Any, depth: int = 0) -> Array:
 
 
 def _regular(lists: list[Any]) -> Array | None:
-    """Nested lists of plain numbers, or of true and false, as an array; None for all that needs a closer look."""
+    """Nested lists of plain numbers, or of true and false, as an array; None for all that needs a
+    closer look."""
     try:
         array = np.array(lists)
     except (ValueError, OverflowError):
@@ -330,7 +362,11 @@ def _number(value: Any) -> complex | float | bool:
         raise _BadValueError(_why_lost(value))
     if isinstance(value, str) and value in _NONFINITE:
         return _NONFINITE[value]
-    if isinstance(value, dict) and set(value) == {"re", "im"} and dict not in map(type, value.values()):
+    if (
+        isinstance(value, dict)
+        and set(value) == {"re", "im"}
+        and dict not in map(type, value.values())
+    ):
         return complex(_number(value["re"]), _number(value["im"]))
     raise _BadValueError(f"{_shown(value)} is not a number")
 

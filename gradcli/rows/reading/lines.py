@@ -18,7 +18,8 @@ MAX_ROW = 64 << 20  # bytes; what is longer is a quote that never ends, or no te
 
 
 class Piece(NamedTuple):
-    """Whole rows: `length` bytes from `offset` on, `size` rows; the bytes themselves only where they were held."""
+    """Whole rows: `length` bytes from `offset` on, `size` rows; the bytes themselves only where
+    they were held."""
 
     offset: int
     length: int
@@ -36,7 +37,8 @@ class Lines:
     offset: int = 0
 
     def read(self) -> bytes:
-        """The bytes. Raises PartError where the file has changed, OSError where it can't be read."""
+        """The bytes. Raises PartError where the file has changed, OSError where it can't be
+        read."""
         if self.data is not None:
             return self.data
         with open(self.path, "rb", buffering=0) as file:
@@ -47,10 +49,13 @@ class Lines:
         return data
 
 
-def cut(feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b"") -> Iterator[tuple[int, int, Lines]]:
+def cut(
+    feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b""
+) -> Iterator[tuple[int, int, Lines]]:
     """A feed behind its first `skip` bytes in ranges: the first row, how many, and where they are.
 
-    Only files that are plain text can be read in the middle; of others each range takes its bytes along.
+    Only files that are plain text can be read in the middle; of others each range takes its bytes
+    along.
     """
     for piece in pieces(feed.chunks(skip), rows, delimiter, held=not feed.plain):
         where = (
@@ -62,11 +67,14 @@ def cut(feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b"") ->
         start += piece.size
 
 
-def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: bool = True) -> Iterator[Piece]:
-    """Cuts text into pieces of `rows` rows; the last may have fewer. Empty lines at the end are no rows.
+def pieces(
+    chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: bool = True
+) -> Iterator[Piece]:
+    """Cuts text into pieces of `rows` rows; the last may have fewer. Empty lines at the end are no
+    rows.
 
-    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB, and for a
-    quote without an end.
+    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more
+    than 64 MiB, and for a quote without an end.
     """
     count = full = 0  # rows that have ended, and those up to the last that isn't an empty line
     ended = full_end = 0  # and where
@@ -89,7 +97,10 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
         ends = row_ends(tail, chunk, delimiter)
         if len(ends):
             last = _last_full(tail, chunk, ends)
-            planned += [(count + k + 1, ended + int(ends[k])) for k in range(rows - 1 - count % rows, len(ends), rows)]
+            planned += [
+                (count + k + 1, ended + int(ends[k]))
+                for k in range(rows - 1 - count % rows, len(ends), rows)
+            ]
             if last is not None:
                 full, full_end = count + last + 1, ended + int(ends[last])
             count += len(ends)
@@ -113,7 +124,8 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
 
 
 def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
-    """The positions behind each newline that ends a row, counted from where `tail` begins, which is a row."""
+    """The positions behind each newline that ends a row, counted from where `tail` begins, which is
+    a row."""
     if not delimiter or (b'"' not in chunk and b'"' not in tail):
         return np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (len(tail) + 1)
     text = tail + chunk
@@ -129,12 +141,15 @@ def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None
     for k in range(len(ends) - 1, -1, -1):
         end, begin = int(ends[k]), int(ends[k - 1]) if k else 0
         before = end - 2 - len(tail)  # of the newline, in the chunk
-        if end - begin > 2 or (end - begin == 2 and (chunk[before] if before >= 0 else tail[-1]) != 13):
+        if end - begin > 2 or (
+            end - begin == 2 and (chunk[before] if before >= 0 else tail[-1]) != 13
+        ):
             return k
     return None
 
 
 def masked(text: bytes, delimiter: bytes) -> bytes:
-    """The text with quoted cells blotted out. A quote within a cell that isn't quoted means nothing."""
+    """The text with quoted cells blotted out. A quote within a cell that isn't quoted means
+    nothing."""
     cell = rb'(?:(?<=[\n%s])|\A)"(?:[^"]|"")*+(?:"|\Z)' % re.escape(delimiter)
     return re.sub(cell, lambda match: b"." * len(match[0]), text)

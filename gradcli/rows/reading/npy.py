@@ -1,4 +1,5 @@
-"""NPY: one array, rows first, read where it lies. Its columns are the fields of its type, or one without a name."""
+"""NPY: one array, rows first, read where it lies. Its columns are the fields of its type, or one
+without a name."""
 
 from __future__ import annotations
 
@@ -19,11 +20,16 @@ from .streams import CHUNK, opened, said
 
 # What times that are kept become: units that Arrow has, too.
 _UNITS = {
-    "M": dict.fromkeys("YMWD", "D") | dict.fromkeys("hms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
+    "M": dict.fromkeys("YMWD", "D")
+    | dict.fromkeys("hms", "s")
+    | {unit: unit for unit in ("ms", "us", "ns")},
     "m": dict.fromkeys("WDhms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
 }
 _EMPTY_ROWS = 2**20  # rows without a number at most: no size of a file bounds these
-_WIDEST = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
+_WIDEST = {
+    np.dtype(np.longdouble): np.dtype(np.float64),
+    np.dtype(np.clongdouble): np.dtype(np.complex128),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,18 @@ class Stored:
         """Raises PartError where a file of so many bytes can't hold it."""
         wanted = self.begin + math.prod(self.shape) * self.dtype.itemsize
         if wanted > size:
-            raise PartError(f"it ends too early: with {self.shape[0]} rows it would have {wanted} bytes, and it has {size}")
+            raise PartError(
+                f"it ends too early: with {self.shape[0]} rows it would have {wanted} bytes, and "
+                f"it has {size}"
+            )
 
     def read(self, path: str, offset: int, size: int) -> Array:
-        """`size` rows from row `offset` on. Raises OSError, and PartError where the file has become shorter."""
+        """`size` rows from row `offset` on. Raises OSError, and PartError where the file has become
+        shorter."""
         try:
-            array = np.memmap(path, self.dtype, "r", self.begin, self.shape, "F" if self.fortran else "C")
+            array = np.memmap(
+                path, self.dtype, "r", self.begin, self.shape, "F" if self.fortran else "C"
+            )
         except ValueError:  # no more than the file can be mapped
             raise PartError("it has become shorter while it was read") from None
         return np.array(array[offset : offset + size])
@@ -61,7 +73,11 @@ class StoredRange:
     offset: int
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        needed = {column for place in layouts(numeric, tuple(self.arrays)).values() for column in place.columns}
+        needed = {
+            column
+            for place in layouts(numeric, tuple(self.arrays)).values()
+            for column in place.columns
+        }
         try:
             found = {
                 name: stored.read(self.path, self.offset, self.size)
@@ -117,14 +133,25 @@ class NpyPart:
 
 
 def header(stream: IO[bytes], begin: int = 0) -> Stored:
-    """What the head of an NPY file says, that begins at `begin` of the file that is read later. Raises PartError."""
+    """What the head of an NPY file says, that begins at `begin` of the file that is read later.
+    Raises PartError."""
     try:
         version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, fortran, dtype = read(stream)
-    except (ValueError, tokenize.TokenError, RecursionError, MemoryError) as error:  # the last two of NumPy's parser
+    except (
+        ValueError,
+        tokenize.TokenError,
+        RecursionError,
+        MemoryError,
+    ) as error:  # the last two of NumPy's parser
         raise PartError(
-            f"it is not NPY, or damaged: {(str(error) or 'its header is nested too deeply').splitlines()[0]}"
+            "it is not NPY, or damaged: "
+            f"{(str(error) or 'its header is nested too deeply').splitlines()[0]}"
         ) from None
     if dtype.hasobject:
         raise PartError("it holds Python objects, which are never read")
@@ -132,9 +159,14 @@ def header(stream: IO[bytes], begin: int = 0) -> Stored:
         raise PartError("it holds a single value: its first axis must be the rows")
     if min(shape) < 0:
         raise PartError(f"it is damaged: it says that its shape is {shape}")
-    if shape[0] > (_EMPTY_ROWS if dtype.itemsize else 0) and not math.prod(shape[1:]) * dtype.itemsize:
+    if (
+        shape[0] > (_EMPTY_ROWS if dtype.itemsize else 0)
+        and not math.prod(shape[1:]) * dtype.itemsize
+    ):
         raise PartError(f"its rows hold nothing: its shape is {shape}, of {dtype}")
-    return Stored(dtype, shape, bool(fortran), begin + stream.tell() if stream.seekable() else begin)
+    return Stored(
+        dtype, shape, bool(fortran), begin + stream.tell() if stream.seekable() else begin
+    )
 
 
 def kinds(arrays: Mapping[str, Stored]) -> dict[str, str]:
@@ -147,10 +179,14 @@ def kinds(arrays: Mapping[str, Stored]) -> dict[str, str]:
     return found
 
 
-def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], rows: int, start: int) -> Iterator[Range]:
+def arriving(
+    arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], rows: int, start: int
+) -> Iterator[Range]:
     """Arrays that can only be read in order, a range of each at a time. Raises PartError."""
     if any(stored.fortran and len(stored.shape) > 1 for stored in arrays.values()):
-        raise PartError("its array lies column by column: save it in C order, or uncompressed in a file")
+        raise PartError(
+            "its array lies column by column: save it in C order, or uncompressed in a file"
+        )
     total = next(iter(arrays.values())).shape[0] if arrays else 0
     for offset in range(0, total, rows):
         size = min(rows, total - offset)
@@ -160,7 +196,9 @@ def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], row
             with said():
                 data = _read(streams[name], length)
             if len(data) < length:
-                raise PartError(f"its data ends too early, within rows {offset} to {offset + size - 1}")
+                raise PartError(
+                    f"its data ends too early, within rows {offset} to {offset + size - 1}"
+                )
             found[name] = np.frombuffer(data, stored.dtype).reshape(size, *stored.shape[1:])
         yield ArraysRange(start + offset, size, found)
 
@@ -174,16 +212,26 @@ def _read(stream: IO[bytes], length: int) -> bytes:
     return b"".join(chunks)
 
 
-# ---- columns -------------------------------------------------------------------------------------------------------
+# ---- columns -------------------------------------------------------------------------------------
 
 
-def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence[str], keep: Sequence[str]) -> Block:
+def _block(
+    start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence[str], keep: Sequence[str]
+) -> Block:
     columns: dict[str, Array] = {}
     for name, array in arrays.items():
-        columns |= {field: array[field] for field in array.dtype.names} if array.dtype.names else {name: array}
+        columns |= (
+            {field: array[field] for field in array.dtype.names}
+            if array.dtype.names
+            else {name: array}
+        )
     block = Block(start, size)
     where = layouts(numeric, tuple(columns))
-    fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
+    fill(
+        block,
+        where,
+        {name: _cells(name, columns[name]) for place in where.values() for name in place.columns},
+    )
     for name in keep:
         if name in columns and columns[name].dtype in _WIDEST:
             narrowed = _narrowed(name, columns[name])
@@ -195,13 +243,16 @@ def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence
 
 
 def _kept(name: str, array: Array) -> Array:
-    """A column as writers take it: of this machine's byte order, with times in units that Arrow has, too."""
+    """A column as writers take it: of this machine's byte order, with times in units that Arrow
+    has, too."""
     dtype = array.dtype.newbyteorder("=")
     if dtype.kind in "Mm":
         unit = _UNITS[dtype.kind].get(np.datetime_data(dtype)[0])
         dtype = np.dtype(f"{dtype.kind}8[{unit}]") if unit else np.dtype("V")
     if dtype.kind == "V":
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which can't be kept"))
+        raise GradcliError(
+            Diagnostic("E005", f"column `{name}` holds {array.dtype}, which can't be kept")
+        )
     return array.astype(dtype, copy=False)
 
 
@@ -212,23 +263,43 @@ def _cells(name: str, array: Array) -> Cells:
     if kind == "u" and array.dtype.itemsize == 8 and (array > MAX_INT).any():
         large = array > MAX_INT
         rows = np.flatnonzero(large.reshape(len(array), -1).any(axis=1)).tolist()
-        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, too_large(name)))
+        return Cells(
+            np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, too_large(name))
+        )
     if array.dtype in _WIDEST:
         return _narrowed(name, array)
     if kind not in "iufc":
         hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which isn't a number", help=hint))
-    return Cells(array.astype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False))
+        raise GradcliError(
+            Diagnostic(
+                "E005", f"column `{name}` holds {array.dtype}, which isn't a number", help=hint
+            )
+        )
+    return Cells(
+        array.astype(
+            {"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False
+        )
+    )
 
 
 def _narrowed(name: str, array: Array) -> Cells:
-    """Numbers wider than float64 as these; a row is rejected where one of them would be infinite, or 0."""
+    """Numbers wider than float64 as these; a row is rejected where one of them would be infinite,
+    or 0."""
     with np.errstate(all="ignore"):
         values = array.astype(_WIDEST[array.dtype])
     rejected = {}
-    for wide, narrow in ((array.real, values.real), (array.imag, values.imag)) if array.dtype.kind == "c" else ((array, values),):
-        gone = ((np.isinf(narrow) & ~np.isinf(wide)) | ((narrow == 0) & (wide != 0))).reshape(len(array), -1)
+    for wide, narrow in (
+        ((array.real, values.real), (array.imag, values.imag))
+        if array.dtype.kind == "c"
+        else ((array, values),)
+    ):
+        gone = ((np.isinf(narrow) & ~np.isinf(wide)) | ((narrow == 0) & (wide != 0))).reshape(
+            len(array), -1
+        )
         for row in np.flatnonzero(gone.any(axis=1)).tolist():
             number = wide.reshape(len(array), -1)[row][gone[row]][0]
-            rejected[row] = f"column `{name}`: {number!s} is too {'large' if abs(number) > 1 else 'small'} for a float64"
+            rejected[row] = (
+                f"column `{name}`: {number!s} is too {'large' if abs(number) > 1 else 'small'} "
+                "for a float64"
+            )
     return Cells(values, None, rejected)

@@ -1,4 +1,5 @@
-"""NPZ: named arrays, rows first, all of one length; read where they lie, or in order where they are compressed."""
+"""NPZ: named arrays, rows first, all of one length; read where they lie, or in order where they are
+compressed."""
 
 from __future__ import annotations
 
@@ -31,7 +32,11 @@ class NpzPart:
                     continue
                 raw.seek(info.header_offset)
                 local = raw.read(_LOCAL)
-                begin = info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30])) if len(local) == _LOCAL else 0
+                begin = (
+                    info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30]))
+                    if len(local) == _LOCAL
+                    else 0
+                )
                 name = info.filename.removesuffix(".npy")
                 if info.flag_bits & _ENCRYPTED:
                     raise PartError(f"its array `{name}` is encrypted")
@@ -42,7 +47,10 @@ class NpzPart:
                     except PartError as error:
                         raise PartError(f"its array `{name}` can't be used: {error}") from None
                 if self._arrays[name].dtype.names:
-                    raise PartError(f"its array `{name}` has fields: save these as arrays, or it alone as an NPY file")
+                    raise PartError(
+                        f"its array `{name}` has fields: save these as arrays, or it alone as an "
+                        "NPY file"
+                    )
                 self._stored = self._stored and info.compress_type == zipfile.ZIP_STORED
         if not self._arrays:
             raise PartError("it has no arrays")
@@ -58,7 +66,9 @@ class NpzPart:
         self._verify()
         if not self._stored:
             with said(), _archive(self._path) as archive, ExitStack() as stack:
-                streams = {name: stack.enter_context(archive.open(f"{name}.npy")) for name in self._arrays}
+                streams = {
+                    name: stack.enter_context(archive.open(f"{name}.npy")) for name in self._arrays
+                }
                 for stream in streams.values():
                     header(stream)
                 yield from arriving(self._arrays, streams, rows, start)
@@ -68,10 +78,14 @@ class NpzPart:
             yield StoredRange(start + offset, size, self._path, self._arrays, offset)
 
     def _verify(self) -> None:
-        """Raises PartError where an array isn't what was written: its checksum is of all of it, and ranges are parts."""
+        """Raises PartError where an array isn't what was written: its checksum is of all of it, and
+        ranges are parts."""
         with said(), _archive(self._path) as archive:
             if (damaged := archive.testzip()) is not None:
-                raise PartError(f"its array `{damaged.removesuffix('.npy')}` is damaged: its checksum is another one")
+                raise PartError(
+                    f"its array `{damaged.removesuffix('.npy')}` is damaged: its checksum is "
+                    "another one"
+                )
 
 
 def _archive(path: str) -> zipfile.ZipFile:

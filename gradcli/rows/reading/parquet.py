@@ -1,7 +1,9 @@
-"""Parquet: ranges are row groups, or stretches of one; decoded by pyarrow, a column at a time, into no more than a range.
+"""Parquet: ranges are row groups, or stretches of one; decoded by pyarrow, a column at a time, into
+no more than a range.
 
-A stretch within a large row group can only be found by decoding what comes before it. So a process reads a row group
-once, in order, for all its ranges (`_Cursor`); what others will ask for next waits for them.
+A stretch within a large row group can only be found by decoding what comes before it. So a process
+reads a row group once, in order, for all its ranges (`_Cursor`); what others will ask for next
+waits for them.
 """
 
 from __future__ import annotations
@@ -49,9 +51,13 @@ class ParquetRange:
             return Block(self.start, self.size)
         try:
             if self.offset is None:
-                table = _file(self.key, 0).read_row_groups(list(self.groups), list(columns), use_threads=False)
+                table = _file(self.key, 0).read_row_groups(
+                    list(self.groups), list(columns), use_threads=False
+                )
             else:
-                table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset, self.size)
+                table = _cursor(self.key, self.groups[0], columns, self.step).take(
+                    self.offset, self.size
+                )
             if table.num_rows != self.size:
                 raise _fewer()
             return block_of(self.start, table, numeric, keep)
@@ -92,7 +98,9 @@ class ParquetPart:
         held = 0
         for group, size in enumerate(self._sizes):
             if together and held + size > rows:
-                yield ParquetRange(start, held, self._key, tuple(together), None, rows, self.columns)
+                yield ParquetRange(
+                    start, held, self._key, tuple(together), None, rows, self.columns
+                )
                 start, together, held = start + held, [], 0
             if size <= rows:
                 together, held = [*together, group], held + size
@@ -112,18 +120,27 @@ def _metadata(key: Key) -> Any:
 
 
 def _file(key: Key, buffer: int = _BUFFER) -> Any:
-    """The file, which must be what it was when its ranges were made. Without a buffer a column chunk is read at once."""
+    """The file, which must be what it was when its ranges were made. Without a buffer a column
+    chunk is read at once."""
     found = os.stat(key[0])
     if (found.st_size, found.st_mtime_ns) != key[1:]:
         raise PartError("the file has changed while it was read")
-    return pq.ParquetFile(key[0], metadata=_metadata(key), buffer_size=buffer, pre_buffer=False, page_checksum_verification=True)
+    return pq.ParquetFile(
+        key[0],
+        metadata=_metadata(key),
+        buffer_size=buffer,
+        pre_buffer=False,
+        page_checksum_verification=True,
+    )
 
 
 class _Cursor:
     """A large row group on its way through, in stretches of `step` rows."""
 
     def __init__(self, key: Key, group: int, columns: tuple[str, ...], step: int) -> None:
-        self._make: Callable[[], Iterator[Any]] = lambda: _stretches(_file(key), group, columns, step)
+        self._make: Callable[[], Iterator[Any]] = lambda: _stretches(
+            _file(key), group, columns, step
+        )
         self._step = step
         self._lock = threading.Lock()
         self._stretches = self._make()
@@ -147,7 +164,10 @@ class _Cursor:
             except StopIteration:
                 raise _fewer() from None
             except (OSError, pa.ArrowException):
-                self._stretches, self._next = self._make(), 0  # what has failed once can't be asked again
+                self._stretches, self._next = (
+                    self._make(),
+                    0,
+                )  # what has failed once can't be asked again
                 raise
 
 
@@ -155,7 +175,9 @@ def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> It
     """Tables of `step` rows each, whatever the batches are that pyarrow makes of pages."""
     held: list[Any] = []
     count = 0
-    for batch in file.iter_batches(batch_size=step, row_groups=[group], columns=list(columns), use_threads=False):
+    for batch in file.iter_batches(
+        batch_size=step, row_groups=[group], columns=list(columns), use_threads=False
+    ):
         if not held and batch.num_rows == step:
             yield pa.Table.from_batches([batch])
             continue

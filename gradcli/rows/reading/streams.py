@@ -17,7 +17,9 @@ from ..needs import arrow_for
 
 CHUNK = 4 << 20
 _GZIP = b"\x1f\x8b"
-_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # of a frame, or of one that is passed over
+_ZSTD = re.compile(
+    rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"
+)  # of a frame, or of one that is passed over
 
 
 class _Rejoined(io.RawIOBase):
@@ -54,7 +56,8 @@ def said() -> Iterator[None]:
 
 
 def opened(path: str) -> tuple[IO[bytes], bool]:
-    """A file, or standard input, as its plain bytes, and whether they have to be decompressed. Raises PartError."""
+    """A file, or standard input, as its plain bytes, and whether they have to be decompressed.
+    Raises PartError."""
     with said():
         if path == STDIN:
             head = sys.stdin.buffer.read(4)

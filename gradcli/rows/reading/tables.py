@@ -1,4 +1,5 @@
-"""Columns of Arrow as the program takes them: numbers, lists of numbers, complex numbers, with masks of what is missing."""
+"""Columns of Arrow as the program takes them: numbers, lists of numbers, complex numbers, with
+masks of what is missing."""
 
 from __future__ import annotations
 
@@ -24,9 +25,17 @@ def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]
     """The block that a table is. Raises ArrowInvalid where its data is damaged."""
     block = Block(start, table.num_rows)
     where = layouts(numeric, tuple(table.column_names))
-    cells = {name: _cells(name, _verified(whole(table[name]))) for place in where.values() for name in place.columns}
+    cells = {
+        name: _cells(name, _verified(whole(table[name])))
+        for place in where.values()
+        for name in place.columns
+    }
     fill(block, where, cells)
-    block.kept = {name: _kept(name, _verified(whole(table[name])), block) for name in keep if name in table.column_names}
+    block.kept = {
+        name: _kept(name, _verified(whole(table[name])), block)
+        for name in keep
+        if name in table.column_names
+    }
     return block
 
 
@@ -36,7 +45,8 @@ def whole(column: Any) -> Any:
 
 
 def _verified(column: Any) -> Any:
-    """A column that lies within its memory. Raises ArrowInvalid where it doesn't, or lists hold text that isn't UTF-8."""
+    """A column that lies within its memory. Raises ArrowInvalid where it doesn't, or lists hold
+    text that isn't UTF-8."""
     if types.is_string(column.type):  # whose text `decoded` looks at, row by row
         column.cast(pa.binary()).validate(full=True)
     else:
@@ -50,7 +60,8 @@ def kinds(schema: Any) -> dict[str, str]:
 
 
 def _plain_type(kind: Any) -> Any:
-    """A type without the encoding that differs between blocks, and between those who have written a part."""
+    """A type without the encoding that differs between blocks, and between those who have written a
+    part."""
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -64,7 +75,9 @@ def _plain(column: Any) -> Any:
     """A column as an array of the plain type."""
     if types.is_dictionary(column.type):
         # The values first: what they are may be of a type that pyarrow can't decode.
-        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary)).dictionary_decode()
+        return pa.DictionaryArray.from_arrays(
+            column.indices, _plain(column.dictionary)
+        ).dictionary_decode()
     if types.is_run_end_encoded(column.type):
         return _plain(pc.run_end_decode(column))
     if isinstance(column, pa.ExtensionArray):
@@ -81,7 +94,9 @@ def _kept(name: str, column: Any, block: Block) -> Any:
     """A column as writers take it; a row whose text isn't UTF-8 is rejected."""
     column = _plain(column)
     if types.is_union(column.type) or types.is_interval(column.type):
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {column.type}, which can't be kept"))
+        raise GradcliError(
+            Diagnostic("E005", f"column `{name}` holds {column.type}, which can't be kept")
+        )
     if not types.is_string(column.type):
         return column
     texts, rejected = decoded(name, column.cast(pa.binary()))
@@ -107,16 +122,32 @@ def _cells(name: str, column: Any) -> Cells:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _lists(name, column, missing)
     if types.is_struct(kind) and {field.name for field in kind} == {"re", "im"}:
-        parts = {part: _cells(part, pc.struct_field(column, part[-2:])) for part in (f"{name}.re", f"{name}.im")}
+        parts = {
+            part: _cells(part, pc.struct_field(column, part[-2:]))
+            for part in (f"{name}.re", f"{name}.im")
+        }
         return gather(name, Layout(list(parts), (), True), parts)
     if types.is_uint64(kind):
         values = filled(column, 0).to_numpy(zero_copy_only=False)
         rejected = dict.fromkeys(np.flatnonzero(values > MAX_INT).tolist(), too_large(name))
         return Cells(values.astype(np.int64), missing, rejected)
-    target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
-    if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+    target = (
+        pa.bool_()
+        if types.is_boolean(kind)
+        else pa.int64()
+        if types.is_integer(kind)
+        else pa.float64()
+    )
+    if not (
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+    ):
         hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {kind}, which isn't a number", help=hint))
+        raise GradcliError(
+            Diagnostic("E005", f"column `{name}` holds {kind}, which isn't a number", help=hint)
+        )
     if kind != target:
         column = column.cast(target)
     column = filled(column, np.nan if types.is_floating(target) else 0)
@@ -127,9 +158,14 @@ def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
     """A column of lists: one array where all are of one length, else an array of arrays."""
     n = len(column)
     inner = _cells(name, column.flatten())
-    lengths = np.array(filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    lengths = np.array(
+        filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64
+    )
     ends = np.cumsum(lengths)
-    rejected = {int(np.searchsorted(ends, k, "right")): reason for k, reason in reversed(inner.rejected.items())}
+    rejected = {
+        int(np.searchsorted(ends, k, "right")): reason
+        for k, reason in reversed(inner.rejected.items())
+    }
     if inner.missing is not None:
         for k in np.flatnonzero(inner.missing).tolist():
             row = int(np.searchsorted(ends, k, "right"))
@@ -141,7 +177,9 @@ def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
         rows = inner.values.reshape(int(there.sum()), k, *inner.values.shape[1:])
         if missing is None:
             return Cells(rows, None, rejected)
-        values: Array = np.full((n, *rows.shape[1:]), np.nan if rows.dtype.kind in "fc" else 0, rows.dtype)
+        values: Array = np.full(
+            (n, *rows.shape[1:]), np.nan if rows.dtype.kind in "fc" else 0, rows.dtype
+        )
         values[there] = rows
         return Cells(values, missing, rejected)
     ragged = np.full(n, None, dtype=object)
@@ -152,7 +190,12 @@ def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
 
 
 def _stacked(values: Array) -> Array:
-    """The elements of one row as an array: rows of a matrix that have come as arrays become one, where they fit."""
-    if values.dtype != object or not len(values) or any(v is None or v.shape != values[0].shape for v in values):
+    """The elements of one row as an array: rows of a matrix that have come as arrays become one,
+    where they fit."""
+    if (
+        values.dtype != object
+        or not len(values)
+        or any(v is None or v.shape != values[0].shape for v in values)
+    ):
         return values
     return np.array(values.tolist())

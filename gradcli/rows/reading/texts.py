@@ -45,12 +45,15 @@ def numbers(column: str, cells: Any) -> Cells:
         if why := lost(cells[row].as_py()):
             rejected[row] = f"column `{column}`: {why}"
     if words and words + len(rejected) + int(missing.sum()) == len(values):
-        return Cells(np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected)
+        return Cells(
+            np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected
+        )
     return Cells(values, missing if missing.any() else None, rejected)
 
 
 def decoded(column: str, cells: Any, as_latin: bool = False) -> tuple[Any, dict[int, str]]:
-    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are rejected.
+    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are
+    rejected.
 
     With `as_latin` each of the bytes has been taken for a character of Latin-1, and these encoded.
     """

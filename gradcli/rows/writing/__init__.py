@@ -1,7 +1,8 @@
 """Writers of rows: one file a format, one line in WRITERS.
 
-A writer appends blocks to a partial file, and says after each where it stands. Given such a position, another writer takes
-back what comes after it and goes on: the bytes are those of a run that was never interrupted. `finish` makes the file whole.
+A writer appends blocks to a partial file, and says after each where it stands. Given such a
+position, another writer takes back what comes after it and goes on: the bytes are those of a run
+that was never interrupted. `finish` makes the file whole.
 """
 
 from __future__ import annotations
@@ -72,14 +73,20 @@ STREAMED = ("csv", "tsv", "jsonl", "arrow")
 
 
 def open_stdout(format: str) -> Writer:
-    """The writer of a format to standard output. A closed pipe raises BrokenPipeError where it is written to.
+    """The writer of a format to standard output. A closed pipe raises BrokenPipeError where it is
+    written to.
 
     Raises GradcliError for a format that is only whole when its end is known.
     """
     if format not in STREAMED:
         known = ", ".join(STREAMED)
-        hint = f"{did_you_mean(format, STREAMED)} standard output takes {known}; the others need a file".strip()
-        raise GradcliError(Diagnostic("E001", f"rows can't be written to standard output as `{format}`", help=hint))
+        hint = (
+            f"{did_you_mean(format, STREAMED)} standard output takes {known}; the others need a "
+            "file"
+        ).strip()
+        raise GradcliError(
+            Diagnostic("E001", f"rows can't be written to standard output as `{format}`", help=hint)
+        )
     if format == "arrow":
         with arrow_for("Arrow"):
             from .arrow import ArrowStream

@@ -18,8 +18,9 @@ _MAGIC = 8  # bytes before what a stream would have
 class ArrowWriter:
     """An Arrow file; its position is a mark.
 
-    The footer says where each batch is, and pyarrow's writer knows that of those it has written. To go on, it is given the
-    finished ones once more, as views of the file, and their bytes are passed over instead of written.
+    The footer says where each batch is, and pyarrow's writer knows that of those it has written. To
+    go on, it is given the finished ones once more, as views of the file, and their bytes are passed
+    over instead of written.
     """
 
     def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
@@ -80,4 +81,6 @@ class ArrowStream:
 
 def _fits(first: Any, now: Any) -> None:
     if first != now:
-        same("Arrow", *({field.name: str(field.type) for field in schema} for schema in (first, now)))
+        same(
+            "Arrow", *({field.name: str(field.type) for field in schema} for schema in (first, now))
+        )

@@ -1,4 +1,5 @@
-"""What writers take: columns of a block, and these as flat ones (`f.0`, `df/dx.1`, `z.re`) where a format has no arrays."""
+"""What writers take: columns of a block, and these as flat ones (`f.0`, `df/dx.1`, `z.re`) where a
+format has no arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .json_text import dumped
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a block: an array with the rows first, or an Arrow array. `mask` is True where there is no value.
+    """One column of a block: an array with the rows first, or an Arrow array. `mask` is True where
+    there is no value.
 
     An object array holds text and None, or what JSON lines held, or arrays of different shapes.
     """
@@ -31,13 +33,15 @@ class Writer(Protocol):
     """Appends blocks to a partial file; opened with a position, it goes on there."""
 
     def append(self, columns: Sequence[Column]) -> Any:
-        """Writes one block, out to the operating system; returns the position after it, which JSON can hold.
+        """Writes one block, out to the operating system; returns the position after it, which JSON
+        can hold.
 
         Raises OSError where the disk is full: what was finished before is still good.
         """
 
     def finish(self) -> None:
-        """Makes the file whole, brings it to the disk and closes it; renaming it is up to the caller."""
+        """Makes the file whole, brings it to the disk and closes it; renaming it is up to the
+        caller."""
 
     def close(self) -> None:
         """Lets go of a file that isn't finished, as it is."""
@@ -53,7 +57,8 @@ class Flat:
 
 
 def flattened(columns: Sequence[Column]) -> list[Flat]:
-    """The columns with their arrays as one column an element. Raises GradcliError where rows differ in shape."""
+    """The columns with their arrays as one column an element. Raises GradcliError where rows differ
+    in shape."""
     flats = [flat for column in columns for flat in _flat(column)]
     distinct([flat.name for flat in flats])
     return flats
@@ -64,7 +69,9 @@ def distinct(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         hint = "leave it out of --keep, or rename the output"
-        raise GradcliError(Diagnostic("E006", f"two columns to be written are named `{twice}`", help=hint))
+        raise GradcliError(
+            Diagnostic("E006", f"two columns to be written are named `{twice}`", help=hint)
+        )
 
 
 def _flat(column: Column) -> list[Flat]:
@@ -72,21 +79,29 @@ def _flat(column: Column) -> list[Flat]:
     if not isinstance(values, np.ndarray):
         return [Flat(column.name, values, mask)]
     if values.dtype == object and any(isinstance(value, np.ndarray) for value in values):
-        message = f"`{column.name}` holds arrays of different shapes, which only JSON lines can show"
-        raise GradcliError(Diagnostic("E006", message, help="write to a file that ends with .jsonl"))
-    parts = [("", values)] if values.dtype.kind != "c" else [(".re", values.real), (".im", values.imag)]
+        message = (
+            f"`{column.name}` holds arrays of different shapes, which only JSON lines can show"
+        )
+        raise GradcliError(
+            Diagnostic("E006", message, help="write to a file that ends with .jsonl")
+        )
+    parts = (
+        [("", values)] if values.dtype.kind != "c" else [(".re", values.real), (".im", values.imag)]
+    )
     flats = []
     for index in np.ndindex(values.shape[1:]):
         name = ".".join([column.name, *map(str, index)])
         at = (slice(None), *index)
         for suffix, part in parts:
-            flats.append(Flat(name + suffix, part[at], mask if mask is None or mask.ndim == 1 else mask[at]))
+            flats.append(
+                Flat(name + suffix, part[at], mask if mask is None or mask.ndim == 1 else mask[at])
+            )
     return flats
 
 
 def as_numpy(values: Any, mask: Mask | None) -> tuple[Array, Mask | None]:
-    """A column that may be an Arrow array as a NumPy one, and where there is no value: numbers and bools are 0 there, and all
-    else is text."""
+    """A column that may be an Arrow array as a NumPy one, and where there is no value: numbers and
+    bools are 0 there, and all else is text."""
     if isinstance(values, np.ndarray):
         return values, mask
     from ..arrays import filled  # whoever made the array has pyarrow
@@ -103,14 +118,20 @@ def as_numpy(values: Any, mask: Mask | None) -> tuple[Array, Mask | None]:
 
 
 def floats(name: str, numbers: Array, mask: Mask | None, why: str) -> Array:
-    """Numbers as float64, nan where there is no value. Raises GradcliError where an integer would lose digits; `why` says
-    why it would have to be a float64."""
+    """Numbers as float64, nan where there is no value. Raises GradcliError where an integer would
+    lose digits; `why` says why it would have to be a float64."""
     found = numbers.astype(np.float64)
     if numbers.dtype.kind in "iu" and (np.abs(found) >= EXACT).any():
-        end = float(np.iinfo(numbers.dtype).max)  # which is the next power of two: no such integer comes back
-        if ((found >= end) | (np.where(found < end, found, 0).astype(numbers.dtype) != numbers)).any():
+        end = float(
+            np.iinfo(numbers.dtype).max
+        )  # which is the next power of two: no such integer comes back
+        if (
+            (found >= end) | (np.where(found < end, found, 0).astype(numbers.dtype) != numbers)
+        ).any():
             message = f"`{name}` has integers of more digits than a float64 holds, and {why}"
-            raise GradcliError(Diagnostic("E006", message, help="write to .csv, .jsonl or .parquet"))
+            raise GradcliError(
+                Diagnostic("E006", message, help="write to .csv, .jsonl or .parquet")
+            )
     if mask is not None:
         found[mask] = np.nan
     return found
@@ -137,5 +158,12 @@ def _as_json(value: Any) -> Any:
 def same(what: str, first: Any, now: Any) -> None:
     """Raises GradcliError where a block's columns aren't those of the first block."""
     if first != now:
-        message = f"the columns of this block don't fit into {what}: they were {first}, now they are {now}"
-        raise GradcliError(Diagnostic("E006", message, help="JSON lines (.jsonl) can hold values of changing shapes"))
+        message = (
+            f"the columns of this block don't fit into {what}: they were {first}, now they are "
+            f"{now}"
+        )
+        raise GradcliError(
+            Diagnostic(
+                "E006", message, help="JSON lines (.jsonl) can hold values of changing shapes"
+            )
+        )

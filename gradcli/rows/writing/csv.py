@@ -1,4 +1,5 @@
-"""CSV: a header, then rows; nothing where there is no value, text in quotes only where it needs them."""
+"""CSV: a header, then rows; nothing where there is no value, text in quotes only where it needs
+them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from .text import ROWS, is_number, joined, plain, written
 class CsvWriter:
     """A CSV file, or a TSV one; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None, delimiter: str = ",") -> None:
+    def __init__(
+        self, path: str, resume_at: Sequence[int] | None = None, delimiter: str = ","
+    ) -> None:
         self._output = output(path, resume_at)
         self._delimiter = delimiter
         self._names: list[str] | None = None
@@ -43,17 +46,27 @@ class CsvWriter:
         self._output.close()
 
     def _text(self, batch: Any) -> memoryview:
-        """The rows as text. Numbers are written the same way both ways: Arrow's own is quicker, and quotes all text."""
-        if not all(is_number(kind) for kind in batch.schema.types) or (batch.num_columns == 1 and batch.column(0).null_count):
+        """The rows as text. Numbers are written the same way both ways: Arrow's own is quicker, and
+        quotes all text."""
+        if not all(is_number(kind) for kind in batch.schema.types) or (
+            batch.num_columns == 1 and batch.column(0).null_count
+        ):
             return written(self._lines(batch))
         sink = pa.BufferOutputStream()
-        pa_csv.write_csv(batch, sink, pa_csv.WriteOptions(include_header=False, delimiter=self._delimiter))
+        pa_csv.write_csv(
+            batch, sink, pa_csv.WriteOptions(include_header=False, delimiter=self._delimiter)
+        )
         return memoryview(sink.getvalue())
 
     def _lines(self, batch: Any) -> Any:
-        cells = [plain(array) if is_number(array.type) else self._quoted(plain(array)) for array in batch.columns]
+        cells = [
+            plain(array) if is_number(array.type) else self._quoted(plain(array))
+            for array in batch.columns
+        ]
         if len(cells) == 1:
-            cells = [pc.fill_null(cells[0], literal('""'))]  # an empty line would be no row at the end
+            cells = [
+                pc.fill_null(cells[0], literal('""'))
+            ]  # an empty line would be no row at the end
         parts: list[Any] = []
         for cell in cells:
             parts += [cell, self._delimiter]

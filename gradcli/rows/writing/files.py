@@ -15,10 +15,14 @@ from ...safe_files import plain_file
 
 STDOUT = "-"
 _READ = 2**22
-FLUSHED = 2**25  # bytes after which the disk is given something to do, or the end would wait for all of it
+FLUSHED = (
+    2**25
+)  # bytes after which the disk is given something to do, or the end would wait for all of it
 
 
-Mark = tuple[int, int]  # the bytes that were written so far, and their checksum (CRC-32); JSON makes a list of it
+Mark = tuple[
+    int, int
+]  # the bytes that were written so far, and their checksum (CRC-32); JSON makes a list of it
 
 
 class Output(Protocol):
@@ -41,10 +45,12 @@ class DamagedError(Exception):
 
 
 class PartialFile:
-    """A file that grows; opened at a mark, it has lost what came after it, and is what it was up to there.
+    """A file that grows; opened at a mark, it has lost what came after it, and is what it was up to
+    there.
 
-    What was written is compared with its checksum when the file is taken up, and once more before it is finished: either
-    raises DamagedError. `finish` may write the first `head` bytes, which are zeros until then.
+    What was written is compared with its checksum when the file is taken up, and once more before
+    it is finished: either raises DamagedError. `finish` may write the first `head` bytes, which are
+    zeros until then.
     """
 
     def __init__(self, path: str, resume_at: Sequence[int] | None, head: int = 0) -> None:
@@ -121,14 +127,16 @@ class PartialFile:
 
 
 class StandardOutput:
-    """Standard output, past any buffer of Python's, which would fail again at the end with what it couldn't write. Raises
-    BrokenPipeError where nobody reads it."""
+    """Standard output, past any buffer of Python's, which would fail again at the end with what it
+    couldn't write. Raises BrokenPipeError where nobody reads it."""
 
     def __init__(self) -> None:
         sys.stdout.flush()
         self.position = 0
         self._file: BinaryIO = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if sys.stdout.isatty() else None
+        self._decoder = (
+            codecs.getincrementaldecoder("utf-8")("replace") if sys.stdout.isatty() else None
+        )
 
     @property
     def mark(self) -> Mark:
@@ -136,7 +144,10 @@ class StandardOutput:
 
     def write(self, data: bytes | memoryview) -> None:
         """Data as it is, but to a terminal, where a cell must not drive it."""
-        write_all(self._file, data if self._decoder is None else printable_lines(self._decoder.decode(data)).encode())
+        write_all(
+            self._file,
+            data if self._decoder is None else printable_lines(self._decoder.decode(data)).encode(),
+        )
         self.position += len(data)
 
     def finish(self) -> None:
@@ -158,7 +169,8 @@ def write_all(file: IO[bytes], data: bytes | memoryview) -> None:
 
 
 class Sink:
-    """An output as pyarrow writes to it: a file object, of which the first `skip` bytes are passed over."""
+    """An output as pyarrow writes to it: a file object, of which the first `skip` bytes are passed
+    over."""
 
     closed = False
 

@@ -1,4 +1,5 @@
-"""JSON lines: an object a line. Arrays are lists, no value is null, nan and infinities are "nan", "inf" and "-inf"."""
+"""JSON lines: an object a line. Arrays are lists, no value is null, nan and infinities are "nan",
+"inf" and "-inf"."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class JsonWriter:
             parts: list[Any] = []
             for column in columns:
                 mask = None if column.mask is None else column.mask[start : start + ROWS]
-                parts += [f"{', ' if parts else '{'}{json.dumps(column.name, ensure_ascii=False)}: "]
+                parts += [
+                    f"{', ' if parts else '{'}{json.dumps(column.name, ensure_ascii=False)}: "
+                ]
                 parts += [_texts(column.values[start : start + ROWS], mask)]
             self._output.write(written(joined(*parts, "}\n", null="null")))
         return self._output.mark
@@ -53,7 +56,9 @@ def _texts(values: Any, mask: Any) -> Any:
     if values.dtype == object:
         return texts([None if value is None else dumped(value) for value in values.tolist()], mask)
     if values.ndim > 1 or values.dtype.kind == "c":
-        lists = joined(*_nested(values, None if mask is None or mask.ndim == 1 else mask), null="null")
+        lists = joined(
+            *_nested(values, None if mask is None or mask.ndim == 1 else mask), null="null"
+        )
         return lists if mask is None or mask.ndim > 1 else array_of(lists, mask)
     return _scalars(array_of(values, mask))
 
@@ -77,7 +82,9 @@ def _scalars(array: Any) -> Any:
     kind = array.type
     if types.is_floating(kind):
         cells = plain(array)
-        if pc.any(pc.equal(cells, literal("-0"))).as_py():  # would be read as an integer, without its sign
+        if pc.any(
+            pc.equal(cells, literal("-0"))
+        ).as_py():  # would be read as an integer, without its sign
             cells = pc.if_else(pc.equal(cells, literal("-0")), literal("-0.0"), cells)
         finite = pc.is_finite(array)
         if pc.all(finite).as_py() in (True, None):
@@ -89,5 +96,10 @@ def _scalars(array: Any) -> Any:
         return texts([None if value is None else dumped(value) for value in listed(array)])
     cells = plain(array)
     if pc.any(pc.match_substring_regex(cells, _ESCAPED)).as_py():
-        return texts([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells.to_pylist()])
+        return texts(
+            [
+                None if cell is None else json.dumps(cell, ensure_ascii=False)
+                for cell in cells.to_pylist()
+            ]
+        )
     return pc.if_else(pc.is_null(cells), cells, joined('"', cells, '"'))

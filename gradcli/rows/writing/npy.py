@@ -1,4 +1,5 @@
-"""NPY: one matrix of float64, a row a row, a column for each number of the outputs in their order."""
+"""NPY: one matrix of float64, a row a row, a column for each number of the outputs in their
+order."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _HEADER = 128  # bytes
 
 
 class NpyWriter:
-    """An NPY file; its position is a mark, and the width of a row. Its header is written at the end, when it is known."""
+    """An NPY file; its position is a mark, and the width of a row. Its header is written at the
+    end, when it is known."""
 
     def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
         self._file = PartialFile(path, resume_at, _HEADER)
@@ -45,7 +47,8 @@ class NpyWriter:
 
 
 def _header(rows: int, width: int) -> bytes:
-    """The header of a matrix. NumPy leaves room in it for rows to come, so it is as long for each number of rows."""
+    """The header of a matrix. NumPy leaves room in it for rows to come, so it is as long for each
+    number of rows."""
     header = io.BytesIO()
     described = {"descr": "<f8", "fortran_order": False, "shape": (rows, width)}
     np.lib.format.write_array_header_1_0(header, described)
@@ -53,9 +56,14 @@ def _header(rows: int, width: int) -> bytes:
 
 
 def _numbers(name: str, values: Any, mask: Mask | None) -> Array:
-    """A column as float64, nan where there is no value. Raises GradcliError for text, and where digits would be lost."""
+    """A column as float64, nan where there is no value. Raises GradcliError for text, and where
+    digits would be lost."""
     array, mask = as_numpy(values, mask)
     if array.dtype.kind not in "fiub":
         message = f"`{name}` holds text, which an NPY file of numbers can't"
-        raise GradcliError(Diagnostic("E006", message, help="leave it out of --keep, or write to .npz, .csv or .parquet"))
+        raise GradcliError(
+            Diagnostic(
+                "E006", message, help="leave it out of --keep, or write to .npz, .csv or .parquet"
+            )
+        )
     return floats(name, array, mask, "an NPY file has nothing else")

@@ -1,7 +1,7 @@
 """NPZ: an array a column under its name, rows first; text as fixed-width Unicode.
 
-The partial file holds the blocks as they come, each with a line that says what is in it. Only when all are there, the
-arrays are put together, a block at a time, into an archive.
+The partial file holds the blocks as they come, each with a line that says what is in it. Only when
+all are there, the arrays are put together, a block at a time, into an archive.
 """
 
 from __future__ import annotations
@@ -47,10 +47,15 @@ class NpzWriter:
     def append(self, columns: Sequence[Column]) -> Mark:
         distinct([column.name for column in columns])
         arrays = [_array(column) for column in columns]
-        shapes = {column.name: array.shape[1:] for column, array in zip(columns, arrays, strict=True)}
+        shapes = {
+            column.name: array.shape[1:] for column, array in zip(columns, arrays, strict=True)
+        }
         same("NPZ", self._shapes or shapes, shapes)
         self._shapes = shapes
-        entries = [(column.name, array.dtype.str, array.shape) for column, array in zip(columns, arrays, strict=True)]
+        entries = [
+            (column.name, array.dtype.str, array.shape)
+            for column, array in zip(columns, arrays, strict=True)
+        ]
         line = json.dumps(entries).encode()
         self._file.write(len(line).to_bytes(_LENGTH, "little") + line)
         for array in arrays:
@@ -60,7 +65,10 @@ class NpzWriter:
     def finish(self) -> None:
         self._file.finish()
         Path(self._path).unlink(missing_ok=True)  # of a job that was killed here
-        with open(self._file.path, "rb", opener=plain_file) as file, open(self._path, "xb", opener=plain_file) as raw:
+        with (
+            open(self._file.path, "rb", opener=plain_file) as file,
+            open(self._path, "xb", opener=plain_file) as raw,
+        ):
             with zipfile.ZipFile(raw, "w") as out:
                 for segments in _segments(file, self._file.position):
                     _member(out, file, segments)
@@ -84,7 +92,11 @@ def _array(column: Column) -> Array:
         return array
     if array.dtype.kind in "iu":
         return floats(column.name, array, mask, _AS_FLOAT)
-    return np.where(mask if mask.ndim == array.ndim else mask.reshape(-1, *[1] * (array.ndim - 1)), np.nan, array)
+    return np.where(
+        mask if mask.ndim == array.ndim else mask.reshape(-1, *[1] * (array.ndim - 1)),
+        np.nan,
+        array,
+    )
 
 
 def _segments(file: BinaryIO, end: int) -> list[list[_Segment]]:
@@ -107,13 +119,21 @@ def _member(archive: zipfile.ZipFile, file: BinaryIO, segments: list[_Segment]) 
     dtype = np.result_type(*(segment.dtype for segment in segments))
     rows = sum(segment.shape[0] for segment in segments)
     # A fixed date: the same job gives the same bytes.
-    with archive.open(zipfile.ZipInfo(f"{member_name(segments[0].name)}.npy"), "w", force_zip64=True) as member:
+    with archive.open(
+        zipfile.ZipInfo(f"{member_name(segments[0].name)}.npy"), "w", force_zip64=True
+    ) as member:
         shape = (rows, *segments[0].shape[1:])
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        header = {
+            "descr": np.lib.format.dtype_to_descr(dtype),
+            "fortran_order": False,
+            "shape": shape,
+        }
         np.lib.format.write_array_header_2_0(member, header)
         for segment in segments:
             file.seek(segment.begin)
-            block = np.frombuffer(file.read(segment.dtype.itemsize * math.prod(segment.shape)), segment.dtype)
+            block = np.frombuffer(
+                file.read(segment.dtype.itemsize * math.prod(segment.shape)), segment.dtype
+            )
             if dtype.kind == "f" and segment.dtype.kind in "iu":
                 block = floats(segment.name, block, None, _AS_FLOAT)
             member.write(block.astype(dtype, copy=False).tobytes())

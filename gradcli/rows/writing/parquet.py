@@ -1,8 +1,10 @@
-"""Parquet that can be gone on with: each block is one row group and a footer that knows it; one at the end knows them all.
+"""Parquet that can be gone on with: each block is one row group and a footer that knows it; one at
+the end knows them all.
 
-A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is the file that pyarrow
-makes of it, without the magic at its beginning, and its footer says where things are in the whole file: a writer that goes on
-finds by it what is there. `finish` writes what all of the footers say as one. Nothing is encoded twice.
+A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is
+the file that pyarrow makes of it, without the magic at its beginning, and its footer says where
+things are in the whole file: a writer that goes on finds by it what is there. `finish` writes what
+all of the footers say as one. Nothing is encoded twice.
 """
 
 from __future__ import annotations
@@ -29,13 +31,17 @@ CHUNKS, _COMPRESSED, _ORDINAL = 1, 6, 7
 METADATA = 3
 _ROWS = 3  # of FileMetaData and of RowGroup
 _BEGIN, _BEGINS = {5}, {9, 10, 11}  # of a row group; of a chunk's data, index and dictionary pages
-_BYTES_A_ROW = 1  # of a dictionary at most: an eighth of what 64-bit numbers take; where more differ, it would only cost
+# of a dictionary at most: an eighth of what 64-bit numbers take; where more differ, it would only
+# cost
+_BYTES_A_ROW = 1
 
 
 class ParquetWriter:
     """A Parquet file; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None, compression: str = "zstd") -> None:
+    def __init__(
+        self, path: str, resume_at: Sequence[int] | None = None, compression: str = "zstd"
+    ) -> None:
         self._file = PartialFile(path, resume_at)
         self._compression = compression
         self._schema: Any = None
@@ -48,7 +54,9 @@ class ParquetWriter:
         batch = batch_of(columns)
         self._fit(batch.schema)
         self._footer, data = split(_encoded(batch, self._compression))
-        groups = [packed(_moved(group, self._file.position)) for group in self._footer[GROUPS][1][1]]
+        groups = [
+            packed(_moved(group, self._file.position)) for group in self._footer[GROUPS][1][1]
+        ]
         self._file.write(data if self._file.position else MAGIC + data)
         self._write_footer({**self._footer, **_with(groups, batch.num_rows)})
         self._groups += groups
@@ -58,7 +66,9 @@ class ParquetWriter:
     def finish(self) -> None:
         with open(self._file.path, "rb", opener=plain_file) as file:
             footer, groups, rows = _footers(file, self._resumed_at)
-        self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
+        self._write_footer(
+            {**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)}
+        )
         self._file.finish()
 
     def close(self) -> None:
@@ -69,7 +79,13 @@ class ParquetWriter:
         if self._schema is None:
             self._schema = schema
         elif self._schema != schema:
-            same("Parquet", *({field.name: str(field.type) for field in each} for each in (self._schema, schema)))
+            same(
+                "Parquet",
+                *(
+                    {field.name: str(field.type) for field in each}
+                    for each in (self._schema, schema)
+                ),
+            )
 
     def _write_footer(self, footer: Struct) -> None:
         out = packed(footer)
@@ -87,7 +103,11 @@ def _encoded(batch: Any, compression: str) -> bytes:
     """A block as a Parquet file of one row group; of none where there are no rows."""
     file = io.BytesIO()
     limit = max(batch.num_rows * _BYTES_A_ROW, 1)
-    chosen = {"compression": compression, "write_page_checksum": True, "dictionary_pagesize_limit": limit}
+    chosen = {
+        "compression": compression,
+        "write_page_checksum": True,
+        "dictionary_pagesize_limit": limit,
+    }
     with pq.ParquetWriter(file, batch.schema, **chosen) as writer:
         if batch.num_rows:
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
@@ -111,7 +131,8 @@ def _with(groups: list[bytes], rows: int) -> Struct:
 
 
 def _footers(file: BinaryIO, end: int) -> tuple[Struct, list[bytes], int]:
-    """What the footers say of the blocks up to `end`: the last of them, all row groups, and the number of rows."""
+    """What the footers say of the blocks up to `end`: the last of them, all row groups, and the
+    number of rows."""
     footer: Struct = {}
     groups: list[bytes] = []
     rows = 0

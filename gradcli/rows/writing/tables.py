@@ -15,7 +15,8 @@ from .json_text import text_of
 
 
 def batch_of(columns: Sequence[Column]) -> Any:
-    """The record batch of the flat columns. Text is `string`, numbers keep their types; what is masked is null."""
+    """The record batch of the flat columns. Text is `string`, numbers keep their types; what is
+    masked is null."""
     flats = flattened(columns)
     arrays = [array_of(flat.values, flat.mask) for flat in flats]
     return pa.record_batch(arrays, names=[flat.name for flat in flats])

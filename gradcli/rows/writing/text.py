@@ -1,4 +1,5 @@
-"""Columns as text: numbers with the fewest digits that tell them from all others, whole blocks at a time by Arrow."""
+"""Columns as text: numbers with the fewest digits that tell them from all others, whole blocks at a
+time by Arrow."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ def plain(array: Any) -> Any:
         return array
     if types.is_nested(array.type):
         return texts([text_of(value) for value in listed(array)])
-    if types.is_binary(array.type) or types.is_fixed_size_binary(array.type):  # which may be anything
+    if types.is_binary(array.type) or types.is_fixed_size_binary(
+        array.type
+    ):  # which may be anything
         return texts([None if value is None else str(value) for value in array.to_pylist()])
     return array.cast(pa.string())
 

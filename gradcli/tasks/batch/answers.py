@@ -1,4 +1,5 @@
-"""What a program gives for rows, as columns: every output, and the gradient of each by each variable."""
+"""What a program gives for rows, as columns: every output, and the gradient of each by each
+variable."""
 
 from __future__ import annotations
 
@@ -18,11 +19,14 @@ from ...platform.collector import collector_paused
 from ..answer import Answer
 from ..evaluation import Options
 
-Named = dict[str, Any]  # a value of each column: lanes, an array or a number that all rows have, a string, or None
+Named = dict[
+    str, Any
+]  # a value of each column: lanes, an array or a number that all rows have, a string, or None
 
 
 def ask(node: program.Program, options: Options, run: Run, frame: list[Any]) -> Named:
-    """The values of every column, for the rows that ran. Parts the rows where some of them have none."""
+    """The values of every column, for the rows that ran. Parts the rows where some of them have
+    none."""
     return named(Answer(node, run, frame, named_variables(run, node, frame), options))
 
 
@@ -58,7 +62,9 @@ def _columns(run: Run, name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
     else:
         told = plain(value)
-        yield from _columns(run, name, told if type(told) is dict else show(value))  # an instance is its variables' states
+        yield from _columns(
+            run, name, told if type(told) is dict else show(value)
+        )  # an instance is its variables' states
 
 
 def _stacked(run: Run, parts: list[Any]) -> Any:

@@ -1,4 +1,5 @@
-"""A block of rows, computed: the one function that processes, GPUs and clusters all map over their data."""
+"""A block of rows, computed: the one function that processes, GPUs and clusters all map over their
+data."""
 
 from __future__ import annotations
 
@@ -34,9 +35,10 @@ PROBED = 2**10  # rows that are run to learn what all will be like
 
 
 class Reject(NamedTuple):
-    """A row that has no answer, by its number in the data, and why. Or rows that can't be read: `part` is where they are, or
-    "" where that isn't known yet, and `lost` how many they are, if anybody knows; `row` is the first one. `kept` are its values
-    of the columns that go into the answer as they are."""
+    """A row that has no answer, by its number in the data, and why. Or rows that can't be read:
+    `part` is where they are, or "" where that isn't known yet, and `lost` how many they are, if
+    anybody knows; `row` is the first one. `kept` are its values of the columns that go into the
+    answer as they are."""
 
     row: int
     diagnostics: tuple[Diagnostic, ...]
@@ -47,7 +49,8 @@ class Reject(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a reduction.
+    """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a
+    reduction.
 
     fields    the columns of the plan, wider where these rows need it; () where there are none
     nonfinite  rows that succeeded with a nan or an infinity
@@ -74,7 +77,8 @@ class Outcome(NamedTuple):
 
 
 class Computer:
-    """Computes blocks by a plan. It has the program compiled for itself: there is one for each thread or process."""
+    """Computes blocks by a plan. It has the program compiled for itself: there is one for each
+    thread or process."""
 
     def __init__(self, plan: Plan, node: program.Program) -> None:
         self.plan, self.node = plan, node
@@ -95,8 +99,8 @@ class Computer:
         return block if isinstance(block, Outcome) else self.compute(block, empty)
 
     def compute(self, block: Block, empty: Empty = np.empty) -> Outcome:
-        """The answers for all rows of a block, in arrays that `empty` makes. Raises GradcliError for a limit of the whole
-        job."""
+        """The answers for all rows of a block, in arrays that `empty` makes. Raises GradcliError
+        for a limit of the whole job."""
         with self.backend.active():
             return self._compute(block, empty)
 
@@ -118,12 +122,18 @@ class Computer:
                         misfit = collected.put(at, found.good, found.group, found.answer)
                         diagnostics = [] if misfit is None else [misfit]
                         at = at if found.good is None else _within(at, np.flatnonzero(found.good))
-                        if diagnostics and len(found.rows) > 1 and not self.plan.widens:  # an int beside floats is one of them
-                            alone = row_runs.singly(found.rows if found.good is None else found.rows[found.good])
+                        if (
+                            diagnostics and len(found.rows) > 1 and not self.plan.widens
+                        ):  # an int beside floats is one of them
+                            alone = row_runs.singly(
+                                found.rows if found.good is None else found.rows[found.good]
+                            )
                             answers = chain(alone, answers)
                             continue
                     if diagnostics:
-                        rejects.update(dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics)))
+                        rejects.update(
+                            dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics))
+                        )
                 runs, tiles = runs + row_runs.runs, tiles + 1
         return self._outcome(block, collected, rejects, runs, tiles)
 
@@ -132,11 +142,14 @@ class Computer:
         fields = [field for field in self.plan.fields if field.dtype != TEXT]
         return sum(rows * math.prod(f.shape) * np.dtype(f.dtype).itemsize + ALIGNED for f in fields)
 
-    def probe(self, block: Block, sizes: Sizes = CPU, job: int | None = None) -> tuple[tuple[Field, ...], int]:
-        """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
-        what a plan has to know. No columns where no row succeeds. `job` is how many rows there are in all, if that is known:
-        the code that these need is made here, so that forks find it. Raises GradcliError (E003, E005) for values that all rows
-        share, and none has a use for."""
+    def probe(
+        self, block: Block, sizes: Sizes = CPU, job: int | None = None
+    ) -> tuple[tuple[Field, ...], int]:
+        """The columns that the first rows of a block give, and how many rows should run at once on
+        a device of these sizes: what a plan has to know. No columns where no row succeeds. `job` is
+        how many rows there are in all, if that is known: the code that these need is made here, so
+        that forks find it. Raises GradcliError (E003, E005) for values that all rows share, and
+        none has a use for."""
         first = self.first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
@@ -149,7 +162,9 @@ class Computer:
                 with weighted_by((job or 0) / PROBED) as read:
                     found = list(row_runs.answers(_size(index)))
                 self.is_native = bool(read) and all(read) and row_runs.records <= FEW_RECORDS
-                answers += [(int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered]
+                answers += [
+                    (int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered
+                ]
                 first.verify(found)
                 records = max(records, row_runs.records)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
@@ -159,16 +174,26 @@ class Computer:
         return fields, sizes.tile(width, records, self.plan.options.max_memory)
 
     def expected(self) -> tuple[Field, ...]:
-        """The columns that rows would have, if there were any: those of values that nobody gave, or else what names tell."""
-        values = {name: np.asarray(v)[..., None] for name, v in probes(self.node, self.plan.shared).items()}
+        """The columns that rows would have, if there were any: those of values that nobody gave, or
+        else what names tell."""
+        values = {
+            name: np.asarray(v)[..., None]
+            for name, v in probes(self.node, self.plan.shared).items()
+        }
         if values.keys() >= set(self.needed):
             for found in self._row_runs(values).answers(1):
                 if isinstance(found, Answered):
                     return fields_of([found.answer])
         options = self.plan.options
         outputs = [name for name, _ in named_outputs(self.node)]
-        sources = options.wrt or [d.slot.name for d in declarations(self.node.body) if d.kind == "var"]
-        gradients = [f"d{of}/d{by}" for of in options.of or outputs for by in sources] if options.grad else []
+        sources = options.wrt or [
+            d.slot.name for d in declarations(self.node.body) if d.kind == "var"
+        ]
+        gradients = (
+            [f"d{of}/d{by}" for of in options.of or outputs for by in sources]
+            if options.grad
+            else []
+        )
         return tuple([Field(name, "float64", ()) for name in [*outputs, *gradients]])
 
     def _row_runs(self, tile: dict[str, Any], asked: Ask | None = None) -> RowRuns:
@@ -181,12 +206,18 @@ class Computer:
         """What all rows have, once on the device for all tiles."""
         if self.shared is None:
             to_device = self.backend.to_device
-            self.shared = {k: to_device(v) if isinstance(v, np.ndarray) else v for k, v in self.plan.shared.items()}
+            self.shared = {
+                k: to_device(v) if isinstance(v, np.ndarray) else v
+                for k, v in self.plan.shared.items()
+            }
         return self.shared
 
-    def _parts(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """The rows that lack the same values, and have arrays of the same shapes: their numbers (a slice for all of them) and
-        what they set, with the rows last. Those that lack what they need are rejected."""
+    def _parts(
+        self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]
+    ) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """The rows that lack the same values, and have arrays of the same shapes: their numbers (a
+        slice for all of them) and what they set, with the rows last. Those that lack what they need
+        are rejected."""
         self._reject_lacking(block, rejects)
         kinds = self._kinds(block, list(rejects))
         if not kinds.any():
@@ -201,12 +232,17 @@ class Computer:
         """Rejects the rows that have no value where the program needs one."""
         for name in self.needed:
             column = self.plan.columns[name]
-            why = Diagnostic("E605", f"`{column}` has no value", help="the program declares it without a value")
-            for row in np.flatnonzero(block.missing[column]).tolist() if column in block.missing else ():
+            why = Diagnostic(
+                "E605", f"`{column}` has no value", help="the program declares it without a value"
+            )
+            for row in (
+                np.flatnonzero(block.missing[column]).tolist() if column in block.missing else ()
+            ):
                 rejects.setdefault(row, (why,))
 
     def _kinds(self, block: Block, rejected: list[int]) -> Any:
-        """A number for each row, alike for rows that can run together; -1 for those that are rejected."""
+        """A number for each row, alike for rows that can run together; -1 for those that are
+        rejected."""
         kinds = np.zeros(block.size, np.int64)
         kinds[rejected] = -1
         for name, column in self.plan.columns.items():
@@ -214,7 +250,10 @@ class Computer:
                 kinds = _refined(kinds, block.missing[column].astype(np.int64))
             if block.columns[column].dtype == object:
                 shapes: dict[Any, int] = {}
-                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in block.columns[column]])
+                kinds = _refined(
+                    kinds,
+                    [shapes.setdefault(np.shape(v), len(shapes)) for v in block.columns[column]],
+                )
         return kinds
 
     def _given(self, block: Block, index: Any, first: int) -> dict[str, Any]:
@@ -225,22 +264,35 @@ class Computer:
             if column not in block.missing or not block.missing[column][first]
         }
 
-    def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
+    def _outcome(
+        self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int
+    ) -> Outcome:
         plan = self.plan
         if plan.nan == "error":
             for row, name in collected.with_nan().items():
                 rejects[row] = (Diagnostic("E606", f"`{name}` is nan"),)
                 collected.done[row] = False
         refused = [
-            Reject(block.start + row, rejects[row], kept=dict(zip(plan.keep, values, strict=True)) if plan.keep else None)
-            for row, *values in zip(sorted(rejects), *self._kept(block, sorted(rejects)), strict=True)
+            Reject(
+                block.start + row,
+                rejects[row],
+                kept=dict(zip(plan.keep, values, strict=True)) if plan.keep else None,
+            )
+            for row, *values in zip(
+                sorted(rejects), *self._kept(block, sorted(rejects)), strict=True
+            )
         ]
         totals = collected.totals() if plan.reduce else None
         columns: list[Column] = []
-        if totals is None and (plan.fields or not self.gives_columns):  # while no row has succeeded, nobody knows the columns
+        if totals is None and (
+            plan.fields or not self.gives_columns
+        ):  # while no row has succeeded, nobody knows the columns
             done = None if collected.done.all() else np.flatnonzero(collected.done)
             columns = [
-                Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep
+                Column(
+                    name, block.kept[name] if done is None else block.kept[name].take(done), None
+                )
+                for name in plan.keep
             ]
             for name, array in collected.arrays.items():
                 absent = collected.absent.get(name)
@@ -248,12 +300,16 @@ class Computer:
                     array, absent = array[..., done], None if absent is None else absent[done]
                 columns.append(Column(name, np.moveaxis(array, -1, 0), absent))
         fields, nonfinite = tuple(collected.fields.values()), collected.nonfinite()
-        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals, fields, nonfinite)
+        return Outcome(
+            block.start, block.size, columns, refused, runs, tiles, totals, fields, nonfinite
+        )
 
     def _kept(self, block: Block, rows: list[int]) -> list[list[Any]]:
         """The values of each column that is kept, in these rows, as JSON has them."""
         return (
-            [as_json(block.kept[name].take(np.array(rows))) for name in self.plan.keep] if rows else [[] for _ in self.plan.keep]
+            [as_json(block.kept[name].take(np.array(rows))) for name in self.plan.keep]
+            if rows
+            else [[] for _ in self.plan.keep]
         )
 
 
@@ -266,7 +322,9 @@ def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:
     if not block.unreadable:
         return block
     why = Diagnostic("E608", _line(block.unreadable))
-    return Outcome(block.start, block.size, [], [Reject(block.start, (why,), True, lost=block.size)])
+    return Outcome(
+        block.start, block.size, [], [Reject(block.start, (why,), True, lost=block.size)]
+    )
 
 
 def _line(text: str) -> str:
@@ -305,7 +363,8 @@ def _size(index: Any) -> int:
 
 
 def _within(index: Any, rows: Any) -> Any:
-    """The rows `rows` of those that `index` says, in the block; a slice where they are all of a slice."""
+    """The rows `rows` of those that `index` says, in the block; a slice where they are all of a
+    slice."""
     if len(rows) == _size(index):
         return index if type(index) is slice or (rows[1:] > rows[:-1]).all() else index[rows]
     return index.start + rows if type(index) is slice else index[rows]

@@ -17,7 +17,8 @@ from .plan import TEXT, Field
 
 
 def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
-    """The columns of these answers, wide enough for all; a value that is none has the kind of the others, or is a float."""
+    """The columns of these answers, wide enough for all; a value that is none has the kind of the
+    others, or is a float."""
     found: dict[str, Field] = {}
     unknown: dict[str, Field] = {}
     answers = list(answers)
@@ -43,9 +44,9 @@ def _dtype(field: Field) -> Any:
 
 
 class Collected:
-    """What `size` rows gave: an array for each field, with the rows last; `done` says which rows succeeded, and `absent`,
-    for the fields where some have none, which these are. Where the fields may `widen`, ints get to be floats beside floats, and
-    arrays their parts beside lists."""
+    """What `size` rows gave: an array for each field, with the rows last; `done` says which rows
+    succeeded, and `absent`, for the fields where some have none, which these are. Where the fields
+    may `widen`, ints get to be floats beside floats, and arrays their parts beside lists."""
 
     def __init__(
         self,
@@ -63,11 +64,16 @@ class Collected:
         self.done = np.zeros(size, bool)
 
     def put(self, index: Any, good: Any, group: Group | None, named: Named) -> Diagnostic | None:
-        """Takes the answers for the rows `index` (a slice, or their numbers), of which they hold where `good` does. What
-        doesn't fit is refused, whole: the diagnostic says why."""
+        """Takes the answers for the rows `index` (a slice, or their numbers), of which they hold
+        where `good` does. What doesn't fit is refused, whole: the diagnostic says why."""
         fields = dict(self.fields)
         for name, value in laid_out(named, fields).items():
-            while self._widens and value is not None and name not in fields and len(parts := divided(fields, name)) > len(fields):
+            while (
+                self._widens
+                and value is not None
+                and name not in fields
+                and len(parts := divided(fields, name)) > len(fields)
+            ):
                 fields = parts
         named = laid_out(named, fields)
         for name, value in named.items():
@@ -83,10 +89,14 @@ class Collected:
             index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
         has_all = self._takes_over and type(index) is slice and index == slice(0, self.size)
         values = [self._array(named.get(name), group) for name in self.arrays]
-        for (name, array), value in zip(self.arrays.items(), self.backend.all_to_host(values), strict=True):
+        for (name, array), value in zip(
+            self.arrays.items(), self.backend.all_to_host(values), strict=True
+        ):
             if value is None:
                 self.absent.setdefault(name, np.zeros(self.size, bool))[index] = True
-                array[..., index] = np.nan if array.dtype.kind in "fc" else None if array.dtype == object else 0
+                array[..., index] = (
+                    np.nan if array.dtype.kind in "fc" else None if array.dtype == object else 0
+                )
             elif type(named[name]) is Lanes and has_all and value.dtype == array.dtype:
                 self.arrays[name] = value
             elif type(named[name]) is Lanes:
@@ -102,7 +112,9 @@ class Collected:
         for whole, array in self.arrays.items():
             for name, part in parts_of(whole, array, fields):
                 dtype = _dtype(fields[name])
-                arrays[name] = array if part is array and array.dtype == dtype else part.astype(dtype)
+                arrays[name] = (
+                    array if part is array and array.dtype == dtype else part.astype(dtype)
+                )
                 if whole in self.absent:
                     absent[name] = self.absent[whole].copy()
         self.arrays, self.absent, self.fields = arrays, absent, fields
@@ -130,15 +142,16 @@ class Collected:
         return int(found.sum())
 
     def _where(self, holds: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
-        """The columns of floats, and in which rows, of those that succeeded and have a value there, it holds for a number."""
+        """The columns of floats, and in which rows, of those that succeeded and have a value there,
+        it holds for a number."""
         for name, array in self.arrays.items():
             if array.dtype.kind in "fc":
                 rows = holds(array).reshape(-1, self.size).any(axis=0) & self.done
                 yield name, rows & ~self.absent[name] if name in self.absent else rows
 
     def totals(self) -> dict[str, Any]:
-        """The sum of each column over the rows that succeeded and have a value there; none where no row has one. Raises
-        GradcliError (E305)."""
+        """The sum of each column over the rows that succeeded and have a value there; none where no
+        row has one. Raises GradcliError (E305)."""
         sums = {}
         for name, array in self.arrays.items():
             counts = self.done if name not in self.absent else self.done & ~self.absent[name]
@@ -149,14 +162,19 @@ class Collected:
 
 
 def sum_of(name: str, array: Any) -> Any:
-    """The sum of a column over its rows, which are last. Raises GradcliError (E305) where ints overflow, as in a program."""
+    """The sum of a column over its rows, which are last. Raises GradcliError (E305) where ints
+    overflow, as in a program."""
     total = array.sum(axis=-1)
     if array.dtype.kind == "i":
         high = (array >> 32).sum(axis=-1) + ((array & 0xFFFFFFFF).sum(axis=-1) >> 32)
         if (high != total >> 32).any():
             help = "give a float in the program, such as `1.0 * n`"
             raise GradcliError(
-                Diagnostic("E305", f"int overflow in --reduce: the sum of `{name}` doesn't fit into 64 bits", help=help)
+                Diagnostic(
+                    "E305",
+                    f"int overflow in --reduce: the sum of `{name}` doesn't fit into 64 bits",
+                    help=help,
+                )
             )
     return total
 
@@ -166,5 +184,8 @@ def _misfit(field: Field | None, own: Field) -> str:
     if field is None:
         return f"it gives `{own.name}`, which the first rows don't"
     if own.shape != field.shape:
-        return f"`{own.name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in the first rows"
+        return (
+            f"`{own.name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in "
+            "the first rows"
+        )
     return f"`{own.name}` is {own.dtype}, and {field.dtype} in the first rows"

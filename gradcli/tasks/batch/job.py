@@ -1,4 +1,5 @@
-"""A job from beginning to end: blocks of rows are read, computed and written in order, and what is finished stays so."""
+"""A job from beginning to end: blocks of rows are read, computed and written in order, and what is
+finished stays so."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class StoppedError(GradcliError):
         return 3
 
 
-Progress = Callable[[Summary, "int | None"], None]  # what is done so far, and of how many rows, where that is known
+Progress = Callable[
+    [Summary, "int | None"], None
+]  # what is done so far, and of how many rows, where that is known
 
 
 class Job:
@@ -62,41 +65,77 @@ class Job:
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         verify_names(node, (*request.options.of, *request.options.wrt))
         if not gives_columns(node, request.options) and (request.reduce or not request.keep):
-            help = "write `output NAME` for what rows give; or name columns with --keep, to have those of rows that succeed"
-            raise GradcliError(Diagnostic("E001", "the program has no output, so there is nothing to write", help=help))
+            help = (
+                "write `output NAME` for what rows give; or name columns with --keep, to have "
+                "those of rows that succeed"
+            )
+            raise GradcliError(
+                Diagnostic(
+                    "E001", "the program has no output, so there is nothing to write", help=help
+                )
+            )
         keep = tuple(dict.fromkeys(request.keep))
         for name in keep:
             if name not in self.source.columns:
-                help = did_you_mean(name, self.source.columns) or f"its columns are {', '.join(self.source.columns)}"
-                raise GradcliError(Diagnostic("E003", f"--keep: the data has no column `{name}`", help=help))
+                help = (
+                    did_you_mean(name, self.source.columns)
+                    or f"its columns are {', '.join(self.source.columns)}"
+                )
+                raise GradcliError(
+                    Diagnostic("E003", f"--keep: the data has no column `{name}`", help=help)
+                )
         self.plan = Plan(
-            node.source, request.options, imported_texts(node), request.shared, columns, keep, request.nan, request.reduce
+            node.source,
+            request.options,
+            imported_texts(node),
+            request.shared,
+            columns,
+            keep,
+            request.nan,
+            request.reduce,
         )
-        self.plan = replace(self.plan, widens=self._begins_again or bool(request.reduce) or self.format in TEXTS)
+        self.plan = replace(
+            self.plan, widens=self._begins_again or bool(request.reduce) or self.format in TEXTS
+        )
         self.sizes = sizes_for(request.options.device)
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
         self._computer: Computer | None = None
         self.summary = self._summary()
-        self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
-        self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them, and of gradients
+        self._shares: deque[float | None] = (
+            deque()
+        )  # of blocks under way: how much of the data ends with them
+        self.told: list[
+            Diagnostic
+        ] = []  # of the first rows without an answer, where no file takes them, and of gradients
         self.notes: list[str] = []  # which outputs get no gradient unasked
 
     def run(self, progress: Progress) -> Summary:
-        """Does the job. Raises GradcliError for what stops it; finished blocks are kept for `resume`. BrokenPipeError where
-        nobody reads standard output any more."""
+        """Does the job. Raises GradcliError for what stops it; finished blocks are kept for
+        `resume`. BrokenPipeError where nobody reads standard output any more."""
         began, output = time.monotonic(), None
         try:
-            output = Output(self.request, self.format, self.source, self.summary, self._fingerprint())
+            output = Output(
+                self.request, self.format, self.source, self.summary, self._fingerprint()
+            )
             if output.known:
-                self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]), output.known["tile"])
+                self._learn(
+                    tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]),
+                    output.known["tile"],
+                )
             while not output.delivered and not self._go_through(output, began, progress):
                 output.close()  # what it has is of narrower columns than the job's
                 self.summary = self._summary()
                 self.summary.tile, self.summary.kind = self.plan.tile, self._kind()
                 self._shares.clear()
-                output = Output(replace(self.request, resume=False), self.format, self.source, self.summary, self._fingerprint())
+                output = Output(
+                    replace(self.request, resume=False),
+                    self.format,
+                    self.source,
+                    self.summary,
+                    self._fingerprint(),
+                )
             if not output.delivered:
                 self._verify_unchanged(output)
             output.finish(self.plan)
@@ -113,12 +152,16 @@ class Job:
         return self.summary
 
     def _go_through(self, output: Output, began: float, progress: Progress) -> bool:
-        """Writes all outcomes; whether the columns were wide enough for them. Where they weren't, the plan has those that are."""
+        """Writes all outcomes; whether the columns were wide enough for them. Where they weren't,
+        the plan has those that are."""
         with closing(self._outcomes(self._begun(output))) as outcomes:
             for outcome in outcomes:
                 if outcome.rejects and self.request.fails:
                     raise StoppedError(*output.words(outcome.rejects[0]))
-                if outcome.fields and (wider := together(self.plan.fields, outcome.fields)) != self.plan.fields:
+                if (
+                    outcome.fields
+                    and (wider := together(self.plan.fields, outcome.fields)) != self.plan.fields
+                ):
                     self._learn(wider, self.plan.tile)
                     if self._begins_again:
                         return False
@@ -132,25 +175,44 @@ class Job:
     @property
     def _begins_again(self) -> bool:
         """Whether the data can be read once more, and nobody has seen any of the output yet."""
-        return self.request.data != STDIN and (self.request.out != STDOUT or bool(self.request.reduce))
+        return self.request.data != STDIN and (
+            self.request.out != STDOUT or bool(self.request.reduce)
+        )
 
     def _verify_unchanged(self, output: Output) -> None:
-        """Raises GradcliError (E609) where the data isn't what it was when the job began: its rows may be of either, so what is
-        finished is thrown away."""
+        """Raises GradcliError (E609) where the data isn't what it was when the job began: its rows
+        may be of either, so what is finished is thrown away."""
         if part := self.source.changed():
             output.discard()
             self.summary = self._summary()
-            message = f"`{part}` changed while the job read it, so rows may be of the old data or of the new"
-            help = "run the job again when the data no longer changes: the finished blocks are deleted"
+            message = (
+                f"`{part}` changed while the job read it, so rows may be of the old data or of "
+                "the new"
+            )
+            help = (
+                "run the job again when the data no longer changes: the finished blocks are deleted"
+            )
             raise GradcliError(Diagnostic("E609", message, help=help))
 
-    # ---- beginning -----------------------------------------------------------------------------------------------------
+    # ---- beginning -------------------------------------------------------------------------------
 
     def _fingerprint(self) -> dict[str, str]:
-        """What the output depends on; what it doesn't, like a limit of memory, may differ in a run that goes on."""
+        """What the output depends on; what it doesn't, like a limit of memory, may differ in a run
+        that goes on."""
         request, plan = self.request, self.plan
-        options = {**asdict(plan.options), "max_memory": None, "out_format": self.format, "block_rows": self.block_rows}
-        chosen = {"renamed": request.renamed, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce, "shared": plan.shared}
+        options = {
+            **asdict(plan.options),
+            "max_memory": None,
+            "out_format": self.format,
+            "block_rows": self.block_rows,
+        }
+        chosen = {
+            "renamed": request.renamed,
+            "keep": plan.keep,
+            "nan": plan.nan,
+            "reduce": plan.reduce,
+            "shared": plan.shared,
+        }
         chosen["compression"] = request.compression
         facts: dict[str, Mapping[str, Any]] = {
             "gradcli": {"version": __version__},
@@ -164,7 +226,13 @@ class Job:
         """The numbers of a job that has done nothing yet."""
         request, device = self.request, self.request.options.device
         threads = None if request.scheduler else request.workers or len(self.devices)
-        return Summary(request.out, device=device, threads=threads, kind=self._kind(), block_rows=self.block_rows)
+        return Summary(
+            request.out,
+            device=device,
+            threads=threads,
+            kind=self._kind(),
+            block_rows=self.block_rows,
+        )
 
     def _kind(self) -> str:
         """What computes the blocks."""
@@ -172,7 +240,8 @@ class Job:
         return "worker" if is_elsewhere else "process" if self._forks() else "thread"
 
     def _forks(self) -> bool:
-        """Whether blocks are computed by forks of this process: threads take turns at the interpreter, but not at native code."""
+        """Whether blocks are computed by forks of this process: threads take turns at the
+        interpreter, but not at native code."""
         is_native = self._computer is not None and self._computer.is_native
         return can_fork() and not is_gpu(self.request.options.device) and not is_native
 
@@ -180,10 +249,11 @@ class Job:
         self.plan = replace(self.plan, fields=fields, tile=tile)
         self.summary.tile, self.summary.kind = tile, self._kind()
 
-    # ---- going on ------------------------------------------------------------------------------------------------------
+    # ---- going on --------------------------------------------------------------------------------
 
     def _begun(self, output: Output) -> Iterator[Range | BadPart]:
-        """Where the rows are that nobody has computed yet. Before the first, the plan is complete."""
+        """Where the rows are that nobody has computed yet. Before the first, the plan is
+        complete."""
         ranges = self._ranges(output)
         if not self.plan.fields:
             ranges = self._probed(ranges)
@@ -196,17 +266,24 @@ class Job:
 
     def _total(self, share: float | None) -> int | None:
         """About how many rows there are, where that can be known."""
-        return round(self.summary.rows / share) if share and self.source.rows is None else self.source.rows
+        return (
+            round(self.summary.rows / share)
+            if share and self.source.rows is None
+            else self.source.rows
+        )
 
     def _ranges(self, output: Output) -> Iterator[Range | BadPart]:
-        """Those that no earlier run has finished. What comes through a pipe is compared with what that run was given."""
+        """Those that no earlier run has finished. What comes through a pipe is compared with what
+        that run was given."""
         request, finished = self.request, output.finished
         numeric = list(self.plan.columns.values())
         if request.data != STDIN or request.out == STDOUT:
             yield from self.source.ranges(self.block_rows, len(finished), numeric, self.plan.keep)
             return
         count = 0
-        for count, range in enumerate(self.source.ranges(self.block_rows, 0, numeric, self.plan.keep), 1):
+        for count, range in enumerate(
+            self.source.ranges(self.block_rows, 0, numeric, self.plan.keep), 1
+        ):
             digest = hashlib.blake2b(pickle.dumps(range), digest_size=8).hexdigest()
             if count > len(finished):
                 output.digests.append(digest)
@@ -217,8 +294,8 @@ class Job:
             raise output.refuse("are of another job: standard input has fewer rows than it had")
 
     def _probed(self, ranges: Iterator[Range | BadPart]) -> Iterator[Range | BadPart]:
-        """The same ranges, of which enough have been looked at to know what a row gives. That is the same on every device,
-        and whoever gives the work away may have no GPU."""
+        """The same ranges, of which enough have been looked at to know what a row gives. That is
+        the same on every device, and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
         computer = self._here()
         self.told = list(computer.compiled.facts.discarded)  # which the text tells, without a row
@@ -250,19 +327,25 @@ class Job:
             with client_for(request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if len(self.devices) == 1 and not is_gpu(request.options.device):  # where reading needn't take turns with computing
+        if len(self.devices) == 1 and not is_gpu(
+            request.options.device
+        ):  # where reading needn't take turns with computing
             yield from map(self._here().done, in_advance(ranges, partial(read_range, self.plan)))
         elif self._forks():
-            yield from in_processes(ranges, self._here().work, len(self.devices), self._here().room(self.block_rows))
+            yield from in_processes(
+                ranges, self._here().work, len(self.devices), self._here().room(self.block_rows)
+            )
         else:
-            yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
+            yield from in_threads(
+                ranges, [partial(self._worker, device) for device in self.devices]
+            )
 
     def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
         return Computer(self._on(device), self.node).work
 
     def _here(self) -> Computer:
-        """Who computes on this process's core, or on those of its forks: by the plan as far as it is known, with one compiled
-        program."""
+        """Who computes on this process's core, or on those of its forks: by the plan as far as it
+        is known, with one compiled program."""
         plan = self._on("cpu")
         if self._computer is None:
             self._computer = Computer(plan, self.node)

@@ -1,11 +1,14 @@
-"""What a job has finished, on disk: a folder `OUT.partial` with the rows so far, the rejects, and a journal with a line for
-each block. A line is written when its rows are, so whatever kills the process, what the journal says is there.
+"""What a job has finished, on disk: a folder `OUT.partial` with the rows so far, the rejects, and a
+journal with a line for each block. A line is written when its rows are, so whatever kills the
+process, what the journal says is there.
 
-The journal's first line is the job's fingerprint, and what was learnt from its first rows; its last one says that the output
-is whole, and about to be put in its place. A job goes on by cutting off what was written after the last whole line. Each line
-has a checksum of itself and of all before it, and says that of the rows and of the rejects.
+The journal's first line is the job's fingerprint, and what was learnt from its first rows; its last
+one says that the output is whole, and about to be put in its place. A job goes on by cutting off
+what was written after the last whole line. Each line has a checksum of itself and of all before it,
+and says that of the rows and of the rejects.
 
-When the output is in its place, the journal stays beside it, as `.OUT.done`: a finished job that is to go on has nothing to do.
+When the output is in its place, the journal stays beside it, as `.OUT.done`: a finished job that is
+to go on has nothing to do.
 """
 
 from __future__ import annotations
@@ -34,9 +37,9 @@ Facts = Mapping[str, Any]
 
 
 class Finished(NamedTuple):
-    """A block that is on disk: its place in the data, how many rows have no answer, the part that couldn't be read if it is
-    one, where the files end behind it, the totals of a reduction, of rows that came through a pipe what they were, and how many
-    rows have a nan or an infinity."""
+    """A block that is on disk: its place in the data, how many rows have no answer, the part that
+    couldn't be read if it is one, where the files end behind it, the totals of a reduction, of rows
+    that came through a pipe what they were, and how many rows have a nan or an infinity."""
 
     start: int
     rows: int
@@ -58,10 +61,14 @@ class Journal:
     was_done   whether that was so, and nothing left to do
     """
 
-    def __init__(self, out: str, fingerprint: Mapping[str, str], resume: bool, tells_data: bool = True) -> None:
-        """`tells_data`: whether the fingerprint tells the data from other data, as it can't where that comes through a pipe.
+    def __init__(
+        self, out: str, fingerprint: Mapping[str, str], resume: bool, tells_data: bool = True
+    ) -> None:
+        """`tells_data`: whether the fingerprint tells the data from other data, as it can't where
+        that comes through a pipe.
 
-        Raises GradcliError: E006 where the output can't be written, E609 where what is there is of another job."""
+        Raises GradcliError: E006 where the output can't be written, E609 where what is there is of
+        another job."""
         self.out, self._name = _target(out), out
         self.folder = self.out.with_name(self.out.name + SUFFIX)
         self.known: dict[str, Any] = {}
@@ -70,7 +77,12 @@ class Journal:
         self._fingerprint = dict(fingerprint)
         self._check = 0  # of the journal's last line
         self._done = self.out.with_name(f".{self.out.name}.done")
-        self.was_done = resume and tells_data and not os.path.lexists(self.folder / _JOURNAL) and self._has_finished()
+        self.was_done = (
+            resume
+            and tells_data
+            and not os.path.lexists(self.folder / _JOURNAL)
+            and self._has_finished()
+        )
         if self.was_done:
             with suppress(OSError):  # there is no folder, unless the process was killed here
                 self.folder.rmdir()
@@ -89,7 +101,11 @@ class Journal:
             raise GradcliError(self._unwritable(error)) from None
 
     def _unwritable(self, error: OSError) -> Diagnostic:
-        help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
+        help = (
+            ""
+            if self.out.parent.is_dir()
+            else f"there is no folder `{self.out.parent}`: make it first"
+        )
         if error.errno in (errno.ELOOP, errno.EPERM, errno.EINVAL):
             help = "a job keeps what it has finished there: look where it comes from, and remove it"
         return Diagnostic("E006", f"cannot write `{self._name}`: {error.strerror}", help=help)
@@ -102,9 +118,21 @@ class Journal:
     def _locked(self) -> Any:
         """The journal, open and locked for this process."""
         path = self.folder / _JOURNAL
-        if self.folder.exists() and not os.path.lexists(path) and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            message = f"cannot write `{self._name}`: `{self._name}{SUFFIX}` is in the way, and of no job"
-            raise GradcliError(Diagnostic("E006", message, help="move it elsewhere: a job keeps what it has finished there"))
+        if (
+            self.folder.exists()
+            and not os.path.lexists(path)
+            and (not self.folder.is_dir() or any(self.folder.iterdir()))
+        ):
+            message = (
+                f"cannot write `{self._name}`: `{self._name}{SUFFIX}` is in the way, and of no job"
+            )
+            raise GradcliError(
+                Diagnostic(
+                    "E006",
+                    message,
+                    help="move it elsewhere: a job keeps what it has finished there",
+                )
+            )
         while True:
             own_folder(self.folder)
             try:
@@ -125,7 +153,8 @@ class Journal:
         self._rejects = PartialFile(str(self.folder / _REJECTS), None)
 
     def _go_on(self) -> bool:
-        """Reads what is there; whether there is anything. Raises GradcliError (E609) where it is another job's, or damaged."""
+        """Reads what is there; whether there is anything. Raises GradcliError (E609) where it is
+        another job's, or damaged."""
         self._file.seek(0)
         try:
             lines, end, self._check = _lines(self._file.read())
@@ -136,13 +165,17 @@ class Journal:
         before = lines[0]["fingerprint"]
         changed = [name for name, digest in self._fingerprint.items() if before.get(name) != digest]
         if changed:
-            raise GradcliError(self.refusal(f"are of another job: {' and '.join(changed)} changed since"))
+            raise GradcliError(
+                self.refusal(f"are of another job: {' and '.join(changed)} changed since")
+            )
         self._learn(lines)
         if not self.delivered:
             self._file.truncate(end)
         with self.damaged():
             is_there = self.finished and not self.delivered
-            self._rejects = PartialFile(str(self.folder / _REJECTS), self.finished[-1].rejects if is_there else None)
+            self._rejects = PartialFile(
+                str(self.folder / _REJECTS), self.finished[-1].rejects if is_there else None
+            )
         return True
 
     def _learn(self, lines: list[dict[str, Any]]) -> None:
@@ -159,7 +192,11 @@ class Journal:
                 lines, *_ = _lines(file.read())
         except (OSError, ValueError):
             return False
-        if not lines or lines[0]["fingerprint"] != self._fingerprint or lines[-1].get("whole") != _facts(self.out):
+        if (
+            not lines
+            or lines[0]["fingerprint"] != self._fingerprint
+            or lines[-1].get("whole") != _facts(self.out)
+        ):
             return False
         self._learn(lines)
         return True
@@ -175,7 +212,9 @@ class Journal:
     def refusal(self, why: str) -> Diagnostic:
         """Why the job can't go on from what is there."""
         message = f"the finished blocks in `{self._name}{SUFFIX}` {why}"
-        return Diagnostic("E609", message, help="without --resume the job begins again, and deletes them")
+        return Diagnostic(
+            "E609", message, help="without --resume the job begins again, and deletes them"
+        )
 
     def begin(self, known: Mapping[str, Any]) -> None:
         """Notes what was learnt from the first rows, before anything is finished."""
@@ -185,8 +224,12 @@ class Journal:
     def reject(self, entries: list[dict[str, Any]]) -> None:
         """Writes rows that have no answer to the rejects."""
         if entries:
-            text = "".join(printable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries)
-            self._rejects.write(text.encode("utf-8", "backslashreplace"))  # of half a character, as JSON has it
+            text = "".join(
+                printable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries
+            )
+            self._rejects.write(
+                text.encode("utf-8", "backslashreplace")
+            )  # of half a character, as JSON has it
 
     def finish(self, block: Finished) -> None:
         """Notes a block whose rows and rejects are written."""
@@ -200,8 +243,9 @@ class Journal:
         write_all(self._file, text + b', "check": "%08x"}\n' % self._check)
 
     def deliver(self) -> None:
-        """Puts the whole output in its place, with the rejects beside it and the journal as `.OUT.done`, and takes the folder
-        away. Raises GradcliError (E609) where the rejects are damaged."""
+        """Puts the whole output in its place, with the rejects beside it and the journal as
+        `.OUT.done`, and takes the folder away. Raises GradcliError (E609) where the rejects are
+        damaged."""
         if self.was_done:
             return
         if not self.delivered:
@@ -235,8 +279,8 @@ class Journal:
         os.replace(copy, beside)
 
     def _remove(self) -> None:
-        """Takes the folder away, with the journal last: files without one are of no job. It is emptied first, as it mustn't speak
-        of what is no longer there."""
+        """Takes the folder away, with the journal last: files without one are of no job. It is
+        emptied first, as it mustn't speak of what is no longer there."""
         self._rejects.close()
         self._file.truncate(0)
         self._clear(_JOURNAL)
@@ -272,19 +316,24 @@ def rejects_of(out: str) -> Path:
 
 
 def _target(out: str) -> Path:
-    """Where an output goes: behind a link the file that it leads to. Raises GradcliError (E006) where that is no file."""
+    """Where an output goes: behind a link the file that it leads to. Raises GradcliError (E006)
+    where that is no file."""
     target = Path(os.path.realpath(out) if os.path.islink(out) else out)
     if target.is_dir():
-        raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: it is a folder", help="name a file in it"))
+        raise GradcliError(
+            Diagnostic("E006", f"cannot write `{out}`: it is a folder", help="name a file in it")
+        )
     if target.exists() and not target.is_file():
         help = "`-o -` writes to standard output"
-        raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: it is a device or a pipe", help=help))
+        raise GradcliError(
+            Diagnostic("E006", f"cannot write `{out}`: it is a device or a pipe", help=help)
+        )
     return target
 
 
 def _lock(file: Any) -> bool:
-    """Locks a file for as long as it is open; False where another process has it. Windows refuses what locks prevent, as
-    it removes no file that somebody has open."""
+    """Locks a file for as long as it is open; False where another process has it. Windows refuses
+    what locks prevent, as it removes no file that somebody has open."""
     if sys.platform != "win32":
         import fcntl
 
@@ -293,15 +342,22 @@ def _lock(file: Any) -> bool:
         except (BlockingIOError, PermissionError):
             return False
         except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
+            if error.errno not in (
+                errno.ENOSYS,
+                errno.ENOLCK,
+                errno.EOPNOTSUPP,
+            ):  # a file system without locks
                 raise
     return True
 
 
 def fingerprint(facts: Mapping[str, Facts]) -> dict[str, str]:
-    """What tells one job from another: of each sort of facts that its output depends on, a digest."""
+    """What tells one job from another: of each sort of facts that its output depends on, a
+    digest."""
     return {
-        name: hashlib.sha256(json.dumps(value, sort_keys=True, default=_shown).encode()).hexdigest()[:16]
+        name: hashlib.sha256(
+            json.dumps(value, sort_keys=True, default=_shown).encode()
+        ).hexdigest()[:16]
         for name, value in facts.items()
     }
 
@@ -313,8 +369,8 @@ def _shown(value: Any) -> Any:
 
 
 def _lines(data: bytes) -> tuple[list[dict[str, Any]], int, int]:
-    """A journal's whole lines; where those of blocks end, and the checksum of the last of these. Raises ValueError where they
-    aren't what was written."""
+    """A journal's whole lines; where those of blocks end, and the checksum of the last of these.
+    Raises ValueError where they aren't what was written."""
     lines: list[dict[str, Any]] = []
     check = end = of_blocks = 0
     for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
@@ -328,7 +384,8 @@ def _lines(data: bytes) -> tuple[list[dict[str, Any]], int, int]:
 
 
 def _facts(path: Path) -> dict[str, int] | None:
-    """What tells the output from another, or from itself after a change; it stays when the file is renamed."""
+    """What tells the output from another, or from itself after a change; it stays when the file is
+    renamed."""
     try:
         found = path.stat()
     except OSError:

@@ -1,7 +1,9 @@
-"""Which columns a job has for lists: where some rows give an array, and others a list that is none, one for each part.
+"""Which columns a job has for lists: where some rows give an array, and others a list that is none,
+one for each part.
 
-A list of numbers is an array, of which there is one column; of a list that holds none, text, or arrays of several shapes, each
-part is a column. Rows may give both under one name, and a job has the same columns for all of its rows.
+A list of numbers is an array, of which there is one column; of a list that holds none, text, or
+arrays of several shapes, each part is a column. Rows may give both under one name, and a job has
+the same columns for all of its rows.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from .plan import Field
 
 
 def names_of(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The names of the columns for all of these rows, or fields: all that these have, but for arrays that are given by parts."""
+    """The names of the columns for all of these rows, or fields: all that these have, but for
+    arrays that are given by parts."""
     found: dict[str, bool] = {}  # whether it is ever a single value
     for named in rows:
         for name, value in named.items():
@@ -28,7 +31,8 @@ def names_of(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def parts_of(name: str, value: Any, names: Collection[str]) -> Iterator[tuple[str, Any]]:
-    """A value or a field as those of these columns; nothing for none where there are parts instead."""
+    """A value or a field as those of these columns; nothing for none where there are parts
+    instead."""
     if name in names or not _has_parts(name, names):
         yield name, value
     elif shape_of(value):
@@ -42,12 +46,17 @@ def laid_out(named: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]
     """What rows give, or fields, by these columns."""
     if all(name in names for name in named):
         return dict(named)
-    return {part: found for name, value in named.items() for part, found in parts_of(name, value, names)}
+    return {
+        part: found for name, value in named.items() for part, found in parts_of(name, value, names)
+    }
 
 
 def divided(fields: Mapping[str, Field], name: str) -> dict[str, Field]:
     """The fields with an array that `name` would be a part of divided, if there is one."""
-    whole = next((field for field in fields.values() if field.shape and name.startswith(f"{field.name}.")), None)
+    whole = next(
+        (field for field in fields.values() if field.shape and name.startswith(f"{field.name}.")),
+        None,
+    )
     if whole is None:
         return dict(fields)
     return laid_out(fields, {*fields, f"{whole.name}.0"} - {whole.name})
@@ -67,7 +76,9 @@ def fitted(column: Column, fields: Mapping[str, Field]) -> Iterator[Column]:
     """A column of a block as those of the job, which may be wider or divided."""
     for name, values in parts_of(column.name, np.moveaxis(column.values, 0, -1), fields):
         dtype = values.dtype if values.dtype == object or name not in fields else fields[name].dtype
-        yield replace(column, name=name, values=np.moveaxis(values, -1, 0).astype(dtype, copy=False))
+        yield replace(
+            column, name=name, values=np.moveaxis(values, -1, 0).astype(dtype, copy=False)
+        )
 
 
 def _has_parts(name: str, names: Iterable[str]) -> bool:

@@ -1,7 +1,9 @@
-"""Workers of a job's own, for `--workers`: fresh Pythons, which a job talks to over their standard input and output.
+"""Workers of a job's own, for `--workers`: fresh Pythons, which a job talks to over their standard
+input and output.
 
-They know what a cluster's workers know: the plan, and where the rows are. Nobody else can reach a pipe between two processes, so
-that what comes out of it may be unpickled; a port, even one of this machine alone, could be reached by all of its users.
+They know what a cluster's workers know: the plan, and where the rows are. Nobody else can reach a
+pipe between two processes, so that what comes out of it may be unpickled; a port, even one of this
+machine alone, could be reached by all of its users.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ ATTEMPTS = 4  # workers that a block may take with it
 
 
 def on_workers(tasks: Iterable[Range | BadPart], plan: Plan, count: int) -> Iterator[Outcome]:
-    """The outcomes of the ranges, in their order, from so many processes. What one computed when it died, another one computes.
-    Raises GradcliError (E405) where a block takes one worker after the other with it."""
+    """The outcomes of the ranges, in their order, from so many processes. What one computed when it
+    died, another one computes. Raises GradcliError (E405) where a block takes one worker after the
+    other with it."""
     workers = [_Worker(plan, number) for number in range(count)]
     try:
         yield from in_threads(tasks, [worker.started for worker in workers])
@@ -59,7 +62,10 @@ class _Worker:
             if not self._is_wanted:
                 raise InterruptedError
             self._process = subprocess.Popen(
-                python_that_serves(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                python_that_serves(__name__),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
             )
         self._tell((self._plan, self._number, os.getpid()))
 
@@ -103,19 +109,26 @@ class _Worker:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with suppress(OSError, ValueError):  # what it never read; or a thread still reads it, whose it is then
+                with suppress(
+                    OSError, ValueError
+                ):  # what it never read; or a thread still reads it, whose it is then
                     pipe.close()
 
 
 def lost(count: int) -> Diagnostic:
     """What it means that workers end while they compute a block."""
     message = f"a block took {count} workers with it: they ended while they computed it"
-    return Diagnostic("E405", message, help="did they run out of memory? make --block-rows smaller, or give workers more")
+    return Diagnostic(
+        "E405",
+        message,
+        help="did they run out of memory? make --block-rows smaller, or give workers more",
+    )
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C goes to all processes of a terminal. Those that are started meanwhile never see it: the job ends them."""
+    """Ctrl-C goes to all processes of a terminal. Those that are started meanwhile never see it:
+    the job ends them."""
     if sys.platform == "win32":
         yield
         return
@@ -132,11 +145,12 @@ def _write(pipe: IO[bytes], message: Any) -> None:
     pipe.flush()
 
 
-# ---- the worker ------------------------------------------------------------------------------------------------------
+# ---- the worker ----------------------------------------------------------------------------------
 
 
 def serve() -> None:
-    """What a worker does: computes what it hears of on standard input, and answers on standard output."""
+    """What a worker does: computes what it hears of on standard input, and answers on standard
+    output."""
     arrange()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")

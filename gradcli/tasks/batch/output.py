@@ -1,4 +1,5 @@
-"""Where outcomes go, in order: rows to a writer, what is finished to a journal. Standard output has no journal."""
+"""Where outcomes go, in order: rows to a writer, what is finished to a journal. Standard output has
+no journal."""
 
 from __future__ import annotations
 
@@ -36,7 +37,14 @@ class Output:
     digests    of blocks under way, where the rows come through a pipe
     """
 
-    def __init__(self, request: Request, format: str, source: Source, summary: Summary, fingerprint: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        format: str,
+        source: Source,
+        summary: Summary,
+        fingerprint: Mapping[str, str],
+    ) -> None:
         """Raises GradcliError where it can't be written, or not be gone on with."""
         self.source, self.summary = source, summary
         self.told: list[Diagnostic] = []
@@ -46,7 +54,9 @@ class Output:
         self.known: dict[str, Any] = {}
         self.delivered = False
         self._reduce, self._compression = request.reduce, request.compression
-        self._totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
+        self._totals: list[
+            tuple[int, dict[str, Any]]
+        ] = []  # of each block: rows that succeeded, and their sums
         self._unreadable: set[str] = set()  # parts
         self._position: Any = None  # where the output ends so far
         self._journal: Journal | None = None
@@ -55,7 +65,9 @@ class Output:
             if request.out == STDOUT:
                 self._writer = open_stdout(format)
             else:
-                self._journal = Journal(request.out, fingerprint, request.resume, request.data != STDIN)
+                self._journal = Journal(
+                    request.out, fingerprint, request.resume, request.data != STDIN
+                )
                 self._take_up(self._journal, format)
         except BaseException:
             self.close()
@@ -64,11 +76,17 @@ class Output:
     def _take_up(self, journal: Journal, format: str) -> None:
         """Goes on where the journal ends."""
         summary = self.summary
-        self.finished, self.known, self.delivered = list(journal.finished), journal.known, journal.delivered
+        self.finished, self.known, self.delivered = (
+            list(journal.finished),
+            journal.known,
+            journal.delivered,
+        )
         for block in self.finished:
             self._count(block.rows, block.failed, block.unreadable, block.nonfinite)
             if block.totals is not None:
-                self._totals.append((block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()}))
+                self._totals.append(
+                    (block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()})
+                )
         summary.resumed, summary.resumed_blocks = summary.rows, summary.blocks
         summary.was_done = journal.was_done
         if not journal.delivered:
@@ -94,17 +112,29 @@ class Output:
     def put(self, outcome: Outcome) -> None:
         """Takes the next block."""
         totals: dict[str, Any] | None = None
-        unreadable = next((self._part(reject) for reject in outcome.rejects if reject.is_unreadable), "")
+        unreadable = next(
+            (self._part(reject) for reject in outcome.rejects if reject.is_unreadable), ""
+        )
         if outcome.totals is not None:
             self._totals.append((outcome.succeeded, outcome.totals))
             totals = {name: _kept(np.asarray(total)) for name, total in outcome.totals.items()}
-        elif self._writer is not None and outcome.columns:  # a block without answers before the first one has no columns yet
+        elif (
+            self._writer is not None and outcome.columns
+        ):  # a block without answers before the first one has no columns yet
             self._position = self._writer.append(outcome.columns)
         if self._journal is not None:
             self._journal.reject([entry(reject, self._part(reject)) for reject in outcome.rejects])
             digest = self.digests.popleft() if self.digests else ""
             block = Finished(
-                outcome.start, outcome.size, outcome.failed, unreadable, self._position, (0, 0), totals, digest, outcome.nonfinite
+                outcome.start,
+                outcome.size,
+                outcome.failed,
+                unreadable,
+                self._position,
+                (0, 0),
+                totals,
+                digest,
+                outcome.nonfinite,
             )
             self._journal.finish(block)
         else:
@@ -126,10 +156,11 @@ class Output:
         assert self._journal is not None
         return GradcliError(self._journal.refusal(why))
 
-    # ---- the end -------------------------------------------------------------------------------------------------------
+    # ---- the end ---------------------------------------------------------------------------------
 
     def finish(self, plan: Plan) -> None:
-        """Makes the output whole, and puts it in its place. The plan's fields are the columns, be there rows or not."""
+        """Makes the output whole, and puts it in its place. The plan's fields are the columns, be
+        there rows or not."""
         if self._writer is not None:
             if not self.summary.succeeded:
                 self._writer.append(_no_rows(plan))
@@ -146,8 +177,8 @@ class Output:
             self._journal.finished.clear()
 
     def _reduced(self, fields: tuple[Field, ...]) -> list[Column]:
-        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them.
-        Raises GradcliError (E305)."""
+        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order,
+        whoever computed them. Raises GradcliError (E305)."""
         columns = []
         count = sum(rows for rows, _ in self._totals)
         names = {field.name for field in fields}

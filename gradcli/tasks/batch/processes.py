@@ -1,7 +1,9 @@
-"""Processes that compute blocks, one for each core: forks of this one, which share nothing but what they hand over.
+"""Processes that compute blocks, one for each core: forks of this one, which share nothing but what
+they hand over.
 
-Threads would take turns at the interpreter between every two operations on arrays. A fork begins with the program compiled, and
-has the arrays of what a block gives in memory that both processes see, where the parent reads them without a copy.
+Threads would take turns at the interpreter between every two operations on arrays. A fork begins
+with the program compiled, and has the arrays of what a block gives in memory that both processes
+see, where the parent reads them without a copy.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ PR_SET_PDEATHSIG = 1
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Empty = Callable[[tuple[int, ...], Any], Any]  # makes an array, given its shape and its dtype
-Work = Callable[[Task, Empty], Result]  # what is to be done, with the large arrays of its result made by the function given
+Work = Callable[
+    [Task, Empty], Result
+]  # what is to be done, with the large arrays of its result made by the function given
 
 
 def can_fork() -> bool:
@@ -40,10 +44,13 @@ def can_fork() -> bool:
     return sys.platform == "linux"
 
 
-def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int, room: int = 0) -> Iterator[Result]:
-    """What `work` gives for the tasks, in their order, from so many forks of this process; from this one, where there is but
-    one task. A few are done in advance, so that memory stays bounded. What a task raises is raised here. `room` is how many
-    bytes the arrays of a result will likely have: what is made there needn't be copied.
+def in_processes(
+    tasks: Iterable[Task], work: Work[Task, Result], processes: int, room: int = 0
+) -> Iterator[Result]:
+    """What `work` gives for the tasks, in their order, from so many forks of this process; from
+    this one, where there is but one task. A few are done in advance, so that memory stays bounded.
+    What a task raises is raised here. `room` is how many bytes the arrays of a result will likely
+    have: what is made there needn't be copied.
 
     A result's large arrays are good until the next result is asked for.
     """
@@ -64,7 +71,9 @@ def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int
 
 
 def _in_order(tasks: Iterator[Task], workers: list[_Worker]) -> Iterator[Any]:
-    from multiprocessing.connection import wait  # here, as all of multiprocessing: jobs of one block don't pay for it
+    from multiprocessing.connection import (
+        wait,
+    )  # here, as all of multiprocessing: jobs of one block don't pay for it
 
     answered: dict[int, _Worker] = {}
     sent = due = 0
@@ -120,7 +129,8 @@ class _Slot:
         return np.frombuffer(self.memory, dtype, int(np.prod(shape)), start).reshape(shape)
 
     def put(self, value: Any) -> tuple[bytes, list[tuple[int, int]]]:
-        """Writes the large buffers of a value into the memory, but those that are there: the rest of it, and where these are."""
+        """Writes the large buffers of a value into the memory, but those that are there: the rest
+        of it, and where these are."""
         buffers: list[memoryview] = []
 
         def is_small(buffer: pickle.PickleBuffer) -> bool:
@@ -130,7 +140,9 @@ class _Slot:
             return raw.nbytes < LARGE
 
         rest = pickle.dumps(value, protocol=5, buffer_callback=is_small)
-        base, length = (0, 0) if self.memory is None else (_address(memoryview(self.memory)), len(self.memory))
+        base, length = (
+            (0, 0) if self.memory is None else (_address(memoryview(self.memory)), len(self.memory))
+        )
         places = []
         for buffer in buffers:
             start = _address(buffer) - base
@@ -143,8 +155,12 @@ class _Slot:
 
     def get(self, rest: bytes, places: list[tuple[int, int]]) -> Any:
         """The value that was put there."""
-        memory = memoryview(self.room(max(start + size for start, size in places)) if places else b"")
-        return pickle.loads(rest, buffers=[memory[start : start + size] for start, size in places])  # of our own fork
+        memory = memoryview(
+            self.room(max(start + size for start, size in places)) if places else b""
+        )
+        return pickle.loads(
+            rest, buffers=[memory[start : start + size] for start, size in places]
+        )  # of our own fork
 
 
 def _aligned(size: int) -> int:
@@ -166,10 +182,14 @@ class _Worker:
         for slot in self.slots:
             slot.room(max(1, room))
         self.free = list(range(SLOTS))
-        self.under_way: dict[int, int] = {}  # tasks that were given, and the slots for what they give
+        self.under_way: dict[
+            int, int
+        ] = {}  # tasks that were given, and the slots for what they give
         self.heard: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(work, theirs, self.slots, os.getpid()), daemon=True)
+        self.process = context.Process(
+            target=_serve, args=(work, theirs, self.slots, os.getpid()), daemon=True
+        )
         self.process.start()
         theirs.close()
 
@@ -186,7 +206,8 @@ class _Worker:
             raise self._has_ended() from None
 
     def hear(self) -> int:
-        """The number of a task that is done. Raises what it raised, and GradcliError where the process is dead."""
+        """The number of a task that is done. Raises what it raised, and GradcliError where the
+        process is dead."""
         try:
             number, answer, error = self.connection.recv()
         except (EOFError, OSError):
@@ -201,7 +222,9 @@ class _Worker:
         code = self.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
-        return GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help))
+        return GradcliError(
+            Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help)
+        )
 
     def take(self, number: int) -> Any:
         return self.slots[self.under_way[number]].get(*self.heard.pop(number))
@@ -217,13 +240,16 @@ class _Worker:
 
 
 def end_with_parent(parent: int) -> bool:
-    """Has this process end when its parent does: if that is killed, an endless loop must not go on. False where it is gone."""
+    """Has this process end when its parent does: if that is killed, an endless loop must not go on.
+    False where it is gone."""
     if can_fork():
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     return os.getppid() == parent
 
 
-def _serve(work: Work[Any, Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int) -> None:
+def _serve(
+    work: Work[Any, Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int
+) -> None:
     """What a worker does, until nobody wants anything any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
     if not end_with_parent(parent):

@@ -1,4 +1,5 @@
-"""Rows without an answer, as they are told: a line of the rejects file, or a diagnostic for people."""
+"""Rows without an answer, as they are told: a line of the rejects file, or a diagnostic for
+people."""
 
 from __future__ import annotations
 
@@ -15,11 +16,19 @@ def entry(reject: Reject, part: str) -> dict[str, Any]:
     first = reject.diagnostics[0].as_json()
     where: dict[str, Any] = {"row": reject.row}
     if reject.is_unreadable:
-        where = {"row": None, "part": part, "rows": [reject.row, reject.row + reject.lost - 1] if reject.lost else None}
+        where = {
+            "row": None,
+            "part": part,
+            "rows": [reject.row, reject.row + reject.lost - 1] if reject.lost else None,
+        }
         first["message"] = f"`{part}`: {first['message']}"
     if reject.kept is not None:
         where["keep"] = reject.kept
-    told = {key: first[key] for key in ("code", "message", "line", "column", "help") if first[key] not in (None, "")}
+    told = {
+        key: first[key]
+        for key in ("code", "message", "line", "column", "help")
+        if first[key] not in (None, "")
+    }
     return {**where, **told}
 
 

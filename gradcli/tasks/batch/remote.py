@@ -18,6 +18,7 @@ def computer_for(plan: Plan, number: int) -> Computer:
 
 
 def own_device(device: str, number: int) -> str:
-    """The device of this worker: of several that it sees, the one that it is dealt by its number."""
+    """The device of this worker: of several that it sees, the one that it is dealt by its
+    number."""
     there = devices_of(device)
     return there[number % len(there)]

@@ -21,9 +21,12 @@ class Request:
     """What a job is asked: see `gradcli batch --help`.
 
     out       the output's path, or "-" for standard output; `out_format` is for that
-    threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
-    compression  of the pages of a Parquet file: "none", "snappy", "zstd", or "" for the writer's own choice
-    block_rows  rows that are read, computed and written together; None for both: what suits the device
+    threads   how many blocks are computed at once, here; or by so many local `workers`, or the
+              cluster of a `scheduler`
+    compression  of the pages of a Parquet file: "none", "snappy", "zstd", or "" for the writer's
+    own choice
+    block_rows  rows that are read, computed and written together; None for both: what suits the
+    device
     report    where whoever asks writes the numbers of the summary
     """
 
@@ -48,46 +51,69 @@ class Request:
 
 
 def output_format(request: Request) -> str:
-    """The format of the output. Raises GradcliError (E001) where nothing tells, for a name that promises compression, and for a
-    compression that the format doesn't have."""
+    """The format of the output. Raises GradcliError (E001) where nothing tells, for a name that
+    promises compression, and for a compression that the format doesn't have."""
     format = _format(request)
     if request.compression and format not in COMPRESSED:
         help = "leave it out, or write to a file that ends with .parquet"
-        raise GradcliError(Diagnostic("E001", f"--compression is for Parquet, and the output is {format}", help=help))
+        raise GradcliError(
+            Diagnostic(
+                "E001", f"--compression is for Parquet, and the output is {format}", help=help
+            )
+        )
     return format
 
 
 def _format(request: Request) -> str:
     if request.out.lower().endswith(PACKED) and request.out != STDOUT:
-        help = "name it without that ending, or pack what `-o -` writes: `… -o - --out-format csv | gzip`"
-        raise GradcliError(Diagnostic("E001", f"`{request.out}`: outputs aren't compressed", help=help))
+        help = (
+            "name it without that ending, or pack what `-o -` writes: `… -o - --out-format csv | "
+            "gzip`"
+        )
+        raise GradcliError(
+            Diagnostic("E001", f"`{request.out}`: outputs aren't compressed", help=help)
+        )
     if request.out_format is not None:
         return request.out_format
     format = None if request.out == STDOUT else format_of(request.out)
-    if format is None or (request.out != STDOUT and not request.out.lower().endswith(tuple(ENDINGS))):
+    if format is None or (
+        request.out != STDOUT and not request.out.lower().endswith(tuple(ENDINGS))
+    ):
         help = f"say --out-format, or use one of the endings {' '.join(ENDINGS)}"
-        raise GradcliError(Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help))
+        raise GradcliError(
+            Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help)
+        )
     return format
 
 
 def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:
-    """Raises GradcliError (E001) where what is written would become part of the data or replace the program, which somebody
-    may want to read again, or where two of the files would be one. `program` is its name."""
+    """Raises GradcliError (E001) where what is written would become part of the data or replace the
+    program, which somebody may want to read again, or where two of the files would be one.
+    `program` is its name."""
     taken = {os.path.realpath(part): "the data" for part in parts if part != STDIN}
     taken.setdefault(os.path.realpath(program), "the program")
     rejects = STDOUT if request.out == STDOUT else f"{request.out}.rejects.jsonl"
-    for what, path in (("output", request.out), ("file of rejects", rejects), ("report", request.report or STDOUT)):
+    for what, path in (
+        ("output", request.out),
+        ("file of rejects", rejects),
+        ("report", request.report or STDOUT),
+    ):
         if path == STDOUT:
             continue
         place = os.path.realpath(path)
         if place in taken or _is_among(place, request.data):
             done = f"replace {taken[place]}" if place in taken else "be part of the data"
-            raise GradcliError(Diagnostic("E001", f"the {what} `{path}` would {done}", help="write it somewhere else"))
+            raise GradcliError(
+                Diagnostic(
+                    "E001", f"the {what} `{path}` would {done}", help="write it somewhere else"
+                )
+            )
         taken[place] = f"the {what}"
 
 
 def _is_among(place: str, data: str) -> bool:
-    """Whether a file there would be read with the next job: it is in the folder that the data is, or fits the glob."""
+    """Whether a file there would be read with the next job: it is in the folder that the data is,
+    or fits the glob."""
     if data == STDIN or os.path.isfile(data):
         return False
     if os.path.isdir(data):

@@ -1,4 +1,5 @@
-"""What the first runs tell of a job: that values which all rows share are of no use, and which gradients there aren't."""
+"""What the first runs tell of a job: that values which all rows share are of no use, and which
+gradients there aren't."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ from .answers import Named, named
 
 
 class FirstRuns:
-    """Asks the first runs of a job for their answers, and keeps an eye on what they make of the `shared` values.
+    """Asks the first runs of a job for their answers, and keeps an eye on what they make of the
+    `shared` values.
 
-    warnings  about variables without a gradient, by name, and about outputs that are ints, by message
+    warnings  about variables without a gradient, by name, and about outputs that are ints, by
+              message
     notes     about other outputs without one
     """
 
@@ -52,21 +55,31 @@ class FirstRuns:
         return named(answer)
 
     def _ints(self, answer: Answer) -> Iterator[tuple[str, Diagnostic]]:
-        """A warning for each output that is an int, though computed from variables, as the first row alone gives it."""
+        """A warning for each output that is an int, though computed from variables, as the first
+        row alone gives it."""
         answer.find_ints()
         answer.ints = [name for name in answer.ints if name not in self._ints_seen]
         self._ints_seen.update(answer.ints)
-        row = {name: value[..., 0].item() if value.ndim == 1 else value[..., 0] for name, value in self.tile.items()}
-        for warning in explain(self.node, {**self.shared, **row}, self.options, answer, False) if answer.ints else []:
+        row = {
+            name: value[..., 0].item() if value.ndim == 1 else value[..., 0]
+            for name, value in self.tile.items()
+        }
+        for warning in (
+            explain(self.node, {**self.shared, **row}, self.options, answer, False)
+            if answer.ints
+            else []
+        ):
             yield warning.message, warning
 
     def verify(self, found: Iterable[Answered | Failed]) -> None:
-        """Raises GradcliError where no run had a use for a shared value (E003), or where each of these rows fails for one
-        that doesn't fit (E005)."""
+        """Raises GradcliError where no run had a use for a shared value (E003), or where each of
+        these rows fails for one that doesn't fit (E005)."""
         if self._unused is not None and not self._used:
             raise self._unused
         firsts = [answer.diagnostics[0] if type(answer) is Failed else None for answer in found]
-        if firsts and all(d is not None and d.code == "E005" and d.span in self._places for d in firsts):
+        if firsts and all(
+            d is not None and d.code == "E005" and d.span in self._places for d in firsts
+        ):
             raise GradcliError(*[d for d in firsts[:1] if d is not None])
 
 

@@ -8,15 +8,18 @@ from typing import Any
 
 @dataclass(slots=True)
 class Summary:
-    """What came of a job; rows are those of the data, and `failed` those of them that have no answer.
+    """What came of a job; rows are those of the data, and `failed` those of them that have no
+    answer.
 
     nonfinite   rows that succeeded with a nan or an infinity among their outputs and gradients
     resumed     rows that an earlier run had finished, in `resumed_blocks`
-    reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
+    reruns      how often the program ran beyond once for each tile of a block, for rows that parted
+                or failed
     unreadable  parts of the data that couldn't be read, whose rows nobody knows
     was_done    whether an earlier run had finished the whole job, so that there was nothing to do
     complete    whether the job came to its end; else `rows` are those that are finished
-    threads     how many blocks are computed at a time: by so many of what `kind` says; None where that is a cluster's affair
+    threads     how many blocks are computed at a time: by so many of what `kind` says; None where
+                that is a cluster's affair
     block_rows  rows of a block at most, of which `tile` run at once; 0 where no rows were run
     """
 

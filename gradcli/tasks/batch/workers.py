@@ -1,5 +1,5 @@
-"""Threads that compute blocks, each with a program compiled for itself: on GPUs, which compute while Python goes on, and on
-cores where processes don't fork (`processes.py`)."""
+"""Threads that compute blocks, each with a program compiled for itself: on GPUs, which compute
+while Python goes on, and on cores where processes don't fork (`processes.py`)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,21 @@ Result = TypeVar("Result")
 
 
 def dealt(device: str, threads: int | None = None) -> list[str]:
-    """The device of each thread that computes. By default there is one thread for each core, or two for each GPU. Raises
-    GradcliError where a device isn't there (E501), and for what is no name of one (E001)."""
+    """The device of each thread that computes. By default there is one thread for each core, or two
+    for each GPU. Raises GradcliError where a device isn't there (E501), and for what is no name of
+    one (E001)."""
     if not is_gpu(device):
         return [device] * (threads or cores())
     there = devices_of(device)
     return [there[k % len(there)] for k in range(threads or STREAMS * len(there))]
 
 
-def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]]) -> Iterator[Result]:
-    """The results of the tasks, in their order, from a thread for each maker: what a maker gives, called in its thread, does
-    a task. A few are done in advance, so that memory stays bounded. What a task raises is raised here."""
+def in_threads(
+    tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]]
+) -> Iterator[Result]:
+    """The results of the tasks, in their order, from a thread for each maker: what a maker gives,
+    called in its thread, does a task. A few are done in advance, so that memory stays bounded. What
+    a task raises is raised here."""
     if len(makers) == 1:  # nobody to wait for, and interruptions come at once
         yield from map(makers[0](), tasks)
     else:
@@ -42,18 +46,25 @@ def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Ta
 
 
 def in_advance(tasks: Iterable[Task], do: Callable[[Task], Result]) -> Iterator[Result]:
-    """What `do` gives for the tasks, in their order: while one is looked at, a thread does the next."""
+    """What `do` gives for the tasks, in their order: while one is looked at, a thread does the
+    next."""
     tasks = iter(tasks)
     first = list(islice(tasks, 2))
-    yield from map(do, first) if len(first) < 2 else _dealt_out(chain(first, tasks), [lambda: do], 1)
+    yield from (
+        map(do, first) if len(first) < 2 else _dealt_out(chain(first, tasks), [lambda: do], 1)
+    )
 
 
-def _dealt_out(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]], advance: int) -> Iterator[Result]:
+def _dealt_out(
+    tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]], advance: int
+) -> Iterator[Result]:
     from concurrent.futures import Future  # here: where there is one thread, nobody pays for it
 
     todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
     waiting: deque[Future[Result]] = deque()
-    for maker in makers:  # daemons: an endless loop in one of them must not keep the process from ending
+    for (
+        maker
+    ) in makers:  # daemons: an endless loop in one of them must not keep the process from ending
         threading.Thread(target=_serve, args=(maker, todo), daemon=True).start()
     try:
         for task in tasks:

@@ -1,8 +1,10 @@
-"""The derivatives that a program asks for itself: the rules behind them, each at its actual operands, to the order asked.
+"""The derivatives that a program asks for itself: the rules behind them, each at its actual
+operands, to the order asked.
 
-Where a derivative is differentiated once more, so is the rule of each function that has one of its own. A rule that gives the
-right numbers needn't have the right derivative: what it computes may be cut off from its operands, or have a wrong rule
-itself. So its derivative, by a sweep over what it computed, is compared with differences of the derivative of the body.
+Where a derivative is differentiated once more, so is the rule of each function that has one of its
+own. A rule that gives the right numbers needn't have the right derivative: what it computes may be
+cut off from its operands, or have a wrong rule itself. So its derivative, by a sweep over what it
+computed, is compared with differences of the derivative of the body.
 """
 
 from __future__ import annotations
@@ -32,17 +34,21 @@ SMOOTH = 1e-2  # a relative distance between the slopes to both sides that is no
 
 
 class Tested(NamedTuple):
-    """At how many places operations were tested in the derivatives that a program asks for, those whose rule is wrong, and the
-    calls whose rule has a wrong derivative, with what is wrong about it."""
+    """At how many places operations were tested in the derivatives that a program asks for, those
+    whose rule is wrong, and the calls whose rule has a wrong derivative, with what is wrong about
+    it."""
 
     places: int
     doubts: list[Doubt]
     broken: list[tuple[Step, str]]
 
 
-def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]], outputs: Sequence[Traced]) -> Tested:
-    """The rules of the operations that these sweeps of the program itself went through, each place once: an output that is a
-    gradient has none unasked, and what it rests on is tested so. The gradients of `outputs` go on from there."""
+def asked_for(
+    run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]], outputs: Sequence[Traced]
+) -> Tested:
+    """The rules of the operations that these sweeps of the program itself went through, each place
+    once: an output that is a gradient has none unasked, and what it rests on is tested so. The
+    gradients of `outputs` go on from there."""
     doubts: list[Doubt] = []
     seen: dict[Any, int] = {}
     histories: list[History] = []
@@ -58,9 +64,14 @@ def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]], outputs
 
 
 def _derived_again(run: Run, histories: Sequence[History], outputs: Sequence[Traced]) -> list[Step]:
-    """The calls of functions with a rule of their own that one sweep passes, and whose derivative another one differentiates, or
-    the gradient of an output; each place once."""
-    calls = {step.site: step for history in histories for step in reversed(history.own_rules) if step.body is not None}
+    """The calls of functions with a rule of their own that one sweep passes, and whose derivative
+    another one differentiates, or the gradient of an output; each place once."""
+    calls = {
+        step.site: step
+        for history in histories
+        for step in reversed(history.own_rules)
+        if step.body is not None
+    }
     results = {site.derived(POS).on((0,)): site for site in calls}
     found: dict[Any, None] = {}
     for targets in [*(history.targets for history in histories), outputs] if calls else []:
@@ -71,18 +82,24 @@ def _derived_again(run: Run, histories: Sequence[History], outputs: Sequence[Tra
 
 
 def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
-    """Where the targets come from, as far back as a program differentiates: not beyond its own `detach` and `pause`."""
+    """Where the targets come from, as far back as a program differentiates: not beyond its own
+    `detach` and `pause`."""
     trace = run.trace
     assert isinstance(trace, ValueTrace)
     reached = {target[1] for target in targets}
     for number, _, (site, in0, in1, *_) in needed(targets):
-        if number in reached and site.op.name not in CUTS and not (number in trace.paused and number not in trace.active):
+        if (
+            number in reached
+            and site.op.name not in CUTS
+            and not (number in trace.paused and number not in trace.active)
+        ):
             reached.update(inputs_of(in0, in1))
             yield site
 
 
 def _fault(run: Run, step: Step) -> str:
-    """What is wrong about the derivative of the rule behind a call; "" where nothing is, as far as can be told."""
+    """What is wrong about the derivative of the rule behind a call; "" where nothing is, as far as
+    can be told."""
     if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return ""
     try:
@@ -94,30 +111,49 @@ def _fault(run: Run, step: Step) -> str:
         ours, theirs = _swept(call, moved, turned), _differences(call, moved, turned)
     except GradcliError:
         return ""  # what can't be evaluated again can't be told
-    if theirs is None or not abs(ours - theirs.value) > WRONG * max(abs(ours), abs(theirs.value)) + 100 * theirs.error:
+    if (
+        theirs is None
+        or not abs(ours - theirs.value)
+        > WRONG * max(abs(ours), abs(theirs.value)) + 100 * theirs.error
+    ):
         return ""
     given = f"along a random direction it is {show(ours)}, and by differences {show(theirs.value)}"
-    return f"the rule of `{step.site.op.name}` is right, but its derivative, which this needs, is wrong: {given}"
+    return (
+        f"the rule of `{step.site.op.name}` is right, but its derivative, which this needs, is "
+        f"wrong: {given}"
+    )
 
 
 def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
-    """The derivative of <what the rule gives, the tangent> where the inputs and the cotangents move, by the rules."""
+    """The derivative of <what the rule gives, the tangent> where the inputs and the cotangents
+    move, by the rules."""
     run = call.run
     with seeing_itself(run) as window:
         leaves = [None if g is None else run.trace.leaf(g) for g in call.cotangents]
         first = call.pulled(leaves, recorded=True, window=window)
-        seeds = [(g, seed_of(g, call.tangents[n])) for n, g in first.items() if n in call.tangents and type(g) is tuple]
-        vectors = {leaf[1]: t for leaf, t in zip(leaves, turned, strict=True) if leaf is not None} | moved
+        seeds = [
+            (g, seed_of(g, call.tangents[n]))
+            for n, g in first.items()
+            if n in call.tangents and type(g) is tuple
+        ]
+        vectors = {
+            leaf[1]: t for leaf, t in zip(leaves, turned, strict=True) if leaf is not None
+        } | moved
         second = sweep(run, seeds, set(vectors), recorded=False, window=window)
-    return sum(inner_product(primal(second[n]), vector) for n, vector in vectors.items() if n in second)
+    return sum(
+        inner_product(primal(second[n]), vector) for n, vector in vectors.items() if n in second
+    )
 
 
 def _differences(call: Call, moved: dict[int, Any], turned: list[Any]) -> Estimate | None:
-    """The same by differences of the derivative of the body; None where there is none, as at a kink."""
+    """The same by differences of the derivative of the body; None where there is none, as at a
+    kink."""
 
     def beside(h: float) -> tuple[dict[int, Any], list[Any]]:
         pairs = zip(call.cotangents, turned, strict=True)
-        return {n: h * v for n, v in moved.items()}, [None if g is None else g + h * t for g, t in pairs]
+        return {n: h * v for n, v in moved.items()}, [
+            None if g is None else g + h * t for g, t in pairs
+        ]
 
     def slope(h: float) -> float:
         try:
@@ -129,8 +165,14 @@ def _differences(call: Call, moved: dict[int, Any], turned: list[Any]) -> Estima
     samples = Samples(slope, value, FIRST, call.eps)
     if error:  # of differences, whose own differences say little
         return None
-    samples.floor = max(abs(call.slope({}, call.cotangents, rounding(seed, call.eps))[0] - value) for seed in range(DISTURBED))
+    samples.floor = max(
+        abs(call.slope({}, call.cotangents, rounding(seed, call.eps))[0] - value)
+        for seed in range(DISTURBED)
+    )
     left, right = one_sided(samples)
-    if not abs(left.value - right.value) <= SMOOTH * max(abs(left.value), abs(right.value)) + left.error + right.error:
+    if (
+        not abs(left.value - right.value)
+        <= SMOOTH * max(abs(left.value), abs(right.value)) + left.error + right.error
+    ):
         return None
     return extrapolated(samples)

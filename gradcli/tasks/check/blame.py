@@ -1,8 +1,8 @@
 """Which operation is wrong: the rule of each record tested at its actual operands, alone.
 
-What a rule makes of a cotangent `g`, along a tangent `t`, has to be what the operation makes of `t`, weighed by `g`. The one
-comes from a sweep over a trace of this operation alone, the other from the operation itself: by the complex step where it
-is analytic, else by finite differences.
+What a rule makes of a cotangent `g`, along a tangent `t`, has to be what the operation makes of
+`t`, weighed by `g`. The one comes from a sweep over a trace of this operation alone, the other from
+the operation itself: by the complex step where it is analytic, else by finite differences.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ TINY_STEP = 1e-30
 TINIEST = 1e-290
 UNDERFLOW = 1e-35  # what a rule in float32 may miss: numbers from 1e-38 on, weighed
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
-# A relative distance between a rule and the operation that is no rounding error: of differences, and of the complex step, which
-# has no other error, so that the same distance has to show at operands beside, too.
+# A relative distance between a rule and the operation that is no rounding error: of differences,
+# and of the complex step, which has no other error, so that the same distance has to show at
+# operands beside, too.
 WRONG, WRONG_EXACT = 1e-5, 1e-9
 BESIDE = 3  # times that it has to
 
 
 class Doubt(NamedTuple):
-    """A step whose rule gives `ours` where the operation itself says `theirs`. `surrogate`: the rule is no derivative, and
-    isn't meant as one, for this reason."""
+    """A step whose rule gives `ours` where the operation itself says `theirs`. `surrogate`: the
+    rule is no derivative, and isn't meant as one, for this reason."""
 
     step: Step
     ours: float
@@ -52,19 +53,25 @@ class Doubt(NamedTuple):
 
 
 def wrong_steps(history: History, seen: dict[Any, int] | None = None) -> list[Doubt]:
-    """The steps whose rule is wrong at their operands, in execution order; of a place in the program the first. With `seen`
-    only those places are tested that it doesn't have, and it gets them."""
+    """The steps whose rule is wrong at their operands, in execution order; of a place in the
+    program the first. With `seen` only those places are tested that it doesn't have, and it gets
+    them."""
     found: list[Doubt] = []
     once = seen is not None
     seen = {} if seen is None else seen
     called = {step.number for step in history.own_rules}
-    for step in sorted([*history.own_rules, *(s for s in history.steps if s.number not in called)], key=lambda s: s.number):
+    for step in sorted(
+        [*history.own_rules, *(s for s in history.steps if s.number not in called)],
+        key=lambda s: s.number,
+    ):
         if step.site in seen:
             continue
         if once:
             seen[step.site] = 1
         try:
-            doubt = _test_call(history.run, step) if step.body is not None else _test(history.run, step)
+            doubt = (
+                _test_call(history.run, step) if step.body is not None else _test(history.run, step)
+            )
         except GradcliError:
             continue  # what can't be evaluated again can't be told
         if doubt is not None:
@@ -77,8 +84,12 @@ def blame(output: str, doubt: Doubt) -> Blame:
     """The doubt as the report has it."""
     step = doubt.step
     op = step.site.op
-    operands = ", ".join(show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}" for v in _shown(step))
-    return Blame(output, op.infix or op.name, step.site.span, doubt.ours, doubt.theirs, operands, step.calls)
+    operands = ", ".join(
+        show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}" for v in _shown(step)
+    )
+    return Blame(
+        output, op.infix or op.name, step.site.span, doubt.ours, doubt.theirs, operands, step.calls
+    )
 
 
 def _shown(step: Step) -> list[Any]:
@@ -103,32 +114,52 @@ def _test(run: Run, step: Step) -> Doubt | None:
         cotangent = [like(scatter, part) for part in y] if type(y) is list else like(scatter, y)
         eps = max(map(_eps, [operands[k], *(y if type(y) is list else [y])]))
 
-        def moved(h: Any, at: list[Any] = operands, k: int = k, t: Any = tangent, g: Any = cotangent) -> Any:
+        def moved(
+            h: Any, at: list[Any] = operands, k: int = k, t: Any = tangent, g: Any = cotangent
+        ) -> Any:
             return _weighed(compute(run, step, _moved(at, k, h * t), real), g)
 
         def both(
-            disturb: Callable[[Any], Any], k: int = k, t: Any = tangent, g: Any = cotangent, f: Any = moved, eps: float = eps
+            disturb: Callable[[Any], Any],
+            k: int = k,
+            t: Any = tangent,
+            g: Any = cotangent,
+            f: Any = moved,
+            eps: float = eps,
         ) -> Slopes:
             at = [disturb(v) for v in operands]
-            return Slopes(_pulled(run, step, at, options, k, g, t), *_slope(lambda h: f(h, at), at[k], real, eps))
+            return Slopes(
+                _pulled(run, step, at, options, k, g, t),
+                *_slope(lambda h: f(h, at), at[k], real, eps),
+            )
 
         found = both(lambda v: v)
 
         def rule(h: float, k: int = k, t: Any = tangent, g: Any = cotangent) -> float:
             return _pulled(run, step, _moved(operands, k, h * t), options, k, g, t)
 
-        vanishes = found.theirs == 0 and abs(found.ours) * TINY_STEP * min(_size(operands[k]), 1.0) < TINIEST
-        if not vanishes and _differ(found, both, eps) and _is_smooth(moved, operands[k], found.ours, eps):
+        vanishes = (
+            found.theirs == 0
+            and abs(found.ours) * TINY_STEP * min(_size(operands[k]), 1.0) < TINIEST
+        )
+        if (
+            not vanishes
+            and _differ(found, both, eps)
+            and _is_smooth(moved, operands[k], found.ours, eps)
+        ):
             samples = _samples(moved, operands[k], eps)
             others = ([rounding(seed, eps)(v) for v in operands] for seed in range(BESIDE))
-            samples.floor = max(abs(float(CPU.xp.real(moved(0.0, other))) - samples.value) for other in others)
+            samples.floor = max(
+                abs(float(CPU.xp.real(moved(0.0, other))) - samples.value) for other in others
+            )
             if not found.error or _is_contradicted(found, samples, rule):
                 return Doubt(step, found.ours, found.theirs, k)
     return None
 
 
 def _is_contradicted(found: Slopes, samples: Samples, rule: Callable[[float], float]) -> bool:
-    """Whether differences say that a rule is wrong at steps that are small enough for the operation, too."""
+    """Whether differences say that a rule is wrong at steps that are small enough for the
+    operation, too."""
     gap = abs(found.ours - found.theirs)
     return held_against(samples, finest_level(samples, gap), rule, found.ours, gap) == CONTRADICTED
 
@@ -142,14 +173,16 @@ class Slopes(NamedTuple):
 
 
 def _filled(value: Any) -> Any:
-    """An operand; ones where the trace kept only a shape, because what is computed from it is linear in it."""
+    """An operand; ones where the trace kept only a shape, because what is computed from it is
+    linear in it."""
     if type(value) is Blank:
         return CPU.xp.ones(value.shape, value.dtype)
     return value
 
 
 def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
-    """The operands where one has moved, in double precision: what is wrong about a rule are its own roundings, or more."""
+    """The operands where one has moved, in double precision: what is wrong about a rule are its own
+    roundings, or more."""
     wide = [in_double(v) for v in operands]
     wide[k] = wide[k] + by
     return wide
@@ -166,7 +199,9 @@ def like(scatter: Scatter, value: Any) -> Any:
     return numbers.astype(value.dtype) if shape else type(value)(numbers)
 
 
-def _pulled(run: Run, step: Step, operands: list[Any], options: Any, k: int, cotangent: Any, tangent: Any) -> float:
+def _pulled(
+    run: Run, step: Step, operands: list[Any], options: Any, k: int, cotangent: Any, tangent: Any
+) -> float:
     """<the rule of `cotangent`, tangent>, by a sweep over a trace of this operation alone."""
     alone = new_run(run.settings, {})
     leaf = alone.trace.leaf(operands[k])
@@ -185,7 +220,8 @@ def inner_product(a: Any, b: Any) -> float:
 
 
 def _weighed(y: Any, cotangent: Any) -> Any:
-    """The result, weighed; of parts their sum. Analytic in the result, for the complex step of real operations."""
+    """The result, weighed; of parts their sum. Analytic in the result, for the complex step of real
+    operations."""
     if type(y) is list:
         return sum(_weighed(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
     if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
@@ -199,13 +235,17 @@ def _eps(value: Any) -> float:
     return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
 
 
-def _slope(function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0**-52) -> tuple[float, float]:
-    """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real numbers, so that the
-    step may be complex; `eps`: what the function rounds to."""
+def _slope(
+    function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0**-52
+) -> tuple[float, float]:
+    """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real
+    numbers, so that the step may be complex; `eps`: what the function rounds to."""
     if real:
         step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
         try:
-            value = complex(function(CPU.xp.complex128(step * 1j)))  # numbers in float32 become as wide
+            value = complex(
+                function(CPU.xp.complex128(step * 1j))
+            )  # numbers in float32 become as wide
         except (NotAnalyticError, GradcliError, TypeError):
             value = complex(math.nan, math.nan)
         slope = value.imag / step
@@ -233,16 +273,20 @@ def _size(value: Any) -> float:
 
 
 def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float, eps: float) -> bool:
-    """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to be wrong about. They
-    aren't at a kink, nor where the function jumps, as eigenvectors do that turn their sign."""
+    """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to
+    be wrong about. They aren't at a kink, nor where the function jumps, as eigenvectors do that
+    turn their sign."""
     left, right = one_sided(_samples(function, at, eps))
     scale = max(abs(left.value), abs(right.value), abs(ours))
-    return abs(left.value - right.value) <= 1e-3 * scale and max(left.error, right.error) <= 1e-2 * scale
+    return (
+        abs(left.value - right.value) <= 1e-3 * scale
+        and max(left.error, right.error) <= 1e-2 * scale
+    )
 
 
 def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps: float) -> bool:
-    """Whether a rule and its operation, which round to `eps`, differ by more than rounding. `beside` has the slopes at disturbed
-    operands."""
+    """Whether a rule and its operation, which round to `eps`, differ by more than rounding.
+    `beside` has the slopes at disturbed operands."""
     ours, theirs, error = found
     if not (math.isfinite(ours) and math.isfinite(theirs)):
         return False  # at the edge of the domain, where no number is right
@@ -257,57 +301,84 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
     return all((other.ours - other.theirs) / apart > 0.25 for other in others)
 
 
-# ---- functions with a rule of their own ------------------------------------------------------------------------------
+# ---- functions with a rule of their own ----------------------------------------------------------
 
 
 class Call:
-    """A call of a function with a rule of its own: the rule, and the body along the path that it took, along one tangent."""
+    """A call of a function with a rule of its own: the rule, and the body along the path that it
+    took, along one tangent."""
 
     def __init__(self, run: Run, step: Step) -> None:
         self.run, self.step, body = run, step, step.body or []
         held = [part for part in body if type(part) is Held]
-        parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in held]
+        parts: list[Traced] = [
+            (part.primal, part.number, step.segment.holder(part.number)) for part in held
+        ]
         at = (step.number - step.segment.first) * STRIDE
         in0, in1 = step.segment.records[at + 1 : at + 3]
         self.numbers = inputs_of(in0, in1)
         self.inner = History(self.run, parts, self.numbers)
         self.scatter = Scatter(step.number)
-        self.cotangents = [like(self.scatter, part.primal if type(part) is Held else part) for part in body]
+        self.cotangents = [
+            like(self.scatter, part.primal if type(part) is Held else part) for part in body
+        ]
         self.is_held = [type(part) is Held for part in body]
         self.tangents = self.vectors()
         self.whole: Any = (None, step.number, step.segment)
         self.eps = max(map(_eps, step.operands), default=2.0**-52)
 
     def vectors(self) -> dict[int, Any]:
-        """A vector for each input that is a number, by its number on the trace: of the size of that input."""
+        """A vector for each input that is a number, by its number on the trace: of the size of that
+        input."""
         inputs = zip(self.numbers, self.step.operands, strict=False)
-        return {n: vector * _size(_filled(v)) for n, v in inputs if (vector := like(self.scatter, v)) is not None}
+        return {
+            n: vector * _size(_filled(v))
+            for n, v in inputs
+            if (vector := like(self.scatter, v)) is not None
+        }
 
-    def pulled(self, cotangents: list[Any], recorded: bool = False, window: Window | None = None) -> dict[int, Any]:
-        """What the rule makes of the cotangents of what the body returned, by the number of the input."""
+    def pulled(
+        self, cotangents: list[Any], recorded: bool = False, window: Window | None = None
+    ) -> dict[int, Any]:
+        """What the rule makes of the cotangents of what the body returned, by the number of the
+        input."""
         seed = cotangents[0] if self.step.options.outputs == 0 else cotangents
-        return sweep(self.run, [(self.whole, seed)], set(self.numbers), recorded=recorded, window=window)
+        return sweep(
+            self.run, [(self.whole, seed)], set(self.numbers), recorded=recorded, window=window
+        )
 
-    def weighed(self, shifts: dict[int, Any], cotangents: list[Any], disturb: Callable[[Any], Any] | None = None) -> Any:
-        """What the body gives where its inputs have moved by these shifts, weighed; with `disturb` each result on the way has
-        another rounding error."""
+    def weighed(
+        self,
+        shifts: dict[int, Any],
+        cotangents: list[Any],
+        disturb: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """What the body gives where its inputs have moved by these shifts, weighed; with `disturb`
+        each result on the way has another rounding error."""
         weights = [g for g, held in zip(cotangents, self.is_held, strict=True) if held]
         return _weighed(self.inner.values(shifts, disturb), weights)
 
     def slope(
-        self, shifts: dict[int, Any], cotangents: list[Any], disturb: Callable[[Any], Any] | None = None
+        self,
+        shifts: dict[int, Any],
+        cotangents: list[Any],
+        disturb: Callable[[Any], Any] | None = None,
     ) -> tuple[float, float]:
         """The derivative of that along the tangent, by the body itself, and its error."""
 
         def along(h: Any) -> Any:
-            return self.weighed({n: shifts.get(n, 0.0) + h * t for n, t in self.tangents.items()}, cotangents, disturb)
+            return self.weighed(
+                {n: shifts.get(n, 0.0) + h * t for n, t in self.tangents.items()},
+                cotangents,
+                disturb,
+            )
 
         return _slope(along, 1.0, self.inner.complex is None, self.eps)
 
 
 def _test_call(run: Run, step: Step) -> Doubt | None:
-    """The rule of a function against its body, along the path that the body took. In a pause the main
-    tape, which is asked here, sees no call."""
+    """The rule of a function against its body, along the path that the body took. In a pause the
+    main tape, which is asked here, sees no call."""
     if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return None
     call = Call(run, step)
@@ -328,5 +399,7 @@ def _test_call(run: Run, step: Step) -> Doubt | None:
     name = step.site.op.name
     surrogate = ""
     if theirs == 0.0 and (not inner.steps or any(s.site.op.name in FLAT for s in inner.steps)):
-        surrogate = f"`{name}` is flat wherever it is smooth, and its rule says otherwise on purpose"
+        surrogate = (
+            f"`{name}` is flat wherever it is smooth, and its rule says otherwise on purpose"
+        )
     return Doubt(step, ours, theirs, 0, surrogate, inner.cut is not None)

@@ -1,4 +1,5 @@
-"""What is found about one output at one point: every method on every direction of every variable."""
+"""What is found about one output at one point: every method on every direction of every
+variable."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
     variables = [variable for variable in case.gradients if variable in finite]
     is_held = holds_more(case)
     for variable in variables:
-        judges = [_judge(case, direction, options, is_held) for direction in case.directions(variable)]
+        judges = [
+            _judge(case, direction, options, is_held) for direction in case.directions(variable)
+        ]
         rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             explain(case, judges, rows, found, check_case)
@@ -45,14 +48,18 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
             findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
         found.findings += findings
     if variables:
-        found.findings += verify_linear(case, found) + verify_whole(case, is_slow(case) and not is_held)
+        found.findings += verify_linear(case, found) + verify_whole(
+            case, is_slow(case) and not is_held
+        )
     if options.order == 2:
         for variable, others in _mixed(variables):
             pairs = case.pairs(variable, others)
             on_trace = is_held or any(_is_unsettable(case, other) for other in others)
             with quiet():
                 mixed = [SecondJudge(_judge(case, a, options, on_trace), bs) for a, bs in pairs]
-            apply_not = _inapplicable([f for f in found.findings[begin:] if f.variable in (variable, *others)])
+            apply_not = _inapplicable(
+                [f for f in found.findings[begin:] if f.variable in (variable, *others)]
+            )
             found.findings += _second(case, (variable, *others), mixed, apply_not, options, found)
     span = case.history.steps[-1].site.span if case.history.steps else None
     for finding in found.findings[begin:]:
@@ -60,23 +67,27 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
 
 
 def compared(case: Case, options: CheckOptions) -> list[Finding]:
-    """The findings about one output as the methods have them, without a look at what is behind a disagreement."""
+    """The findings about one output as the methods have them, without a look at what is behind a
+    disagreement."""
     findings = []
     for variable in case.gradients:
         judges = [Judge(case, direction, options) for direction in case.directions(variable)]
-        findings += _summed_up([{method: judge.finding(method) for method in options.methods} for judge in judges])
+        findings += _summed_up(
+            [{method: judge.finding(method) for method in options.methods} for judge in judges]
+        )
     return findings
 
 
 def is_slow(case: Case) -> bool:
     """Whether the program takes too long to be run for each difference."""
-    # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+    # The body of a function with a rule of its own needn't be what the rule is of: only the program
+    # as a whole tells.
     return case.point.is_long and not case.history.own_rules
 
 
 def holds_more(case: Case) -> bool:
-    """Whether the program does what gradients don't see, such as states or `detach`, so that differences are to be taken
-    along the trace."""
+    """Whether the program does what gradients don't see, such as states or `detach`, so that
+    differences are to be taken along the trace."""
     trace = case.point.kept[0].trace
     assert isinstance(trace, ValueTrace)
     return bool(trace.updated) or case.history.cut is not None
@@ -103,13 +114,16 @@ def _summed_up(rows: list[dict[str, Finding]]) -> list[Finding]:
 
 
 def _confirm_forward(findings: list[Finding]) -> None:
-    """Forward mode has the rules of reverse mode, so that the two agree means nothing unless another method does, too."""
+    """Forward mode has the rules of reverse mode, so that the two agree means nothing unless
+    another method does, too."""
     if any(f.verdict == AGREE for f in findings if f.method != "forward"):
         return
     for finding in findings:
         if finding.method == "forward" and finding.verdict == AGREE:
             finding.verdict = INCONCLUSIVE
-            finding.reason = "its rules are those of reverse mode, and no other method has confirmed them"
+            finding.reason = (
+                "its rules are those of reverse mode, and no other method has confirmed them"
+            )
 
 
 _BADNESS = {AGREE: 0, SKIPPED: 1, INCONCLUSIVE: 2, DISAGREE: 3}
@@ -120,11 +134,12 @@ def _worst(findings: list[Finding]) -> Finding:
     return max(findings, key=lambda f: (_BADNESS[f.verdict], f.at_kink, f.ulps))
 
 
-# ---- second derivatives ----------------------------------------------------------------------------------------------
+# ---- second derivatives --------------------------------------------------------------------------
 
 
 def _mixed(variables: list[str]) -> list[tuple[str, list[str]]]:
-    """The mixed second derivatives to look at: by each pair of variables; of many, by each and all those after it together."""
+    """The mixed second derivatives to look at: by each pair of variables; of many, by each and all
+    those after it together."""
     if len(variables) <= MANY_VARIABLES:
         return [(a, [b]) for a, b in combinations(variables, 2)]
     return [(variable, variables[k:]) for k, variable in enumerate(variables[:-1], 1)]
@@ -136,7 +151,12 @@ def _inapplicable(findings: list[Finding]) -> dict[str, str]:
 
 
 def _second(
-    case: Case, by: Sequence[str], judges: list[SecondJudge], apply_not: dict[str, str], options: CheckOptions, found: Check
+    case: Case,
+    by: Sequence[str],
+    judges: list[SecondJudge],
+    apply_not: dict[str, str],
+    options: CheckOptions,
+    found: Check,
 ) -> list[Finding]:
     """The findings about the second derivatives by a variable, or by that and others."""
     methods = [method for method in options.methods if method in second.METHODS]
@@ -153,6 +173,9 @@ def _second(
             if unclear and not doubts and judge.measure_noise():
                 row.update((method, judge.finding(method)) for method in unclear)
         if case.history.own_rules and not doubts:
-            reason = f"the derivative of the rule of `{case.history.own_rules[0].site.op.name}` isn't the second derivative"
+            reason = (
+                f"the derivative of the rule of `{case.history.own_rules[0].site.op.name}` isn't "
+                "the second derivative"
+            )
             settle(rows, DISAGREE, reason)
     return [_worst([row[method] for row in rows]) for method in methods] if rows else []

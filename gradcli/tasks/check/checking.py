@@ -41,10 +41,15 @@ FILES_A_PROCESS = 4
 
 
 def check_all(
-    names: Sequence[str], expr: str | None, inputs: Mapping[str, Any], options: CheckOptions, jobs: int | None = None
+    names: Sequence[str],
+    expr: str | None,
+    inputs: Mapping[str, Any],
+    options: CheckOptions,
+    jobs: int | None = None,
 ) -> Iterator[Check]:
-    """Checks the programs in these files (`-` is standard input; with `expr` that is the one program), in their order, on
-    `jobs` processes (None: as many as there are cores, where there are files enough)."""
+    """Checks the programs in these files (`-` is standard input; with `expr` that is the one
+    program), in their order, on `jobs` processes (None: as many as there are cores, where there are
+    files enough)."""
     work = partial(check_file, expr=expr, inputs=inputs, options=options)
     jobs = jobs or max(1, min(cores(), len(names) // FILES_A_PROCESS))
     if jobs == 1 or len(names) < 2 or "-" in names:
@@ -53,7 +58,9 @@ def check_all(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
+    context = multiprocessing.get_context(
+        "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    )
     with ProcessPoolExecutor(min(jobs, len(names)), context, initializer=_begin) as pool:
         yield from pool.map(work, names)
 
@@ -67,7 +74,9 @@ def _begin() -> None:
 
 
 @collector_paused()
-def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
+def check_file(
+    name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions
+) -> Check:
     """Checks the program in one file; what is wrong with it is a diagnostic of the answer."""
     try:
         source = program_source(name, expr)
@@ -81,8 +90,8 @@ def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: 
 def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
     """Compares every gradient of a program with what each method says.
 
-    What is wrong with the program is a diagnostic of the answer. Raises GradcliError for inputs that don't fit it, and for a
-    file or a command that gives no gradients to compare with.
+    What is wrong with the program is a diagnostic of the answer. Raises GradcliError for inputs
+    that don't fit it, and for a file or a command that gives no gradients to compare with.
     """
     found = Check(node.source.name, lenient=options.lenient, strict=options.strict)
     verify_inputs(node, inputs, options.run.ignore_extra)
@@ -117,8 +126,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
 
 
 def _check_others(point: Point, options: CheckOptions, found: Check, number: int) -> None:
-    """What a program gives beside outputs with gradients, at the point of that number: other outputs, and derivatives that it
-    asks for itself."""
+    """What a program gives beside outputs with gradients, at the point of that number: other
+    outputs, and derivatives that it asks for itself."""
     begin = len(found.findings)
     found.findings += nonfinite_others(point, options)
     if not point.program.asks_for_nothing:
@@ -133,7 +142,9 @@ def _check_asked(point: Point, found: Check) -> None:
         run, sweeps = point.sweeps()
         outputs = [part for case in point.cases for part in case.history.targets]
         places, doubts, broken = asked_for(run, sweeps, outputs)
-        histories = (History(run, targets, wanted) for targets, wanted in (sweeps if run.rules else ()))
+        histories = (
+            History(run, targets, wanted) for targets, wanted in (sweeps if run.rules else ())
+        )
         fault = next(filter(None, map(nonlinear_call, histories)), None)
     if not places:
         return
@@ -147,7 +158,7 @@ def _check_asked(point: Point, found: Check) -> None:
     found.blamed += [b for b in blamed if b not in found.blamed]
 
 
-# ---- gradients from elsewhere ----------------------------------------------------------------------------------------
+# ---- gradients from elsewhere --------------------------------------------------------------------
 
 
 def _asked_of_command(point: Point, options: CheckOptions, number: int = 0) -> list[Finding]:
@@ -165,22 +176,30 @@ def _add_given(found: Check, findings: list[Finding]) -> None:
     found.findings += findings
 
 
-# ---- random points ---------------------------------------------------------------------------------------------------
+# ---- random points -------------------------------------------------------------------------------
 
 
 def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
-    """The same at random points of the domains: together where that can be done, one by one where it can't."""
+    """The same at random points of the domains: together where that can be done, one by one where
+    it can't."""
     points = list(random_points(declared, options.points))
     if not points[0]:
-        found.notes.append("no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`")
+        found.notes.append(
+            "no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, "
+            "1.0)`"
+        )
         return
     together: Iterator[list[Finding] | None] = repeat(None)
     if options.order == 1 and not any(holds_more(case) or is_slow(case) for case in declared.cases):
-        together = findings_together(declared, points, found.findings, partial(compared, options=options))
+        together = findings_together(
+            declared, points, found.findings, partial(compared, options=options)
+        )
     spans = {finding.output: finding.span for finding in found.findings}
     # What a run for all points doesn't tell.
     needs_run = (
-        options.command or not declared.program.asks_for_nothing or declared.answer.outputs.keys() - declared.answer.targets
+        options.command
+        or not declared.program.asks_for_nothing
+        or declared.answer.outputs.keys() - declared.answer.targets
     )
     failed: list[tuple[Expectation, int, Mapping[str, Any]]] = []
     for number, (values, findings) in enumerate(zip(points, together, strict=False), 1):
@@ -223,8 +242,11 @@ def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectatio
     return run.expectations
 
 
-def _failed_expectations(failed: Sequence[tuple[Expectation, int, Mapping[str, Any]]]) -> Iterator[Expectation]:
-    """Of each `expect` that failed at random points the first time, with a message that says where."""
+def _failed_expectations(
+    failed: Sequence[tuple[Expectation, int, Mapping[str, Any]]],
+) -> Iterator[Expectation]:
+    """Of each `expect` that failed at random points the first time, with a message that says
+    where."""
     for line in dict.fromkeys(expectation.line for expectation, _, _ in failed):
         points = {number: (e, values) for e, number, values in reversed(failed) if e.line == line}
         number = min(points)
@@ -248,7 +270,8 @@ def _shown(values: Mapping[str, Any]) -> str:
 
 
 def derivatives_of(node: program.Program) -> list[tuple[str, str]]:
-    """The derivatives that a check of a program is about, by output and variable. Raises GradcliError where it fails."""
+    """The derivatives that a check of a program is about, by output and variable. Raises
+    GradcliError where it fails."""
     point = Point(Program(node, Options(mode="reverse")), {})
     asked = [(RULES, "")] if point.run.trace.swept or point.run.derives else []
     pairs = [(case.output, variable) for case in point.cases for variable in case.gradients]

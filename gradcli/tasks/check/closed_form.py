@@ -1,4 +1,5 @@
-"""SymPy's derivative of the closed form, with 50 digits: its own `diff`, never the table's rules."""
+"""SymPy's derivative of the closed form, with 50 digits: its own `diff`, never the table's
+rules."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class SkippedError(Exception):
 
 
 def slope(case: Case, direction: Direction) -> float:
-    """The derivative along a direction, rounded to a float. Raises SkippedError where there is no closed form."""
+    """The derivative along a direction, rounded to a float. Raises SkippedError where there is no
+    closed form."""
     origin = case.origin
     slopes = _gradient(origin, direction.variable)
     vector = direction.vector
@@ -52,20 +54,33 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     for direction in (first, *lasts):
         if direction.variable in forms.earlier:
             raise SkippedError(f"`{direction.variable}` has had several states")
-        if is_complex(direction.vector) or is_complex(primal(read(case.point.answer.sources[direction.variable]))):
+        if is_complex(direction.vector) or is_complex(
+            primal(read(case.point.answer.sources[direction.variable]))
+        ):
             raise SkippedError(f"`{direction.variable}` is complex")
     rows = _moved(slopes, first.vector)
-    columns = [pair for direction in lasts for pair in _moved(forms.symbols[direction.variable], direction.vector)]
+    columns = [
+        pair
+        for direction in lasts
+        for pair in _moved(forms.symbols[direction.variable], direction.vector)
+    ]
     if len(rows) * len(columns) > MANY_SECONDS:
-        raise SkippedError(f"{len(rows) * len(columns)} second derivatives of a closed form are too many")
+        raise SkippedError(
+            f"{len(rows) * len(columns)} second derivatives of a closed form are too many"
+        )
     if max((depth(slope) for slope, _ in rows), default=0) > MAX_DEPTH / 2:
         raise SkippedError("functions nest too deep in the closed form to differentiate it twice")
-    terms = (_number(derivative(slope, symbol), forms.point).real * v * w for slope, v in rows for symbol, w in columns)
+    terms = (
+        _number(derivative(slope, symbol), forms.point).real * v * w
+        for slope, v in rows
+        for symbol, w in columns
+    )
     return sum(terms, 0.0)
 
 
 def _number(form: Any, point: Any) -> complex:
-    """A form at a point. Raises SkippedError where SymPy has no number for it, as for the derivatives of `zeta`."""
+    """A form at a point. Raises SkippedError where SymPy has no number for it, as for the
+    derivatives of `zeta`."""
     from ...engine.symbolic.calculus import evaluate, is_known
 
     if not is_known(form):
@@ -115,7 +130,11 @@ def _differentiated(case: Case, variable: str) -> Any:
         if max(map(depth, _scalars(weighed)), default=0) > MAX_DEPTH:
             return "functions nest too deep in the closed form to differentiate it"
         used = set().union(*(form.free_symbols for form in _scalars(weighed)))
-        earlier = [e for e in forms.earlier.get(variable, []) if not used.isdisjoint(e.flat if shape_of(e) else [e])]
+        earlier = [
+            e
+            for e in forms.earlier.get(variable, [])
+            if not used.isdisjoint(e.flat if shape_of(e) else [e])
+        ]
         return gradient(weighed, forms.symbols[variable], earlier)
     except SkippedError as reason:
         return str(reason)
@@ -141,7 +160,8 @@ def _exactly(weight: Any, binary: Any) -> Any:
 
 
 def forms_of(point: Point) -> Any:
-    """The closed forms of a program on the path that it takes at a point. Raises SkippedError where there are none."""
+    """The closed forms of a program on the path that it takes at a point. Raises SkippedError where
+    there are none."""
     return _forms(point)[0]
 
 

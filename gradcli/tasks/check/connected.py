@@ -1,5 +1,5 @@
-"""Gradients that there aren't: of variables that can't have one, and of those that reverse mode calls unconnected although the
-output moves with them."""
+"""Gradients that there aren't: of variables that can't have one, and of those that reverse mode
+calls unconnected although the output moves with them."""
 
 from __future__ import annotations
 
@@ -14,41 +14,63 @@ from .program import quiet
 from .results import DISAGREE, INCONCLUSIVE, Check, Finding
 
 STEP = 1e-3  # times the reach of a variable
-# What `why` says of a source that nothing of the output is computed from, so that the output can't move with it; and of one
-# that it is computed from without a break, so that there ought to be a gradient.
+# What `why` says of a source that nothing of the output is computed from, so that the output can't
+# move with it; and of one that it is computed from without a break, so that there ought to be a
+# gradient.
 UNEXPLAINED = ("never_read", "not_on_path", "branch_not_taken", "not_watched", "not_recorded")
 
 
 def check_connections(point: Point, found: Check) -> None:
-    """Adds a finding for each variable without a gradient that ought to have one, and the reasons of the others."""
+    """Adds a finding for each variable without a gradient that ought to have one, and the reasons
+    of the others."""
     answer = point.answer
     found.diagnostics += _of_ints(point)
     for output, name in without_floats(point):
         value = primal(read(answer.sources[name]))
         what = f"the int {value}: write `{value}.0`" if type(value) is int else describe(value)
-        found.findings.append(Finding(output, name, "connected", INCONCLUSIVE, f"`{name}` is {what}"))
+        found.findings.append(
+            Finding(output, name, "connected", INCONCLUSIVE, f"`{name}` is {what}")
+        )
     for case in point.cases:
-        names = [name for name in answer.sources if name not in case.gradients and _can_move(point, name)]
-        for name in [name for name in names if _moves(case, name)] if names and _moves(case, *names) else []:
+        names = [
+            name for name in answer.sources if name not in case.gradients and _can_move(point, name)
+        ]
+        for name in (
+            [name for name in names if _moves(case, name)] if names and _moves(case, *names) else []
+        ):
             answer.missing = {(case.output, name): None}
-            for said in explain(point.program.node, point.inputs, point.program.options, answer, False):
+            for said in explain(
+                point.program.node, point.inputs, point.program.options, answer, False
+            ):
                 found.missing.append(said.message)
                 if said.reason in UNEXPLAINED:
-                    text = f"reverse mode finds no connection, but `{case.output}` moves with `{name}`"
+                    text = (
+                        f"reverse mode finds no connection, but `{case.output}` moves with `{name}`"
+                    )
                     found.findings.append(Finding(case.output, name, "connected", DISAGREE, text))
 
 
 def _of_ints(point: Point) -> list[Diagnostic]:
-    """The warnings of an evaluation about outputs and variables that can't have a gradient because of what they are."""
+    """The warnings of an evaluation about outputs and variables that can't have a gradient because
+    of what they are."""
     answer = point.answer
     answer.find_ints()
-    told = explain(point.program.node, point.inputs, point.program.options, answer, False) if answer.ints else []
+    told = (
+        explain(point.program.node, point.inputs, point.program.options, answer, False)
+        if answer.ints
+        else []
+    )
     return told + without_gradients(answer.sources, told)
 
 
 def without_floats(point: Point) -> list[tuple[str, str]]:
-    """The outputs, each with the sources that can't have a gradient because they are ints, bools or strings."""
-    names = [name for name, source in point.answer.sources.items() if not is_inexact(primal(read(source)))]
+    """The outputs, each with the sources that can't have a gradient because they are ints, bools or
+    strings."""
+    names = [
+        name
+        for name, source in point.answer.sources.items()
+        if not is_inexact(primal(read(source)))
+    ]
     outputs = [case.output for case in point.cases] or list(point.answer.outputs)[:1]
     return [(output, name) for output in outputs for name in names]
 
@@ -62,7 +84,11 @@ def _can_move(point: Point, name: str) -> bool:
 
 def _moves(case: Case, *names: str) -> bool:
     """Whether an output is another one where these variables have moved a little."""
-    moves = [(case.directions(name)[-1], STEP * case.reach(case.directions(name)[-1])) for name in names if case.directions(name)]
+    moves = [
+        (case.directions(name)[-1], STEP * case.reach(case.directions(name)[-1]))
+        for name in names
+        if case.directions(name)
+    ]
     try:
         with quiet():
             return bool(moves) and not _is_same(case.rerun(*moves), case.value)

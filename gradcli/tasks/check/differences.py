@@ -1,8 +1,10 @@
-"""Finite differences, and the order of the Taylor remainder: both from the output at points beside the one at hand.
+"""Finite differences, and the order of the Taylor remainder: both from the output at points beside
+the one at hand.
 
-The differences are central ones with steps that shrink, extrapolated to the step 0 (Ridders, Advances in Engineering
-Software 4, 1982, 75). Neighbours in that table say how large the error is; the step's share of rounding is added. So the
-tolerance of a comparison follows from the function, and there is no step size to choose.
+The differences are central ones with steps that shrink, extrapolated to the step 0 (Ridders,
+Advances in Engineering Software 4, 1982, 75). Neighbours in that table say how large the error is;
+the step's share of rounding is added. So the tolerance of a comparison follows from the function,
+and there is no step size to choose.
 """
 
 from __future__ import annotations
@@ -36,11 +38,15 @@ class Beside(NamedTuple):
 
 
 class Samples:
-    """The output beside a point, at as many steps as were asked for. `first` is the largest step."""
+    """The output beside a point, at as many steps as were asked for. `first` is the largest
+    step."""
 
-    def __init__(self, function: Callable[[float], float], value: float, first: float, eps: float) -> None:
+    def __init__(
+        self, function: Callable[[float], float], value: float, first: float, eps: float
+    ) -> None:
         self.function, self.value, self.first, self.eps = function, value, first, eps
-        self.floor = 0.0  # of the rounding error of the output, where it is known to be more than its last places
+        # of the rounding error of the output, where it is known to be more than its last places
+        self.floor = 0.0
         self.ahead: list[Beside] = []  # what is known of them without asking `function`
         self._found: list[Beside] = []
 
@@ -56,26 +62,32 @@ class Samples:
     def noise(self, k: int) -> float:
         """The rounding error of the output at a level."""
         beside = self.level(k)
-        return max(2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor)
+        return max(
+            2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor
+        )
 
     def rise(self, k: int) -> float:
         """How far the output moves at a level."""
         beside = self.level(k)
-        return max([abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0)
+        return max(
+            [abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0
+        )
 
     def slope(self) -> float:
-        """The larger slope between the point and those at the largest step, if these were looked at: what a zero derivative
-        compares to."""
+        """The larger slope between the point and those at the largest step, if these were looked
+        at: what a zero derivative compares to."""
         slopes = [abs(v - self.value) / b.step for b in self._found[:1] for v in (b.up, b.down)]
         return max([s for s in slopes if math.isfinite(s)], default=0.0)
 
 
 def ridders(
-    quotients: Iterator[tuple[float, float]], power: int, settled: Callable[[int, Estimate, float], bool] = lambda *_: False
+    quotients: Iterator[tuple[float, float]],
+    power: int,
+    settled: Callable[[int, Estimate, float], bool] = lambda *_: False,
 ) -> Estimate:
-    """The limit of difference quotients, each with its rounding error, at steps that shrink by `SHRINK`: their error is a
-    series in the step to the `power`. An infinite error where none is finite. `settled(level, best so far, rounding error)`
-    tells that no smaller step is needed."""
+    """The limit of difference quotients, each with its rounding error, at steps that shrink by
+    `SHRINK`: their error is a series in the step to the `power`. An infinite error where none is
+    finite. `settled(level, best so far, rounding error)` tells that no smaller step is needed."""
     best = Estimate(math.nan, math.inf)
     row: list[float] = []
     for k, (quotient, rounding) in enumerate(quotients):
@@ -96,8 +108,8 @@ def ridders(
 
 
 def _belies(value: float, error: float, best: Estimate) -> bool:
-    """Whether an estimate that has converged shows that the best one so far only seemed to: at steps too large for the function
-    quotients are small, and so are their differences."""
+    """Whether an estimate that has converged shows that the best one so far only seemed to: at
+    steps too large for the function quotients are small, and so are their differences."""
     converged = error < CONVERGED * abs(value) and best.error > 0.1 * abs(best.value)
     return converged and abs(value - best.value) > 10 * (error + best.error)
 
@@ -106,21 +118,31 @@ def extrapolated(samples: Samples) -> Estimate:
     """The derivative by central differences."""
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     slopes = (((b.up - b.down) / (2 * b.step), samples.noise(k) / b.step) for k, b in levels)
-    return ridders(slopes, 2, lambda k, best, r: best.error <= ENOUGH * abs(best.value) or (k > 3 and r > 10 * best.error))
+    return ridders(
+        slopes,
+        2,
+        lambda k, best, r: (
+            best.error <= ENOUGH * abs(best.value) or (k > 3 and r > 10 * best.error)
+        ),
+    )
 
 
 def curvature(samples: Samples) -> Estimate:
     """The second derivative by second differences."""
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     bends = (
-        ((b.up - 2 * samples.value + b.down) / (b.step * b.step), 2 * samples.noise(k) / (b.step * b.step)) for k, b in levels
+        (
+            (b.up - 2 * samples.value + b.down) / (b.step * b.step),
+            2 * samples.noise(k) / (b.step * b.step),
+        )
+        for k, b in levels
     )
     return ridders(bends, 2, _drowned)
 
 
 def crossed(together: Samples, apart: Samples, ratio: float) -> Estimate:
-    """The mixed second derivative by two variables, from the output where both move `together`, the second one `ratio` times
-    as far, and where it moves the other way."""
+    """The mixed second derivative by two variables, from the output where both move `together`, the
+    second one `ratio` times as far, and where it moves the other way."""
     levels = ((k, together.level(k), apart.level(k)) for k in range(LEVELS))
     bends = (
         (
@@ -149,8 +171,9 @@ def _one_side(samples: Samples, side: int) -> Estimate:
 
 
 class Remainder(NamedTuple):
-    """How |f(x + h) - f(x) - h d| shrinks: with the power `order` of h (inf where there is none), and the error in `d` that
-    it leaves room for. `is_linear`: it goes on shrinking with the first power, so that `d` is wrong by `room`."""
+    """How |f(x + h) - f(x) - h d| shrinks: with the power `order` of h (inf where there is none),
+    and the error in `d` that it leaves room for. `is_linear`: it goes on shrinking with the first
+    power, so that `d` is wrong by `room`."""
 
     order: float
     room: float

@@ -14,9 +14,9 @@ from .point import Point
 
 
 def random_points(point: Point, n: int) -> Iterator[dict[str, Any]]:
-    """`n` values of the variables that have a domain, those of modules and imports too: evenly spread between two finite ends;
-    beyond one, or on the whole line, at the distances that the declared value suggests. Raises GradcliError (E005) for an
-    interval without points."""
+    """`n` values of the variables that have a domain, those of modules and imports too: evenly
+    spread between two finite ends; beyond one, or on the whole line, at the distances that the
+    declared value suggests. Raises GradcliError (E005) for an interval without points."""
     program = point.program
     random = CPU.xp.random.default_rng(program.options.seed)
     run = new_run(program.options.settings, point.inputs)

@@ -1,5 +1,6 @@
-"""Small elements of a gradient among large ones. In a random direction what they add up to is lost behind the others, as is a
-mistake in them; so they are looked at in a direction in which all elements count about the same.
+"""Small elements of a gradient among large ones. In a random direction what they add up to is lost
+behind the others, as is a mistake in them; so they are looked at in a direction in which all
+elements count about the same.
 
 Only the complex step can tell then, which has no rounding error of the output to hide in.
 """
@@ -18,25 +19,32 @@ from .verdicts import Judge
 
 HIDDEN = 1e-4  # of the largest share in a direction
 SMALLEST = 1e-6  # of the largest element: what is smaller gets no more weight
-REACH = 1e-12  # of the largest value: smaller ones move less, so that the complex step stays small beside them
+# of the largest value: smaller ones move less, so that the complex step stays small beside them
+REACH = 1e-12
 STREAM = 21
 
 
-def small_elements(case: Case, variable: str, findings: Sequence[Finding], options: CheckOptions) -> Finding | None:
-    """The finding of the complex step about a wrong element of a gradient that it has confirmed along random directions; None
-    where it finds none."""
-    if case.point.eps > 1e-10 or not any(f.method == "complex" and f.verdict == AGREE for f in findings):
+def small_elements(
+    case: Case, variable: str, findings: Sequence[Finding], options: CheckOptions
+) -> Finding | None:
+    """The finding of the complex step about a wrong element of a gradient that it has confirmed
+    along random directions; None where it finds none."""
+    if case.point.eps > 1e-10 or not any(
+        f.method == "complex" and f.verdict == AGREE for f in findings
+    ):
         return None
     vector = _even(case, variable)
     if vector is None:
         return None
     found = _judged(case, variable, vector, " along a random direction", options)
-    return _narrowed(case, variable, vector, options) or found if found.verdict == DISAGREE else None
+    return (
+        _narrowed(case, variable, vector, options) or found if found.verdict == DISAGREE else None
+    )
 
 
 def _even(case: Case, variable: str) -> Any:
-    """A vector in whose direction all elements of a gradient count about the same; None where in the random ones no element
-    is hidden by others."""
+    """A vector in whose direction all elements of a gradient count about the same; None where in
+    the random ones no element is hidden by others."""
     value, xp = case.state(variable), CPU.xp
     if is_complex(value) or not shape_of(value) or value.size <= FEW:
         return None
@@ -48,7 +56,12 @@ def _even(case: Case, variable: str) -> Any:
         return None
     reach = abs(value) / (float(abs(value).max()) or 1.0)
     near = xp.where((reach > 0) & (reach < REACH), reach / REACH, 1.0)
-    return Scatter(value.size, STREAM).numbers(value.shape) * near * SMALLEST / xp.maximum(sizes / largest, SMALLEST)
+    return (
+        Scatter(value.size, STREAM).numbers(value.shape)
+        * near
+        * SMALLEST
+        / xp.maximum(sizes / largest, SMALLEST)
+    )
 
 
 def _judged(case: Case, variable: str, vector: Any, where: str, options: CheckOptions) -> Finding:
@@ -61,7 +74,9 @@ def _narrowed(case: Case, variable: str, vector: Any, options: CheckOptions) -> 
     places = xp.arange(vector.size)
     while len(places) > 1:
         halves = xp.array_split(places, 2)
-        verdicts = [_judged(case, variable, _only(vector, half), "", options).verdict for half in halves]
+        verdicts = [
+            _judged(case, variable, _only(vector, half), "", options).verdict for half in halves
+        ]
         if DISAGREE not in verdicts:
             return None
         places = halves[verdicts.index(DISAGREE)]

@@ -1,5 +1,5 @@
-"""What isn't finite: nothing can be compared with it, so a value or a gradient that is nan or infinite is a failure, unless
-the program itself says that it is meant."""
+"""What isn't finite: nothing can be compared with it, so a value or a gradient that is nan or
+infinite is a failure, unless the program itself says that it is meant."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .results import DISAGREE, SKIPPED, CheckOptions, Finding
 
 
 def nonfinite(case: Case, options: CheckOptions) -> list[Finding]:
-    """A finding for each gradient of an output that can't be compared, because it isn't finite or the output isn't; for an
-    output that isn't finite and has no gradient one with variable ""."""
+    """A finding for each gradient of an output that can't be compared, because it isn't finite or
+    the output isn't; for an output that isn't finite and has no gradient one with variable ""."""
     meant = set() if options.nonfinite else _meant(case.point)
 
     def verdict(variable: str) -> str:
@@ -28,23 +28,48 @@ def nonfinite(case: Case, options: CheckOptions) -> list[Finding]:
     for part in case.parts:
         if (at := _first(primal(part))) is not None:
             reason = f"`{case.output}`{at[0]} is {show(at[1])}"
-            return [Finding(case.output, name, "finite", verdict(""), reason) for name in case.gradients or [""]]
+            return [
+                Finding(case.output, name, "finite", verdict(""), reason)
+                for name in case.gradients or [""]
+            ]
     found = []
     for name, gradient in case.gradients.items():
         if (at := _first(case.point.run.backend.to_host(gradient))) is not None:
-            found.append(Finding(case.output, name, "finite", verdict(name), f"the gradient is {show(at[1])}", where=at[0]))
+            found.append(
+                Finding(
+                    case.output,
+                    name,
+                    "finite",
+                    verdict(name),
+                    f"the gradient is {show(at[1])}",
+                    where=at[0],
+                )
+            )
     return found
 
 
 def nonfinite_others(point: Point, options: CheckOptions) -> list[Finding]:
-    """A finding for each output without gradients, such as a derivative that the program asks for, that isn't finite."""
-    others = {} if options.run.of else {n: v for n, v in point.answer.outputs.items() if n not in point.answer.targets}
+    """A finding for each output without gradients, such as a derivative that the program asks for,
+    that isn't finite."""
+    others = (
+        {}
+        if options.run.of
+        else {n: v for n, v in point.answer.outputs.items() if n not in point.answer.targets}
+    )
     found = []
     for name, value in others.items():
         at = next(filter(None, (_first(primal(part)) for part in map(read, leaves(value)))), None)
         if at is not None:
             meant = options.nonfinite or (name, "") in _meant(point)
-            found.append(Finding(name, "", "finite", SKIPPED if meant else DISAGREE, f"`{name}`{at[0]} is {show(at[1])}"))
+            found.append(
+                Finding(
+                    name,
+                    "",
+                    "finite",
+                    SKIPPED if meant else DISAGREE,
+                    f"`{name}`{at[0]} is {show(at[1])}",
+                )
+            )
     return found
 
 
@@ -59,12 +84,12 @@ def _first(value: Any) -> tuple[str, Any] | None:
     return f"[{','.join(map(str, index))}]", value[index]
 
 
-# ---- what a program says of itself -----------------------------------------------------------------------------------
+# ---- what a program says of itself ---------------------------------------------------------------
 
 
 def _meant(point: Point) -> set[tuple[str, str]]:
-    """The outputs (with "") and the gradients, by output and variable, that an `expect` which held says aren't finite:
-    `expect y == -inf`, `expect grad(y, x) ~= inf`."""
+    """The outputs (with "") and the gradients, by output and variable, that an `expect` which held
+    says aren't finite: `expect y == -inf`, `expect grad(y, x) ~= inf`."""
     node = point.program.node
     failed = {e.line for e in point.run.expectations if not e.passed}
     held = {e.line for e in point.run.expectations} - failed
@@ -89,7 +114,11 @@ def _sides(claim: program.Expect) -> tuple[Any, Any] | None:
 
 
 def _is_nonfinite(node: Any) -> bool:
-    return isinstance(node, program.Constant) and isinstance(node.value, float) and not math.isfinite(node.value)
+    return (
+        isinstance(node, program.Constant)
+        and isinstance(node.value, float)
+        and not math.isfinite(node.value)
+    )
 
 
 def _named(node: program.Program, what: Any) -> Iterator[tuple[str, str]]:
@@ -103,11 +132,23 @@ def _named(node: program.Program, what: Any) -> Iterator[tuple[str, str]]:
 
     yield from ((name, "") for name in names(what))
     if isinstance(what, program.Read):
-        what = next((s.value for s in node.body if isinstance(s, program.Assign) and _is_to(s.target, what)), what)
+        what = next(
+            (
+                s.value
+                for s in node.body
+                if isinstance(s, program.Assign) and _is_to(s.target, what)
+            ),
+            what,
+        )
     if isinstance(what, program.Apply) and what.op.name == "grad":
         target, source = what.operands[:2]
         sources = source.items if isinstance(source, program.ListDisplay) else (source,)
-        yield from ((of, by.slot.name) for of in names(target) for by in sources if isinstance(by, program.Read))
+        yield from (
+            (of, by.slot.name)
+            for of in names(target)
+            for by in sources
+            if isinstance(by, program.Read)
+        )
 
 
 def _is_to(target: Any, name: program.Read) -> bool:

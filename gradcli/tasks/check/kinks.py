@@ -1,8 +1,9 @@
-"""Kinks: the operations on the way whose derivative jumps at their actual operands, along the direction they are moved in.
+"""Kinks: the operations on the way whose derivative jumps at their actual operands, along the
+direction they are moved in.
 
-An operation is moved a little to the one side and to the other. Where it is smooth, the two slopes come together as the
-step shrinks; at a kink they don't: `abs` at 0, a tie of `max`, a root at 0. A comparison of equals is one, too: it decides
-what `where` takes, or a branch.
+An operation is moved a little to the one side and to the other. Where it is smooth, the two slopes
+come together as the step shrinks; at a kink they don't: `abs` at 0, a tie of `max`, a root at 0. A
+comparison of equals is one, too: it decides what `where` takes, or a branch.
 """
 
 from __future__ import annotations
@@ -28,67 +29,108 @@ JUMP = 1e-4  # of a slope
 
 
 def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
-    """The kinks of one output along one direction, in execution order; of a place in the program the first."""
+    """The kinks of one output along one direction, in execution order; of a place in the program
+    the first."""
     case, direction = judge.case, judge.direction
     h = STEP * judge.reach
     before, after, here = _operands(judge, -h), _operands(judge, h), _operands(judge, 0.0)
     found: dict[Any, tuple[Step, str]] = {}
     for step in case.history.steps:
-        if step.body is not None or step.number not in before or step.number not in after or _has_none(step.site.op):
+        if (
+            step.body is not None
+            or step.number not in before
+            or step.number not in after
+            or _has_none(step.site.op)
+        ):
             continue
-        downward, upward, operands = (_arrays(step, found[step.number]) for found in (before, after, here))
+        downward, upward, operands = (
+            _arrays(step, found[step.number]) for found in (before, after, here)
+        )
         tangents = [
             (b - a) / (2 * h) if is_inexact(o) and type(o) is not list else None
             for a, b, o in zip(downward, upward, operands, strict=True)
         ]
         eps = case.point.eps
-        if operands and step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h, eps):
+        if (
+            operands
+            and step.site.span not in found
+            and _jumps(case.point.kept[0], step, operands, tangents, h, eps)
+        ):
             found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
             found.setdefault(step.site.span, (step, "equal operands"))
     left, right = map(_settled, one_sided(judge.samples))
     return [
-        Kink(case.output, direction.variable + direction.where, step.site.op.infix or step.site.op.name, step.site.span, operand,
-             left, right)
+        Kink(
+            case.output,
+            direction.variable + direction.where,
+            step.site.op.infix or step.site.op.name,
+            step.site.span,
+            operand,
+            left,
+            right,
+        )
         for step, operand in found.values()
-    ]  # fmt: skip
+    ]
 
 
 def _has_none(op: Op) -> bool:
-    """Whether an operation is smooth everywhere, so that what looks like a kink is a step too large for it: `sin` at 1e15."""
+    """Whether an operation is smooth everywhere, so that what looks like a kink is a step too large
+    for it: `sin` at 1e15."""
     return op.elementwise and not op.note and not any(op.domain)
 
 
 def _arrays(step: Step, operands: list[Any]) -> list[Any]:
-    """The operands of a step, of many rows at once as arrays: none where it doesn't go element by element."""
+    """The operands of a step, of many rows at once as arrays: none where it doesn't go element by
+    element."""
     if Lanes not in map(type, operands):
         return operands
     group = deepest(operands)
-    return [with_rows(v, group) for v in operands] if group is not None and step.site.op.elementwise else []
+    return (
+        [with_rows(v, group) for v in operands]
+        if group is not None and step.site.op.elementwise
+        else []
+    )
 
 
 def _settled(slope: Estimate) -> float:
-    """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has a root."""
+    """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has
+    a root."""
     if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
         return math.copysign(math.inf, slope.value)
     return slope.value
 
 
 def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
-    """The operands of every step where the variable has moved by `h`; of those that can be reached."""
+    """The operands of every step where the variable has moved by `h`; of those that can be
+    reached."""
     found: dict[int, list[Any]] = {}
     with suppress(GradcliError):  # beyond the edge of a domain: what came before it was seen
-        judge.case.replay((judge.direction, h), watch=lambda step, y, operands: found.update({step.number: operands}))
+        judge.case.replay(
+            (judge.direction, h),
+            watch=lambda step, y, operands: found.update({step.number: operands}),
+        )
     return found
 
 
-def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float, eps: float) -> bool:
+def _jumps(
+    run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float, eps: float
+) -> bool:
     sizes = []
     for delta in (h, h / SHRINK):
         try:
             y, up, down = (
-                _flat(compute(run, step, [o if t is None else o + by * t for o, t in zip(operands, tangents, strict=True)]))
+                _flat(
+                    compute(
+                        run,
+                        step,
+                        [
+                            o if t is None else o + by * t
+                            for o, t in zip(operands, tangents, strict=True)
+                        ],
+                    )
+                )
                 for by in (0.0, delta, -delta)
             )
         except GradcliError:
@@ -112,7 +154,9 @@ def _flat(value: Any) -> Any:
     parts = value if type(value) is list else [value]
     if Lanes in map(type, parts):
         return None
-    return xp.concatenate([xp.ravel(xp.asarray(part, dtype="complex128")).view("float64") for part in parts])
+    return xp.concatenate(
+        [xp.ravel(xp.asarray(part, dtype="complex128")).view("float64") for part in parts]
+    )
 
 
 def _is_even(margin: Any, slope: Any) -> bool:
@@ -121,4 +165,8 @@ def _is_even(margin: Any, slope: Any) -> bool:
 
 
 def _shown(operands: list[Any]) -> str:
-    return ", ".join(show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}" for v in operands[:3] if is_inexact(v))
+    return ", ".join(
+        show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}"
+        for v in operands[:3]
+        if is_inexact(v)
+    )

@@ -1,5 +1,5 @@
-"""Runs of a program for many rows at once, with other values of its variables in each: as lanes, where the rows can go on
-together. Where they can't, a check runs the program for each by itself.
+"""Runs of a program for many rows at once, with other values of its variables in each: as lanes,
+where the rows can go on together. Where they can't, a check runs the program for each by itself.
 
 `Neighbours` has what a program gives beside a point: all steps of all directions come from one run.
 """
@@ -72,9 +72,10 @@ Kind = Literal["values", "gradients", "tangents", "kept"]
 
 
 class LaneRun:
-    """A run of a program for many rows. `columns` are values by declared name, with the rows as their last axis. `kind` is what
-    the run is for: its values alone, gradients, a history with every value, or tangents, which variables begin with as
-    `direction` says: `(name, group) -> lanes or None`. Raises NotTogetherError."""
+    """A run of a program for many rows. `columns` are values by declared name, with the rows as
+    their last axis. `kind` is what the run is for: its values alone, gradients, a history with
+    every value, or tangents, which variables begin with as `direction` says: `(name, group) ->
+    lanes or None`. Raises NotTogetherError."""
 
     def __init__(
         self,
@@ -88,7 +89,9 @@ class LaneRun:
         self.size = next(iter(columns.values())).shape[-1]
         group = self.group = Group(self.size)
         run = self.run = new_run(
-            program.options.settings, {**inputs, **{n: Lanes(c, group) for n, c in columns.items()}}, kind == "kept"
+            program.options.settings,
+            {**inputs, **{n: Lanes(c, group) for n, c in columns.items()}},
+            kind == "kept",
         )
         run.group, run.parts_rows = group, True
         if kind == "kept":
@@ -114,14 +117,16 @@ class LaneRun:
         return self._histories[output]
 
     def parts(self, case: Output) -> list[Any]:
-        """The parts of an output with the rows last, real numbers. Raises NotTogetherError where there are others."""
+        """The parts of an output with the rows last, real numbers. Raises NotTogetherError where
+        there are others."""
         parts = [self.rows(read(part)) for part in leaves(self.answer.targets[case.output])]
         if [part.shape[:-1] for part in parts] != [shape_of(weight) for weight in case.weights]:
             raise NotTogetherError
         return parts
 
     def rows(self, value: Any) -> Any:
-        """The real numbers of a value with the rows last. Raises NotTogetherError where they are no real ones."""
+        """The real numbers of a value with the rows last. Raises NotTogetherError where they are no
+        real ones."""
         value = primal(value)
         if type(value) is Lanes and value.group is not self.group:
             raise NotTogetherError
@@ -135,7 +140,8 @@ class LaneRun:
 
 
 def together(go: Callable[[], Any]) -> Any:
-    """What `go` gives. Raises NotTogetherError where rows stand in each other's way, or one of them fails."""
+    """What `go` gives. Raises NotTogetherError where rows stand in each other's way, or one of them
+    fails."""
     try:
         return go()
     except (ApartError, UnrelatedError, MemoryError):
@@ -147,7 +153,8 @@ def together(go: Callable[[], Any]) -> Any:
 
 
 def weighed(parts: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """The weighted sum of an output's parts in each row, added up in the order in which it is for a row alone."""
+    """The weighted sum of an output's parts in each row, added up in the order in which it is for a
+    row alone."""
     xp = CPU.xp
     total: Any = 0.0
     for part, weight in zip(parts, weights, strict=True):
@@ -158,8 +165,8 @@ def weighed(parts: Sequence[Any], weights: Sequence[Any]) -> Any:
 
 
 class Way(NamedTuple):
-    """How a variable is moved at each of some points: by its name in the program, its state there, a vector, and the largest
-    step; all with the points last."""
+    """How a variable is moved at each of some points: by its name in the program, its state there,
+    a vector, and the largest step; all with the points last."""
 
     name: str
     state: Any
@@ -168,15 +175,23 @@ class Way(NamedTuple):
 
 
 def beside(
-    program: Program, inputs: Mapping[str, Any], cases: Sequence[Output], bases: Mapping[str, Any], ways: Sequence[Way]
+    program: Program,
+    inputs: Mapping[str, Any],
+    cases: Sequence[Output],
+    bases: Mapping[str, Any],
+    ways: Sequence[Way],
 ) -> dict[str, Any]:
-    """By output, its value at each of some points, and at all steps from there along each way: first none, then level by level
-    up and down; of shape (ways, points, ROWS), from one run. `bases` are the values by name that differ between the
-    points, with the points last. Raises NotTogetherError."""
+    """By output, its value at each of some points, and at all steps from there along each way:
+    first none, then level by level up and down; of shape (ways, points, ROWS), from one run.
+    `bases` are the values by name that differ between the points, with the points last. Raises
+    NotTogetherError."""
     xp = CPU.xp
     first = xp.stack([way.first for way in ways])
     sizes = first[..., None] / SHRINK ** xp.arange(LEVELS)
-    steps = xp.concatenate([xp.zeros((*first.shape, 1)), xp.stack([sizes, -sizes], axis=-1).reshape(*first.shape, -1)], axis=-1)
+    steps = xp.concatenate(
+        [xp.zeros((*first.shape, 1)), xp.stack([sizes, -sizes], axis=-1).reshape(*first.shape, -1)],
+        axis=-1,
+    )
     columns = {}
     for name, base in {**{way.name: way.state for way in ways}, **bases}.items():
         whole = xp.broadcast_to(base[..., None, :, None], (*base.shape[:-1], *steps.shape)).copy()
@@ -185,24 +200,37 @@ def beside(
                 whole[..., k, :, :] += way.vector[..., None] * steps[k]
         columns[name] = whole.reshape(*base.shape[:-1], steps.size)
     run = LaneRun(program, inputs, columns, [case.output for case in cases])
-    found = {case.output: weighed(run.parts(case), case.weights).reshape(steps.shape) for case in cases}
+    found = {
+        case.output: weighed(run.parts(case), case.weights).reshape(steps.shape) for case in cases
+    }
     run.release()
     return found
 
 
 def tangents(
-    program: Program, inputs: Mapping[str, Any], cases: Sequence[Output], columns: Mapping[str, Any], moving: Mapping[str, Any]
+    program: Program,
+    inputs: Mapping[str, Any],
+    cases: Sequence[Output],
+    columns: Mapping[str, Any],
+    moving: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """By output, its derivatives in forward mode, where variables begin with the tangents `moving`; all with the rows last, which
-    are of one run. Raises NotTogetherError."""
+    """By output, its derivatives in forward mode, where variables begin with the tangents `moving`;
+    all with the rows last, which are of one run. Raises NotTogetherError."""
     targets = [case.output for case in cases]
     lanes = LaneRun(
-        program, inputs, columns, targets, "tangents", lambda n, group: Lanes(moving[n], group) if n in moving else None
+        program,
+        inputs,
+        columns,
+        targets,
+        "tangents",
+        lambda n, group: Lanes(moving[n], group) if n in moving else None,
     )
     found = {}
     for case in cases:
         found[case.output] = CPU.xp.zeros(lanes.size)
-        for part, weight in zip(leaves(lanes.answer.targets[case.output]), case.weights, strict=True):
+        for part, weight in zip(
+            leaves(lanes.answer.targets[case.output]), case.weights, strict=True
+        ):
             if (tangent := tangent_of(lanes.run, part)) is not None:
                 found[case.output] += weighed([lanes.rows(tangent)], [weight])
     lanes.release()
@@ -223,11 +251,15 @@ def repeated(state: Any, size: int) -> Any:
     return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(array[..., None], (*array.shape, size)))
 
 
-def table(case: Output, found: Sequence[float], direction: Direction, first: float) -> list[Beside] | None:
-    """The levels in a row of what `beside` gives; None where they aren't those of the steps from `first` on, or of another
-    function than the program alone."""
+def table(
+    case: Output, found: Sequence[float], direction: Direction, first: float
+) -> list[Beside] | None:
+    """The levels in a row of what `beside` gives; None where they aren't those of the steps from
+    `first` on, or of another function than the program alone."""
     value, *rest = found
-    is_right = abs(value - case.value) <= MATCH * (case.point.eps / 2.0**-52) * abs(case.value) + 1e-300
+    is_right = (
+        abs(value - case.value) <= MATCH * (case.point.eps / 2.0**-52) * abs(case.value) + 1e-300
+    )
     if not is_right or first != first_step(case, direction):
         return None
     return [Beside(first / SHRINK**k, *rest[2 * k : 2 * k + 2]) for k in range(LEVELS)]
@@ -240,7 +272,8 @@ class Neighbours:
         self.point = point
 
     def beside(self, case: Output, direction: Direction, first: float) -> list[Beside] | None:
-        """The output at all steps, of which `first` is the largest; None where the program has to run for each by itself."""
+        """The output at all steps, of which `first` is the largest; None where the program has to
+        run for each by itself."""
         found = self._found.get(direction.key)
         if found is None:
             return None
@@ -249,13 +282,21 @@ class Neighbours:
     @cached_property
     def _found(self) -> dict[tuple[str, str, int], dict[str, list[float]]]:
         point = self.point
-        pairs = [(d, self._way(s, d)) for d in point.directions if type(s := point.answer.sources[d.variable]) is Variable]
+        pairs = [
+            (d, self._way(s, d))
+            for d in point.directions
+            if type(s := point.answer.sources[d.variable]) is Variable
+        ]
         found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
-        at_once = int(MUCH / (200 * point.work * ROWS))  # `work` counts 200 elements as one operation
+        at_once = int(
+            MUCH / (200 * point.work * ROWS)
+        )  # `work` counts 200 elements as one operation
         for k in range(0, len(pairs), max(at_once, 1)) if at_once else ():
             some = pairs[k : k + at_once]
             try:
-                values = beside(point.program, point.inputs, point.cases, {}, [way for _, way in some])
+                values = beside(
+                    point.program, point.inputs, point.cases, {}, [way for _, way in some]
+                )
             except NotTogetherError:
                 break
             for j, (direction, _) in enumerate(some):
@@ -265,7 +306,9 @@ class Neighbours:
     def _way(self, source: Variable, direction: Direction) -> Way:
         xp = CPU.xp
         state, vector = xp.asarray(source.state)[..., None], xp.asarray(direction.vector)[..., None]
-        return Way(source.name, state, vector, xp.array([first_step(self.point.cases[0], direction)]))
+        return Way(
+            source.name, state, vector, xp.array([first_step(self.point.cases[0], direction)])
+        )
 
 
 def first_step(case: Output, direction: Direction, smallest: float = SMALLEST) -> float:

@@ -1,7 +1,9 @@
-"""Whether the rule of a function is linear in its cotangent. A derivative is: what a rule adds to it, cuts off or takes the size
-of makes a gradient wrong for some other cotangent, even where methods agree for this one.
+"""Whether the rule of a function is linear in its cotangent. A derivative is: what a rule adds to
+it, cuts off or takes the size of makes a gradient wrong for some other cotangent, even where
+methods agree for this one.
 
-Multiplying by a power of two rounds nothing, so rules that only multiply and add commute with it to the last bit.
+Multiplying by a power of two rounds nothing, so rules that only multiply and add commute with it to
+the last bit.
 """
 
 from __future__ import annotations
@@ -26,12 +28,16 @@ from .results import DISAGREE, Blame, Check, Finding
 from .scatter import Scatter
 
 MANY_PLACES = 100  # calls that are tested, each place of the program once
-CLOSE = {"float64": 1e-9, "float32": 1e-5}  # of the largest number that a rule gives: what its own rounding may come to
+CLOSE = {
+    "float64": 1e-9,
+    "float32": 1e-5,
+}  # of the largest number that a rule gives: what its own rounding may come to
 SCALES = (1024.0, 2.0**-10, -1.0)
 
 
 def verify_linear(case: Case, found: Check) -> list[Finding]:
-    """A finding for each gradient of an output that goes through a rule which isn't linear; the first such rule is blamed."""
+    """A finding for each gradient of an output that goes through a rule which isn't linear; the
+    first such rule is blamed."""
     with quiet():
         fault = nonlinear_call(case.history)
     if fault is None:
@@ -53,12 +59,16 @@ def nonlinear_call(history: History) -> tuple[Step, str] | None:
     for step in list(places.values())[:MANY_PLACES]:
         with suppress(GradcliError):  # what the sweep itself has to say, it says
             if fault := _fault(history, step):
-                return step, f"the rule of `{step.site.op.name}` isn't linear in its cotangent: {fault}"
+                return (
+                    step,
+                    f"the rule of `{step.site.op.name}` isn't linear in its cotangent: {fault}",
+                )
     return None
 
 
 def _fault(history: History, step: Step) -> str:
-    """In what way the rule behind a call isn't linear; "" where it is, as far as finite numbers tell."""
+    """In what way the rule behind a call isn't linear; "" where it is, as far as finite numbers
+    tell."""
     body = step.body or []
     if any(type(v) is Lanes for v in (*step.operands, *body)):
         return ""
@@ -81,7 +91,8 @@ def _fault(history: History, step: Step) -> str:
 
 
 class _Pulled:
-    """The pullback of one call: what its rule makes of the cotangents of its results, as one vector."""
+    """The pullback of one call: what its rule makes of the cotangents of its results, as one
+    vector."""
 
     def __init__(self, history: History, step: Step) -> None:
         at = (step.number - step.segment.first) * STRIDE

@@ -1,8 +1,9 @@
 """Whether differences contradict a derivative, or only have steps too large for the function.
 
-The quotient of a difference is the mean of the derivative over the interval, however large the step. So where a derivative
-is right, the derivatives at points beside have that very mean, and the one in the middle goes with them. Steps within which
-a function turns often, or jumps, let quotients settle on something else; the smallest that rounding leaves room for don't.
+The quotient of a difference is the mean of the derivative over the interval, however large the
+step. So where a derivative is right, the derivatives at points beside have that very mean, and the
+one in the middle goes with them. Steps within which a function turns often, or jumps, let quotients
+settle on something else; the smallest that rounding leaves room for don't.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from typing import Any, NamedTuple
 from ...engine.backends.backend import CPU
 from .differences import LEVELS, Samples
 
-NODES, DEGREE = 16, 7  # of the polynomial that stands for the derivative beside the point; no node is the point itself
+NODES, DEGREE = (
+    16,
+    7,
+)  # of the polynomial that stands for the derivative beside the point; no node is the point itself
 SAFETY = 10.0  # times an error
-CONTRADICTED, CONFIRMED, UNRESOLVED = "contradicted", "confirmed", "unresolved"  # what becomes of a derivative
+CONTRADICTED, CONFIRMED, UNRESOLVED = (
+    "contradicted",
+    "confirmed",
+    "unresolved",
+)  # what becomes of a derivative
 
 
 class Profile(NamedTuple):
-    """A derivative over an interval, as a polynomial: its mean, its value in the middle, and how far points are off it."""
+    """A derivative over an interval, as a polynomial: its mean, its value in the middle, and how
+    far points are off it."""
 
     mean: float
     middle: float
@@ -29,14 +38,19 @@ class Profile(NamedTuple):
 
 
 def finest_level(samples: Samples, gap: float) -> int:
-    """The level of the smallest step at which a slope that is off by `gap` stands out of the rounding errors."""
-    levels = [k for k in range(LEVELS) if 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step]
+    """The level of the smallest step at which a slope that is off by `gap` stands out of the
+    rounding errors."""
+    levels = [
+        k for k in range(LEVELS) if 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
+    ]
     return max(levels, default=0)
 
 
-def held_against(samples: Samples, level: int, slope: Callable[[float], float], ours: float, gap: float) -> str:
-    """What the difference at a level makes of a derivative `ours` that extrapolated ones say is off by `gap`. `slope` has the
-    derivatives at steps beside."""
+def held_against(
+    samples: Samples, level: int, slope: Callable[[float], float], ours: float, gap: float
+) -> str:
+    """What the difference at a level makes of a derivative `ours` that extrapolated ones say is off
+    by `gap`. `slope` has the derivatives at steps beside."""
     beside = samples.level(level)
     profile = over(slope, beside.step)
     if not SAFETY * profile.roughness <= gap / 2:
@@ -51,13 +65,15 @@ def over(slope: Callable[[float], float], step: float) -> Profile:
     slopes = CPU.xp.array([slope(step * node) for node in nodes.tolist()])
     terms = projection @ slopes
     roughness = float(abs(slopes - back @ terms).max())
-    return Profile(float(terms[0]), float(middle @ terms), roughness if math.isfinite(roughness) else math.inf)
+    return Profile(
+        float(terms[0]), float(middle @ terms), roughness if math.isfinite(roughness) else math.inf
+    )
 
 
 @cache
 def _legendre() -> tuple[Any, Any, Any, Any]:
-    """The nodes of Gauss and Legendre in [-1, 1], the matrix from values there to the coefficients of a Legendre series and the
-    one back, and that from coefficients to the value in the middle."""
+    """The nodes of Gauss and Legendre in [-1, 1], the matrix from values there to the coefficients
+    of a Legendre series and the one back, and that from coefficients to the value in the middle."""
     legendre = CPU.xp.polynomial.legendre
     nodes, weights = legendre.leggauss(NODES)
     back = legendre.legvander(nodes, DEGREE)

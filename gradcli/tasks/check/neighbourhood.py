@@ -1,4 +1,5 @@
-"""The program beside a kink: at a point so near that the same operations meet, and where the function is smooth."""
+"""The program beside a kink: at a point so near that the same operations meet, and where the
+function is smooth."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ SIDES = (1.0, -1.0)
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What became of a gradient at a point beside: its verdict, the point in words, and the operations to blame."""
+    """What became of a gradient at a point beside: its verdict, the point in words, and the
+    operations to blame."""
 
     verdict: str = UNDECIDED
     where: str = ""
@@ -33,7 +35,8 @@ Recheck = Callable[[Case, CheckOptions, Check, int], None]
 
 
 def checked_beside(case: Case, variable: str, options: CheckOptions, recheck: Recheck) -> Beside:
-    """The verdict on a gradient a little away from the point of `case`, in all variables at once."""
+    """The verdict on a gradient a little away from the point of `case`, in all variables at
+    once."""
     return _found_beside(case, options, recheck).get(variable, Beside())
 
 
@@ -51,7 +54,9 @@ def _found_beside(case: Case, options: CheckOptions, recheck: Recheck) -> dict[s
     return point.beside[case.output]
 
 
-def _check(case: Case, moved: dict[str, Any], options: CheckOptions, recheck: Recheck) -> dict[str, Beside]:
+def _check(
+    case: Case, moved: dict[str, Any], options: CheckOptions, recheck: Recheck
+) -> dict[str, Beside]:
     found = Check("")
     beside = Point(case.point.program, {**case.point.inputs, **moved})
     for other in beside.cases:
@@ -61,22 +66,29 @@ def _check(case: Case, moved: dict[str, Any], options: CheckOptions, recheck: Re
     beside.release()
     numbers = [f"{name} = {show(value)}" for name, value in moved.items() if not shape_of(value)]
     where = f"at {', '.join(numbers[:3])}" if numbers else "where all elements have moved a little"
-    return {result.variable: Beside(result.verdict, where, found.blamed) for result in found.results}
+    return {
+        result.variable: Beside(result.verdict, where, found.blamed) for result in found.results
+    }
 
 
 def _moved(point: Point, side: float) -> dict[str, Any]:
-    """The values of all variables, moved by about a thousandth of their sizes, each number by itself."""
+    """The values of all variables, moved by about a thousandth of their sizes, each number by
+    itself."""
     moved = {}
-    sources = [s for s in point.answer.variables.values() if type(s) is Variable and s.kind == "var" and is_inexact(s.state)]
+    sources = [
+        s
+        for s in point.answer.variables.values()
+        if type(s) is Variable and s.kind == "var" and is_inexact(s.state)
+    ]
     for k, source in enumerate(sources):
         state, scatter = source.state, Scatter(k, 1)
         shape = shape_of(state)
         if shape:
             sizes = CPU.xp.abs(state)
             largest = float(sizes.max(initial=0.0)) or 1.0
-            moved[source.name] = state + (side * FAR * CPU.xp.where(sizes > 0, sizes, largest) * scatter.numbers(shape)).astype(
-                state.dtype
-            )
+            moved[source.name] = state + (
+                side * FAR * CPU.xp.where(sizes > 0, sizes, largest) * scatter.numbers(shape)
+            ).astype(state.dtype)
         else:
             size = abs(state) if 0 < abs(state) < math.inf else 1.0
             moved[source.name] = state + type(state)(side * FAR * size * scatter.numbers(()))

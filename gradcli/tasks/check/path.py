@@ -1,4 +1,5 @@
-"""The path that a run took: which branches, how often, and how far each condition is from being decided otherwise."""
+"""The path that a run took: which branches, how often, and how far each condition is from being
+decided otherwise."""
 
 from __future__ import annotations
 
@@ -34,12 +35,18 @@ class Conditions:
         self.run, self.answer = point.kept
         trace = self.run.trace
         assert isinstance(trace, ValueTrace)
-        self.numbers = {name: n for name, s in self.answer.sources.items() if (n := number_of(s)) is not None}
-        self.decided: list[tuple[Span, bool, list[Step]]] = []  # where, how, and by which comparisons
+        self.numbers = {
+            name: n for name, s in self.answer.sources.items() if (n := number_of(s)) is not None
+        }
+        self.decided: list[
+            tuple[Span, bool, list[Step]]
+        ] = []  # where, how, and by which comparisons
         for value, span in trace.conditions:
             if type(value[0]) is Lanes:
                 continue  # each of many rows decides for itself
-            if count(shape_of(value[0])) == 1 and (comparisons := list(_comparisons(value))):  # no error that was expected
+            if count(shape_of(value[0])) == 1 and (
+                comparisons := list(_comparisons(value))
+            ):  # no error that was expected
                 self.decided.append((span, bool(value[0]), comparisons))
 
     @cached_property
@@ -47,7 +54,9 @@ class Conditions:
         """Those that depend on a variable, in execution order."""
         numbers = self.history.moving
         unique = {step.number: step for _, _, steps in self.decided for step in steps}
-        return [step for _, step in sorted(unique.items()) if any(n in numbers for _, n in step.refs)]
+        return [
+            step for _, step in sorted(unique.items()) if any(n in numbers for _, n in step.refs)
+        ]
 
     @cached_property
     def history(self) -> History:
@@ -61,12 +70,17 @@ class Conditions:
                 targets[n] = (step.operands[k], n, step.segment.holder(n))
         return History(self.run, targets.values(), self.numbers.values())
 
-    # ---- how far ------------------------------------------------------------------------------------------------------
+    # ---- how far ---------------------------------------------------------------------------------
 
-    def margins(self, direction: Direction, more: Sequence[Step] = ()) -> Iterator[tuple[Step, Any, Any]]:
-        """Each comparison, also those of `more`, with the difference of what it compares, and how that changes along a
-        direction."""
-        comparisons = [*self.comparisons, *(step for step in more if Lanes not in map(type, step.operands))]
+    def margins(
+        self, direction: Direction, more: Sequence[Step] = ()
+    ) -> Iterator[tuple[Step, Any, Any]]:
+        """Each comparison, also those of `more`, with the difference of what it compares, and how
+        that changes along a direction."""
+        comparisons = [
+            *self.comparisons,
+            *(step for step in more if Lanes not in map(type, step.operands)),
+        ]
         if not comparisons or direction.variable not in self.numbers:
             return
         history = self._history(comparisons) if more else self.history
@@ -80,7 +94,9 @@ class Conditions:
                 margin, slope = here[0] - here[1], slopes[0] - slopes[1]
                 if not is_complex(margin):
                     yield step, margin, slope
-                elif not CPU.xp.any(margin):  # of complex numbers all that is known is whether they are equal
+                elif not CPU.xp.any(
+                    margin
+                ):  # of complex numbers all that is known is whether they are equal
                     yield step, abs(margin), abs(slope)
 
     def _moved(self, history: History, direction: Direction) -> dict[int, Any]:
@@ -104,7 +120,9 @@ class Conditions:
         assert isinstance(trace, ValueTrace)
         was = primal(read(self.answer.sources[variable]))
         try:
-            values = self.history.values({number: value - was if number in trace.updated else Exactly(value)})
+            values = self.history.values(
+                {number: value - was if number in trace.updated else Exactly(value)}
+            )
         except GradcliError:
             return False
         known = {t[1]: v for t, v in zip(self.history.targets, values, strict=True)}
@@ -121,14 +139,16 @@ class Conditions:
         at = (step.number - step.segment.first) * STRIDE
         return step.segment.records[at + 5]
 
-    # ---- the report ---------------------------------------------------------------------------------------------------
+    # ---- the report ------------------------------------------------------------------------------
 
     def path(self) -> Path:
         """The branches, and the intervals in which they stay."""
         found = Path()
         if not self.comparisons:
             return found
-        scalars = [name for name in self.numbers if not shape_of(primal(read(self.answer.sources[name])))]
+        scalars = [
+            name for name in self.numbers if not shape_of(primal(read(self.answer.sources[name])))
+        ]
         nearest: dict[int, dict[str, float]] = {}
         for name in scalars:
             if is_inexact(primal(read(self.answer.sources[name]))):
@@ -145,19 +165,32 @@ class Conditions:
                     for name, d in nearest.get(step.number, {}).items():
                         distance[name] = min(d, distance.get(name, math.inf))
             held = sum(how for how, _ in there)
-            found.branches.append(Branch(span, held, len(there) - held, {n: d for n, d in distance.items() if d < math.inf}))
+            found.branches.append(
+                Branch(
+                    span,
+                    held,
+                    len(there) - held,
+                    {n: d for n, d in distance.items() if d < math.inf},
+                )
+            )
         if len(self.history.steps) <= MANY_STEPS:
             for name in scalars:
                 value = primal(read(self.answer.sources[name]))
                 slopes = [d[name] for d in nearest.values() if name in d and d[name] < math.inf]
-                if type(value) is float and math.isfinite(value) and slopes and self.holds(name, value):
+                if (
+                    type(value) is float
+                    and math.isfinite(value)
+                    and slopes
+                    and self.holds(name, value)
+                ):
                     low, low_in = self._end(name, value, -1, min(slopes))
                     high, high_in = self._end(name, value, 1, min(slopes))
                     found.valid[name] = low, low_in, high, high_in
         return found
 
     def _end(self, name: str, value: float, side: int, guess: float) -> tuple[float, bool]:
-        """Where the path ends on one side of a value, and whether it still holds there; an infinity where it doesn't."""
+        """Where the path ends on one side of a value, and whether it still holds there; an infinity
+        where it doesn't."""
 
         good, step = value, max(guess * 0.999, math.ulp(value))
         while True:
@@ -182,8 +215,15 @@ class Conditions:
 def _distance(margin: Any, slope: Any) -> float:
     """The smallest change that makes a difference zero, to first order."""
     xp = CPU.xp
-    margin, slope = xp.broadcast_arrays(xp.abs(xp.asarray(margin, float)), xp.abs(xp.asarray(slope, float)))
-    return float(xp.min(xp.where(slope == 0, math.inf, margin / xp.where(slope == 0, 1.0, slope)), initial=math.inf))
+    margin, slope = xp.broadcast_arrays(
+        xp.abs(xp.asarray(margin, float)), xp.abs(xp.asarray(slope, float))
+    )
+    return float(
+        xp.min(
+            xp.where(slope == 0, math.inf, margin / xp.where(slope == 0, 1.0, slope)),
+            initial=math.inf,
+        )
+    )
 
 
 def _reach(value: Any) -> float:
@@ -205,6 +245,14 @@ def _comparisons(value: Traced) -> Iterator[Step]:
             operands = a if type(a) is tuple else (a, b)
             if Lanes in map(type, operands):
                 continue
-            yield Step(number, site, operands, {}, tuple(zip(site.operands, inputs, strict=True)), None, segment)
+            yield Step(
+                number,
+                site,
+                operands,
+                {},
+                tuple(zip(site.operands, inputs, strict=True)),
+                None,
+                segment,
+            )
         elif getattr(getattr(y, "dtype", None), "kind", "b" if type(y) is bool else "") == "b":
             pending += [(n, segment.holder(n)) for n in inputs]

@@ -1,4 +1,5 @@
-"""A program at one point: its runs, its gradients, and its outputs as functions of the variables."""
+"""A program at one point: its runs, its gradients, and its outputs as functions of the
+variables."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ MANY_ROWS = 100_000
 
 
 class Point:
-    """A run of the program, with what it answers, and another that kept every value. Raises GradcliError for a program that
-    fails."""
+    """A run of the program, with what it answers, and another that kept every value. Raises
+    GradcliError for a program that fails."""
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.program, self.inputs = program, inputs
@@ -46,7 +47,9 @@ class Point:
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
-        self.beside: dict[str, dict[str, Any]] = {}  # what was found beside a kink, by output and variable
+        self.beside: dict[
+            str, dict[str, Any]
+        ] = {}  # what was found beside a kink, by output and variable
         self._sweeps: list[tuple[list[Traced], set[int]]] = []
         self._tangents: dict[tuple[str, str, int], dict[str, float]] = {}
         self.cases = [Case(self, name) for name in self.answer.targets]
@@ -66,7 +69,8 @@ class Point:
         return run, trace
 
     def claims(self) -> tuple[Run, Answer, list[tuple[Any, Any, program.Expect]]]:
-        """Another run in which every derivative is recorded, and the two sides of the `expect A ~= B` that held there."""
+        """Another run in which every derivative is recorded, and the two sides of the `expect A ~=
+        B` that held there."""
         compiled = compile_program(self.program.options.settings, self.program.node, keeps_all=True)
         run, _ = self._keeping_run(self.program.options)
         run.claims = []
@@ -74,8 +78,8 @@ class Point:
         return run, self.program.answer(run, frame, self.answer.targets), run.claims
 
     def sweeps(self) -> tuple[Run, list[tuple[list[Traced], set[int]]]]:
-        """The derivatives that the program itself asked for, and the run that did. Where there is nothing else to check, the
-        first statements have to do."""
+        """The derivatives that the program itself asked for, and the run that did. Where there is
+        nothing else to check, the first statements have to do."""
         if self.cases:
             return self.kept[0], self._sweeps
         options = self.program.options
@@ -88,7 +92,8 @@ class Point:
         return run, trace.sweeps.copy()
 
     def take_rows_apart(self) -> None:
-        """Keeps from now on what `vmap` does for each of its rows, where kinks and wrong rules can be seen."""
+        """Keeps from now on what `vmap` does for each of its rows, where kinks and wrong rules can
+        be seen."""
         self.rows_one_by_one = MANY_ROWS
         for known, names in ((self, ("kept",)), *((case, ("history",)) for case in self.cases)):
             for name in names:
@@ -116,7 +121,12 @@ class Point:
     def directions(self) -> list[Direction]:
         """All ways in which a variable that some output has a gradient by is moved."""
         names = {name for case in self.cases for name in case.gradients}
-        return [d for name in self.answer.sources if name in names for d in self.cases[0].directions(name)]
+        return [
+            d
+            for name in self.answer.sources
+            if name in names
+            for d in self.cases[0].directions(name)
+        ]
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -124,7 +134,8 @@ class Point:
         return Neighbours(self)
 
     def tangents(self, direction: Direction) -> dict[str, float]:
-        """By output, its derivative along a direction, in forward mode: of one run for all of them."""
+        """By output, its derivative along a direction, in forward mode: of one run for all of
+        them."""
         if direction.key not in self._tangents:
             self._tangents[direction.key] = self._tangents_of_a_run(direction)
         return self._tangents[direction.key]
@@ -146,13 +157,16 @@ class Point:
         found = {}
         for case in self.cases:
             parts = zip(leaves(targets[case.output]), case.weights, strict=True)
-            terms = [t * weight for part, weight in parts if (t := tangent_of(run, part)) is not None]
+            terms = [
+                t * weight for part, weight in parts if (t := tangent_of(run, part)) is not None
+            ]
             found[case.output] = sum((float(t.sum() if shape_of(t) else t) for t in terms), 0.0)
         release(run, frame)
         return found
 
     def release(self) -> None:
-        """Takes the runs apart, and lets go of all that refers back to this point, so that their values go at once."""
+        """Takes the runs apart, and lets go of all that refers back to this point, so that their
+        values go at once."""
         release(self.run, self.frame)
         if "kept" in vars(self):
             release(self.kept[0], self._kept_frame)
@@ -162,7 +176,8 @@ class Point:
 
 
 class Case:
-    """One output, as a number: that itself, or the sum of its elements with weights that no error hides behind."""
+    """One output, as a number: that itself, or the sum of its elements with weights that no error
+    hides behind."""
 
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output = point, output
@@ -171,7 +186,9 @@ class Case:
         self.parts = [read(v) for v in leaves(self.target)]
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
         scatter = Scatter(len(self.parts))
-        self.weights = [1.0 if single else scatter.sizes(shape_of(primal(part))) for part in self.parts]
+        self.weights = [
+            1.0 if single else scatter.sizes(shape_of(primal(part))) for part in self.parts
+        ]
 
     @cached_property
     def gradients(self) -> dict[str, Any]:
@@ -179,12 +196,18 @@ class Case:
         run, answer = self.point.run, self.point.answer
         names = list(answer.sources)
         with quiet():
-            seeds = [(p, seed_of(p, w)) for p, w in zip(self.parts, self.weights, strict=True) if type(p) is tuple]
+            seeds = [
+                (p, seed_of(p, w))
+                for p, w in zip(self.parts, self.weights, strict=True)
+                if type(p) is tuple
+            ]
             found = gradients(run, seeds, list(answer.sources.values()), recorded=False)
         return {
             name: g
             for name, g in zip(names, found, strict=True)
-            if g is not None and not answer.is_replaced(name) and is_inexact(primal(read(answer.sources[name])))
+            if g is not None
+            and not answer.is_replaced(name)
+            and is_inexact(primal(read(answer.sources[name])))
         }
 
     def directions(self, variable: str) -> list[Direction]:
@@ -193,7 +216,12 @@ class Case:
         shape, xp = shape_of(value), CPU.xp
         turns: list[Any] = [1.0, 1j] if is_complex(value) else [1.0]
         if not shape:
-            return [Direction(variable, turn, "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im") for turn in turns]
+            return [
+                Direction(
+                    variable, turn, "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
+                )
+                for turn in turns
+            ]
         directions = []
         if value.size * len(turns) <= FEW:
             for k in xp.ndindex(*shape):
@@ -201,19 +229,24 @@ class Case:
                     vector = xp.zeros(shape, dtype=type(turn))
                     vector[k] = turn
                     part = "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
-                    directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
+                    directions.append(
+                        Direction(variable, vector, f"[{','.join(map(str, k))}]{part}")
+                    )
             return directions
         return self.random_directions(variable)
 
     def random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
-        """Directions in which all elements move; of variables of one size the same, unless they come from other streams."""
+        """Directions in which all elements move; of variables of one size the same, unless they
+        come from other streams."""
         value = self.state(variable)
         shape, xp = shape_of(value), CPU.xp
         size = value.size if shape else 1
         scatter = Scatter(size, stream)
         sizes = xp.abs(value)
         largest = float(sizes.max(initial=0.0)) or 1.0
-        share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
+        share = (
+            sizes / largest
+        )  # what is much smaller than the largest moves less: no step may change its sign
         share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
         directions = []
         for k in range(DIRECTIONS if size else 0):
@@ -221,21 +254,31 @@ class Case:
             if is_complex(value):
                 vector = vector + 1j * scatter.numbers(shape)
             vector = vector * share
-            directions.append(Direction(variable, vector if shape else vector.item(), " along a random direction", k))
+            directions.append(
+                Direction(
+                    variable, vector if shape else vector.item(), " along a random direction", k
+                )
+            )
         return directions
 
     def pairs(self, first: str, others: Sequence[str]) -> list[tuple[Direction, list[Direction]]]:
-        """The ways in which a variable and others are moved together: of two each element with each where that is little to
-        do."""
+        """The ways in which a variable and others are moved together: of two each element with each
+        where that is little to do."""
         if len(others) == 1:
             found = [(a, [b]) for a in self.directions(first) for b in self.directions(others[0])]
-            if len(found) <= FEW and not any(d.where.startswith(" ") for a, (b,) in found for d in (a, b)):
+            if len(found) <= FEW and not any(
+                d.where.startswith(" ") for a, (b,) in found for d in (a, b)
+            ):
                 return found
-        moved = zip(*(self.random_directions(other, stream) for stream, other in enumerate(others, 1)), strict=False)
+        moved = zip(
+            *(self.random_directions(other, stream) for stream, other in enumerate(others, 1)),
+            strict=False,
+        )
         return [(a, list(bs)) for a, bs in zip(self.random_directions(first), moved, strict=False)]
 
     def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:
-        """The derivative along a direction as the gradient has it, and the sum of its terms' sizes."""
+        """The derivative along a direction as the gradient has it, and the sum of its terms'
+        sizes."""
         g = self.gradients[direction.variable] if gradient is None else gradient
         terms = CPU.xp.real(CPU.xp.conj(self.point.run.backend.to_host(g)) * direction.vector)
         return float(terms.sum()), float(abs(terms).sum())
@@ -263,10 +306,11 @@ class Case:
     def value(self) -> float:
         return float(self.total([primal(p) for p in self.parts]))
 
-    # ---- the program again ---------------------------------------------------------------------------------------------
+    # ---- the program again -----------------------------------------------------------------------
 
     def rerun(self, *moves: tuple[Direction, float]) -> float:
-        """The output where variables have moved, each by a step along its direction: another run of the program."""
+        """The output where variables have moved, each by a step along its direction: another run of
+        the program."""
         point = self.point
         inputs = dict(point.inputs)
         for direction, h in moves:
@@ -282,14 +326,15 @@ class Case:
         return value
 
     def beside(self, direction: Direction, first: float) -> list[Beside] | None:
-        """The output at all steps along a direction, of which `first` is the largest, where one run gives them all."""
+        """The output at all steps along a direction, of which `first` is the largest, where one run
+        gives them all."""
         return self.point.neighbours.beside(self, direction, first)
 
     def tangent(self, direction: Direction) -> float:
         """The derivative along a direction, in forward mode."""
         return self.point.tangents(direction)[self.output]
 
-    # ---- its history again ---------------------------------------------------------------------------------------------
+    # ---- its history again -----------------------------------------------------------------------
 
     @cached_property
     def history(self) -> History:
@@ -300,19 +345,29 @@ class Case:
         return History(run, traced, sources)
 
     def carried(self, direction: Direction, disturb: Any = None, by: float = 0.0) -> float:
-        """The derivative along a direction, in forward mode along that path, where the variable has moved `by` a step along it;
-        with `disturb` each result has another rounding error."""
+        """The derivative along a direction, in forward mode along that path, where the variable has
+        moved `by` a step along it; with `disturb` each result has another rounding error."""
         _, answer = self.point.kept
         source = answer.sources[direction.variable]
         number = number_of(source)
         assert number is not None
         vector, shift = (seed_of(read(source), times * direction.vector) for times in (1.0, by))
-        tangents = iter(self.history.tangents({number: vector}, disturb, {number: shift} if by else {}))
-        parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
-        return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
+        tangents = iter(
+            self.history.tangents({number: vector}, disturb, {number: shift} if by else {})
+        )
+        parts = [
+            next(tangents) if type(read(v)) is tuple else None
+            for v in leaves(answer.targets[self.output])
+        ]
+        return float(
+            sum(
+                CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None
+            )
+        )
 
     def imaginary(self, direction: Direction, step: float) -> float:
-        """The imaginary part of the output along that path, where a variable is moved by an imaginary step."""
+        """The imaginary part of the output along that path, where a variable is moved by an
+        imaginary step."""
         return float(CPU.xp.imag(self.replay((direction, step * 1j))))
 
     @property
@@ -326,16 +381,22 @@ class Case:
         return point
 
     def replay(self, *moves: tuple[Direction, Any], disturb: Any = None, watch: Any = None) -> Any:
-        """The output along that path, where variables have moved, each by a step, which may be complex, along its direction."""
+        """The output along that path, where variables have moved, each by a step, which may be
+        complex, along its direction."""
         _, answer = self.point.kept
         shifts = {}
         for direction, h in moves:
             number = number_of(answer.sources[direction.variable])
             assert number is not None
-            step = CPU.xp.complex128(h) if type(h) is complex and self.point.eps > 1e-10 else h  # Python's would stay single
+            step = (
+                CPU.xp.complex128(h) if type(h) is complex and self.point.eps > 1e-10 else h
+            )  # Python's would stay single
             shifts[number] = step * direction.vector
         values = iter(self.history.values(shifts, disturb, watch))
-        parts = [next(values) if type(read(v)) is tuple else primal(read(v)) for v in leaves(answer.targets[self.output])]
+        parts = [
+            next(values) if type(read(v)) is tuple else primal(read(v))
+            for v in leaves(answer.targets[self.output])
+        ]
         return self.total(parts)
 
 

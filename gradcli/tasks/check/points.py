@@ -1,7 +1,9 @@
-"""Random points of the domains, checked together: what the methods need of each comes from runs for all of them as lanes.
+"""Random points of the domains, checked together: what the methods need of each comes from runs for
+all of them as lanes.
 
-A point passes so where all that is found agrees, or doesn't apply for the reason that it doesn't at the declared point. Any other
-one is left to be checked by itself, and so are all where the program can't run for them together.
+A point passes so where all that is found agrees, or doesn't apply for the reason that it doesn't at
+the declared point. Any other one is left to be checked by itself, and so are all where the program
+can't run for them together.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ Compare = Callable[[Case], list[Finding]]
 def findings_together(
     declared: Point, values: Sequence[Mapping[str, Any]], found: Sequence[Finding], compare: Compare
 ) -> Iterator[list[Finding] | None]:
-    """For each of the points, in order, what `compare` finds of all outputs; None where it has to be checked by itself. `found`
-    is what was found at the declared point."""
-    ways = sum(len(case.directions(name)) for case in declared.cases[:1] for name in _names(declared))
+    """For each of the points, in order, what `compare` finds of all outputs; None where it has to
+    be checked by itself. `found` is what was found at the declared point."""
+    ways = sum(
+        len(case.directions(name)) for case in declared.cases[:1] for name in _names(declared)
+    )
     at_once = int(MUCH / (200 * declared.work * ROWS * max(ways, 1)))
     reasons = {(f.output, f.variable, f.method): f.reason for f in found if f.verdict == SKIPPED}
     for k in range(0, len(values), max(at_once, 1)):
@@ -63,7 +67,9 @@ def findings_together(
             rows.release()
 
 
-def _findings(rows: Rows, k: int, reasons: dict[tuple[str, str, str], str], compare: Compare) -> list[Finding] | None:
+def _findings(
+    rows: Rows, k: int, reasons: dict[tuple[str, str, str], str], compare: Compare
+) -> list[Finding] | None:
     findings: list[Finding] = []
     try:
         for case in rows.declared.cases:
@@ -74,7 +80,9 @@ def _findings(rows: Rows, k: int, reasons: dict[tuple[str, str, str], str], comp
     except NotTogetherError:
         return None
     for f in findings:
-        if f.verdict != AGREE and (f.verdict != SKIPPED or reasons.get((f.output, f.variable, f.method)) != f.reason):
+        if f.verdict != AGREE and (
+            f.verdict != SKIPPED or reasons.get((f.output, f.variable, f.method)) != f.reason
+        ):
             return None
     return findings
 
@@ -85,8 +93,8 @@ def _names(point: Point) -> list[str]:
 
 
 class Rows:
-    """Several points: what the runs for all of them gave, with the points as the last axis. Raises NotTogetherError where the
-    program can't run so."""
+    """Several points: what the runs for all of them gave, with the points as the last axis. Raises
+    NotTogetherError where the program can't run so."""
 
     def __init__(self, declared: Point, values: Sequence[Mapping[str, Any]]) -> None:
         self.declared, self.size = declared, len(values)
@@ -97,19 +105,39 @@ class Rows:
         self.given, self.moved = values, set(values[0])
         # All of them, so that no gradient is the sum over the rows.
         self.columns = {s.name: repeated(s.state, self.size) for s in self.sources.values()}
-        self.columns |= {name: xp.stack([xp.asarray(value[name]) for value in values], axis=-1) for name in self.moved}
+        self.columns |= {
+            name: xp.stack([xp.asarray(value[name]) for value in values], axis=-1)
+            for name in self.moved
+        }
         self.values, self.gradients = self._values_and_gradients()
         points = [Row(self, case, k) for case in declared.cases[:1] for k in range(self.size)]
-        self.directions = [[d for name in self.sources for d in Case.directions(row, name)] for row in points] or [[]]
+        self.directions = [
+            [d for name in self.sources for d in Case.directions(row, name)] for row in points
+        ] or [[]]
         self.keys = [d.key for d in self.directions[0]]
-        self.reaches = xp.array([[row.reach(d) for d in ds] for row, ds in zip(points, self.directions, strict=False)]).T
+        self.reaches = xp.array(
+            [[row.reach(d) for d in ds] for row, ds in zip(points, self.directions, strict=False)]
+        ).T
         names = [self.sources[name].name for name, _, _ in self.keys]
-        self.vectors = [xp.stack([xp.asarray(ds[j].vector) for ds in self.directions], axis=-1) for j in range(len(names))]
-        firsts = [
-            xp.array([first_step(row, ds[j]) for row, ds in zip(points, self.directions, strict=True)]) for j in range(len(names))
+        self.vectors = [
+            xp.stack([xp.asarray(ds[j].vector) for ds in self.directions], axis=-1)
+            for j in range(len(names))
         ]
-        ways = [Way(name, self.columns[name], v, first) for name, v, first in zip(names, self.vectors, firsts, strict=True)]
-        self.tables = beside(declared.program, declared.inputs, declared.cases, self.columns, ways) if ways else {}
+        firsts = [
+            xp.array(
+                [first_step(row, ds[j]) for row, ds in zip(points, self.directions, strict=True)]
+            )
+            for j in range(len(names))
+        ]
+        ways = [
+            Way(name, self.columns[name], v, first)
+            for name, v, first in zip(names, self.vectors, firsts, strict=True)
+        ]
+        self.tables = (
+            beside(declared.program, declared.inputs, declared.cases, self.columns, ways)
+            if ways
+            else {}
+        )
         self._imaginary: dict[tuple[str, int], Any] = {}
         self._points: dict[int, Point] = {}
         self._paths: dict[Any, Point] = {}
@@ -125,10 +153,13 @@ class Rows:
         for case in self.declared.cases:
             values[case.output] = weighed(lanes.parts(case), case.weights)
             seeds = []
-            for part, weight in zip(map(read, leaves(lanes.answer.targets[case.output])), case.weights, strict=True):
+            for part, weight in zip(
+                map(read, leaves(lanes.answer.targets[case.output])), case.weights, strict=True
+            ):
                 if type(part) is tuple:
                     if type(part[0]) is not Lanes:
-                        raise NotTogetherError  # what all rows share has one gradient for all of them
+                        # what all rows share has one gradient for all of them
+                        raise NotTogetherError
                     shape, dtype = part[0].array.shape, part[0].array.dtype
                     cotangent = xp.broadcast_to(xp.asarray(weight, dtype)[..., None], shape)
                     seeds.append((part, Lanes(xp.ascontiguousarray(cotangent), lanes.group)))
@@ -146,9 +177,13 @@ class Rows:
         """By output, its tangents along each way at each point."""
         xp, n = CPU.xp, len(self.keys)
         columns = {
-            name: _flat(xp.broadcast_to(c[..., None, :], (*c.shape[:-1], n, self.size))) for name, c in self.columns.items()
+            name: _flat(xp.broadcast_to(c[..., None, :], (*c.shape[:-1], n, self.size)))
+            for name, c in self.columns.items()
         }
-        moving = {name: xp.zeros((*c.shape[:-1], n, self.size), c.dtype) for name, c in self.columns.items()}
+        moving = {
+            name: xp.zeros((*c.shape[:-1], n, self.size), c.dtype)
+            for name, c in self.columns.items()
+        }
         for j, (name, _, _) in enumerate(self.keys):
             moving[self.sources[name].name][..., j, :] = self.vectors[j]
         moving = {name: _flat(column) for name, column in moving.items()}
@@ -162,7 +197,8 @@ class Rows:
         return self.run("kept")
 
     def imaginary(self, case: Case, j: int) -> Any:
-        """The imaginary parts that an output gets by tiny imaginary steps along a way. Raises NotAnalyticError."""
+        """The imaginary parts that an output gets by tiny imaginary steps along a way. Raises
+        NotAnalyticError."""
         if (case.output, j) not in self._imaginary:
             self._imaginary[case.output, j] = together(partial(self._replayed, case, j))
         found = self._imaginary[case.output, j]
@@ -185,7 +221,9 @@ class Rows:
         except NotAnalyticError as error:
             return error
         total = xp.zeros(self.size)
-        for part, weight in zip(map(read, leaves(lanes.answer.targets[case.output])), case.weights, strict=True):
+        for part, weight in zip(
+            map(read, leaves(lanes.answer.targets[case.output])), case.weights, strict=True
+        ):
             if type(part) is tuple:
                 value = next(values)
                 if type(value) is not Lanes or value.group is not lanes.group:
@@ -194,7 +232,8 @@ class Rows:
         return total
 
     def origin(self, case: Case, k: int) -> Case:
-        """The output on the path of a point, whose closed forms are those of all points on it. Raises SkippedError."""
+        """The output on the path of a point, whose closed forms are those of all points on it.
+        Raises SkippedError."""
         forms = forms_of(self.declared)
         if self.is_straight(forms):
             return case
@@ -231,7 +270,10 @@ class Row(Case):
 
     @cached_property
     def gradients(self) -> dict[str, Any]:
-        return {name: self.rows.gradients[self.output, name][..., self.k] for name in self.declared.gradients}
+        return {
+            name: self.rows.gradients[self.output, name][..., self.k]
+            for name in self.declared.gradients
+        }
 
     def state(self, variable: str) -> Any:
         value = self.rows.columns[self.rows.sources[variable].name][..., self.k]
@@ -245,7 +287,12 @@ class Row(Case):
         return [d for d in self.rows.directions[self.k] if d.variable == variable]
 
     def beside(self, direction: Direction, first: float) -> list[Beside]:
-        found = table(self, self.rows.tables[self.output][self._way(direction), self.k].tolist(), direction, first)
+        found = table(
+            self,
+            self.rows.tables[self.output][self._way(direction), self.k].tolist(),
+            direction,
+            first,
+        )
         return found or self._apart()
 
     def tangent(self, direction: Direction) -> float:
@@ -268,7 +315,11 @@ class Row(Case):
         point = dict(forms.point)
         for name in sources:
             symbols, value = forms.symbols[name], self.state(name)
-            point.update(zip(symbols.flat, value.flat, strict=True) if shape_of(value) else [(symbols, value)])
+            point.update(
+                zip(symbols.flat, value.flat, strict=True)
+                if shape_of(value)
+                else [(symbols, value)]
+            )
         return point
 
     def rerun(self, *moves: Any) -> float:

@@ -28,8 +28,8 @@ def quiet() -> Iterator[None]:
 
 
 class Direction(NamedTuple):
-    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and `number` random ones from
-    each other."""
+    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and
+    `number` random ones from each other."""
 
     variable: str
     vector: Any

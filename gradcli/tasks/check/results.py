@@ -12,19 +12,32 @@ from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ...engine.trace.run import Expectation
 from ..evaluation import Options
 
-AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = "agree", "disagree", "inconclusive", "skipped"  # what one method says
+AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = (
+    "agree",
+    "disagree",
+    "inconclusive",
+    "skipped",
+)  # what one method says
 # What becomes of a gradient; "allowed" is one that isn't finite where that is meant.
-VERIFIED, KINK, ALLOWED, UNDECIDED, NONFINITE, WRONG = "verified", "kink", "allowed", "undecided", "nonfinite", "wrong"
+VERIFIED, KINK, ALLOWED, UNDECIDED, NONFINITE, WRONG = (
+    "verified",
+    "kink",
+    "allowed",
+    "undecided",
+    "nonfinite",
+    "wrong",
+)
 RULES = "derivatives in the program"  # the output of findings about what it asks for itself
 OTHERS = "*"  # all further variables together, in a mixed second derivative
 METHODS = {
     "forward": "forward mode, whose rules are those of reverse mode",
     "complex": "the complex step, exact to rounding",
-    "differences": "finite differences of the program, extrapolated, with an error estimate of their own",
+    "differences": "finite differences, extrapolated, with an error estimate of their own",
     "taylor": "the order of the Taylor remainder: 2 for a right gradient, 1 for a wrong one",
     "sympy": "SymPy's derivative of the closed form, with 50 digits",
 }
-# The methods that know nothing of the rules that reverse mode goes by. A gradient is verified where one of them agrees.
+# The methods that know nothing of the rules that reverse mode goes by. A gradient is verified where
+# one of them agrees.
 INDEPENDENT = ("complex", "differences", "taylor", "sympy", "rules")
 
 
@@ -36,7 +49,8 @@ class CheckOptions:
     methods     the ones to use, of METHODS
     points      random points of the declared domains, beside the declared values
     order       2: second derivatives, too
-    rtol, atol  distances that count as none, beside what the methods' own errors allow; None: nothing beside
+    rtol, atol  distances that count as none, beside what the methods' own errors allow; None:
+                nothing beside
     lenient     whether a gradient at a kink passes
     strict      whether a gradient that no independent method confirms fails
     nonfinite   whether values and gradients may be nan or infinite
@@ -60,16 +74,20 @@ class CheckOptions:
 
 
 def in_ci() -> bool:
-    """Whether this is a job of continuous integration, as the variable CI says: there checks are strict."""
+    """Whether this is a job of continuous integration, as the variable CI says: there checks are
+    strict."""
     return os.environ.get("CI", "").lower() in ("true", "1")
 
 
 def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods named, in the order of METHODS; all where none is. Raises GradcliError (E001) for any other."""
+    """The methods named, in the order of METHODS; all where none is. Raises GradcliError (E001) for
+    any other."""
     for name in names:
         if name not in METHODS:
             help = did_you_mean(name, METHODS) or f"the methods are {', '.join(METHODS)}"
-            raise GradcliError(Diagnostic("E001", f"--methods: there is no method `{name}`", help=help))
+            raise GradcliError(
+                Diagnostic("E001", f"--methods: there is no method `{name}`", help=help)
+            )
     return tuple(m for m in METHODS if m in names) if names else tuple(METHODS)
 
 
@@ -77,20 +95,26 @@ def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
 class Finding:
     """What one method says about one derivative: of an output by a variable, at a point.
 
-    variable  "" for derivatives that the program asks for; "x,z" in a mixed second derivative, "x,*" in one by all others
-    method    a name of METHODS, or "against": gradients from elsewhere; "rules": the rules behind the derivatives that the
-              program asks for; "linear": a function's own rule; "finite": the numbers themselves; "connected": whether
-              there is a gradient at all
-    verdict   "agree", "disagree", "inconclusive" or "skipped", for a method that doesn't apply; `reason` says why
-    where     the element or direction that is shown: "" for all of a scalar, "[1]", "x[0],z[1]", "along a random direction"
-    ours      the derivative there, as reverse mode has it; nan where the finding isn't about a number
-    theirs    as the method has it; for "taylor" the order, for "rules" how many were tested; nan where it has none
+    variable  "" for derivatives that the program asks for; "x,z" in a mixed second derivative,
+              "x,*" in one by all others
+    method    a name of METHODS, or "against": gradients from elsewhere; "rules": the rules behind
+              the derivatives that the program asks for; "linear": a function's own rule; "finite":
+              the numbers themselves; "connected": whether there is a gradient at all
+    verdict   "agree", "disagree", "inconclusive" or "skipped", for a method that doesn't apply;
+              `reason` says why
+    where     the element or direction that is shown: "" for all of a scalar, "[1]", "x[0],z[1]",
+              "along a random direction"
+    ours      the derivative there, as reverse mode has it; nan where the finding isn't about a
+              number
+    theirs    as the method has it; for "taylor" the order, for "rules" how many were tested; nan
+              where it has none
     error     the method's own estimate of its error
     tolerance how far `ours` and `theirs` may be apart
     ulps      the distance in units of the last place of the larger one
     point     0 for the declared values, else the number of a random point
     at_kink   whether the method can't agree because the derivative jumps there
-    written   of "against": with how few digits one of the numbers is written that were compared; None where that is no limit
+    written   of "against": with how few digits one of the numbers is written that were compared;
+              None where that is no limit
     """
 
     output: str
@@ -113,8 +137,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One derivative, of an output by a variable, with all that was found about it at all points; or, where `is_value`, the value
-    of an output that was given from elsewhere."""
+    """One derivative, of an output by a variable, with all that was found about it at all points;
+    or, where `is_value`, the value of an output that was given from elsewhere."""
 
     output: str
     variable: str
@@ -146,12 +170,19 @@ class Result:
     @property
     def reasons(self) -> list[str]:
         """Why methods don't agree, each once."""
-        return list(dict.fromkeys(f.reason for f in self.findings if f.reason and f.verdict != AGREE))
+        return list(
+            dict.fromkeys(f.reason for f in self.findings if f.reason and f.verdict != AGREE)
+        )
 
     @property
     def digits(self) -> int | None:
-        """How many decimal digits are verified, at the point where they are fewest; None where none are, as of 0."""
-        found = [_digits(findings) for findings in self.points.values()] if self.verdict == VERIFIED else []
+        """How many decimal digits are verified, at the point where they are fewest; None where none
+        are, as of 0."""
+        found = (
+            [_digits(findings) for findings in self.points.values()]
+            if self.verdict == VERIFIED
+            else []
+        )
         return min((digits for digits in found if digits is not None), default=None)
 
 
@@ -168,12 +199,20 @@ def _verdict(findings: Sequence[Finding], is_value: bool) -> str:
         return WRONG
     if any(f.at_kink for f in findings):
         return KINK
-    return VERIFIED if is_value or any(f.verdict == AGREE and f.method in INDEPENDENT for f in findings) else UNDECIDED
+    return (
+        VERIFIED
+        if is_value or any(f.verdict == AGREE and f.method in INDEPENDENT for f in findings)
+        else UNDECIDED
+    )
 
 
 def _digits(findings: Sequence[Finding]) -> int | None:
     """The digits that the sharpest of the independent methods verifies."""
-    agreeing = [f for f in findings if f.method in INDEPENDENT and f.verdict == AGREE and f.ours and f.tolerance]
+    agreeing = [
+        f
+        for f in findings
+        if f.method in INDEPENDENT and f.verdict == AGREE and f.ours and f.tolerance
+    ]
     if not agreeing:
         return None
     sharpest = min(f.tolerance / abs(f.ours) for f in agreeing)
@@ -182,8 +221,9 @@ def _digits(findings: Sequence[Finding]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """An operation whose own rule is wrong at its actual operands: what it gives, what the operation itself says, and the
-    quotient. `calls` lead to it. `fault` says what is wrong where that isn't a number: a rule that isn't linear."""
+    """An operation whose own rule is wrong at its actual operands: what it gives, what the
+    operation itself says, and the quotient. `calls` lead to it. `fault` says what is wrong where
+    that isn't a number: a rule that isn't linear."""
 
     output: str
     operation: str
@@ -201,7 +241,8 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class Kink:
-    """A place where a derivative jumps, with the derivatives of the output to its left and right."""
+    """A place where a derivative jumps, with the derivatives of the output to its left and
+    right."""
 
     output: str
     variable: str
@@ -227,8 +268,8 @@ class Branch:
 
 @dataclass(slots=True)
 class Path:
-    """The branches that were taken, and by variable the interval around its value in which all of them stay:
-    (low, whether low belongs to it, high, whether high does)."""
+    """The branches that were taken, and by variable the interval around its value in which all of
+    them stay: (low, whether low belongs to it, high, whether high does)."""
 
     branches: list[Branch] = field(default_factory=list)
     valid: dict[str, tuple[float, bool, float, bool]] = field(default_factory=dict)
@@ -238,7 +279,8 @@ class Path:
 class Check:
     """What came of checking one file.
 
-    expectations  those that were executed at the declared values, and those that failed at random points
+    expectations  those that were executed at the declared values, and those that failed at random
+                  points
     points        the random points: values by name
     lenient, strict  as in CheckOptions
     declares      whether the program declares a trainable variable
@@ -261,7 +303,8 @@ class Check:
 
     @property
     def results(self) -> list[Result]:
-        """The findings as one result for each derivative, in the order in which they were checked."""
+        """The findings as one result for each derivative, in the order in which they were
+        checked."""
         found: dict[tuple[str, str, int], list[Finding]] = {}
         for f in self.findings:
             found.setdefault((f.output, f.variable, f.order), []).append(f)
@@ -274,18 +317,21 @@ class Check:
         return verdict in (NONFINITE, WRONG)
 
     def counts(self) -> tuple[int, int, int]:
-        """How many passed, failed and were skipped: gradients, expectations, and errors of the program."""
+        """How many passed, failed and were skipped: gradients, expectations, and errors of the
+        program."""
         verdicts = [result.verdict for result in self.results]
         failed = sum(map(self.fails, verdicts))
         passed = sum(v in (VERIFIED, KINK) and not self.fails(v) for v in verdicts)
         held = sum(e.passed for e in self.expectations)
-        broken = len(self.expectations) - held + sum(d.severity == "error" for d in self.diagnostics)
+        broken = (
+            len(self.expectations) - held + sum(d.severity == "error" for d in self.diagnostics)
+        )
         return passed + held, failed + broken, len(verdicts) - passed - failed
 
     @property
     def nothing(self) -> Diagnostic | None:
-        """The error that nothing was verified, with the reason; None where something was, or failed. A program without
-        variables, which others import, has nothing to verify."""
+        """The error that nothing was verified, with the reason; None where something was, or
+        failed. A program without variables, which others import, has nothing to verify."""
         passed, failed, _ = self.counts()
         return None if passed or failed or not self.declares else nothing_verified(self)
 
@@ -296,7 +342,8 @@ class Check:
 
 
 def nothing_in_all(checks: Sequence[Check]) -> Diagnostic | None:
-    """The error that nothing was verified in any of the files, where no single one of them says so."""
+    """The error that nothing was verified in any of the files, where no single one of them says
+    so."""
     quiet = all(check.counts()[:2] == (0, 0) and check.nothing is None for check in checks)
     return nothing_verified(checks[0]) if checks and quiet else None
 
@@ -311,4 +358,8 @@ def nothing_verified(check: Check) -> Diagnostic:
         why = "; ".join(check.missing[:3]) or "there is no output that has a gradient"
     else:
         why = "; ".join(reasons[:3]) or "no method applies"
-    return Diagnostic("E611", f"nothing was verified: {why}", help="`gradcli explain E611` says what a check needs")
+    return Diagnostic(
+        "E611",
+        f"nothing was verified: {why}",
+        help="`gradcli explain E611` says what a check needs",
+    )

@@ -1,7 +1,8 @@
-"""Weights, directions and cotangents: numbers of size about 1 that nothing in a program lines up with, the same each time.
+"""Weights, directions and cotangents: numbers of size about 1 that nothing in a program lines up
+with, the same each time.
 
-They are hashes of their positions (splitmix64; Steele, Lea and Flood, OOPSLA 2014), because loading NumPy's generators takes
-longer than many a check.
+They are hashes of their positions (splitmix64; Steele, Lea and Flood, OOPSLA 2014), because loading
+NumPy's generators takes longer than many a check.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ class Scatter:
         """The same, of either sign."""
         fractions = 2.0 * self._fractions(shape) - 1.0  # the sign, and then the size
         xp = CPU.xp
-        return xp.copysign(0.5 + abs(fractions), fractions) if shape else math.copysign(0.5 + abs(fractions), fractions)
+        return (
+            xp.copysign(0.5 + abs(fractions), fractions)
+            if shape
+            else math.copysign(0.5 + abs(fractions), fractions)
+        )
 
     def _fractions(self, shape: tuple[int, ...]) -> Any:
         n = math.prod(shape)

@@ -1,4 +1,5 @@
-"""Second derivatives: reverse over reverse, along one direction or two, against methods that know nothing of its rules."""
+"""Second derivatives: reverse over reverse, along one direction or two, against methods that know
+nothing of its rules."""
 
 from __future__ import annotations
 
@@ -22,12 +23,20 @@ from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case, seed_of
 from .program import Direction, quiet
 from .results import AGREE, OTHERS, Finding
-from .verdicts import REPEATS, SAFETY, Judge, tiny_step, verify_no_tiny_numbers, verify_no_underflow, wobble
+from .verdicts import (
+    REPEATS,
+    SAFETY,
+    Judge,
+    tiny_step,
+    verify_no_tiny_numbers,
+    verify_no_underflow,
+    wobble,
+)
 
 
 class SecondJudge(Judge):
-    """The methods on one second derivative: of an output, twice along a variable's direction, or along that and then those of
-    `others`, which move together."""
+    """The methods on one second derivative: of an output, twice along a variable's direction, or
+    along that and then those of `others`, which move together."""
 
     order = 2
 
@@ -42,12 +51,16 @@ class SecondJudge(Judge):
             self.others = [d._replace(vector=d.vector * self.case.reach(d)) for d in others]
             self.other_reach = 1.0
         self.apply_not: Mapping[str, str] = {}  # methods that say nothing of the gradient, and why
-        self.wobble = 0.0  # of the slopes that the complex step has, from rounding inside, where that was measured
+        # of the slopes that the complex step has, from rounding inside, where that was measured
+        self.wobble = 0.0
         self.ways = [0.0]  # the derivative, in both orders
         self.refusal = ""  # why there is none
         try:
             one = [self.direction]
-            found = [_twice(self.case, *way) for way in ((one, self.others), (self.others, one))[: 1 + bool(self.others)]]
+            found = [
+                _twice(self.case, *way)
+                for way in ((one, self.others), (self.others, one))[: 1 + bool(self.others)]
+            ]
             self.ways, self.size = [g for g, _ in found], max(size for _, size in found)
         except GradcliError as error:
             self.refusal = error.diagnostics[0].message
@@ -71,7 +84,9 @@ class SecondJudge(Judge):
             if len(self.others) > 1 or a.where.startswith(" ") or b.where.startswith(" "):
                 found.where = " along random directions"
             else:
-                found.where = f"{a.variable}{a.where},{b.variable}{b.where}" if a.where or b.where else ""
+                found.where = (
+                    f"{a.variable}{a.where},{b.variable}{b.where}" if a.where or b.where else ""
+                )
         return found
 
     def apply(self, method: str, found: Finding) -> None:
@@ -89,7 +104,8 @@ class SecondJudge(Judge):
         self.compare(found, estimate, scale)
 
     def measure_noise(self) -> bool:
-        """Asks how far rounding errors inside move the output, and its slopes; whether that is more than last places say."""
+        """Asks how far rounding errors inside move the output, and its slopes; whether that is more
+        than last places say."""
         if self.is_real:
             with quiet(), suppress(GradcliError, NotAnalyticError):
                 self.wobble = wobble(self)
@@ -99,7 +115,10 @@ class SecondJudge(Judge):
     def is_real(self) -> bool:
         """Whether the complex step can be taken."""
         case, sources = self.case, self.case.point.answer.sources
-        numbers = [primal(read(sources[direction.variable])) for direction in (self.direction, *self.others)]
+        numbers = [
+            primal(read(sources[direction.variable]))
+            for direction in (self.direction, *self.others)
+        ]
         is_float64 = case.point.program.options.dtype == "float64"
         return is_float64 and not any(map(is_complex, numbers)) and case.history.complex is None
 
@@ -124,18 +143,32 @@ class SecondJudge(Judge):
         return samples
 
 
-def _twice(case: Case, firsts: Sequence[Direction], lasts: Sequence[Direction]) -> tuple[float, float]:
-    """The derivative along some directions, and then along others or again the same, as reverse mode over reverse mode has it;
-    and the size of what goes into it."""
+def _twice(
+    case: Case, firsts: Sequence[Direction], lasts: Sequence[Direction]
+) -> tuple[float, float]:
+    """The derivative along some directions, and then along others or again the same, as reverse
+    mode over reverse mode has it; and the size of what goes into it."""
     run, sources = case.point.run, case.point.answer.sources
     lasts = lasts or firsts
-    seeds = [(p, seed_of(p, w)) for p, w in zip(case.parts, case.weights, strict=True) if type(p) is tuple]
+    seeds = [
+        (p, seed_of(p, w))
+        for p, w in zip(case.parts, case.weights, strict=True)
+        if type(p) is tuple
+    ]
     with seeing_itself(run) as window:
-        slopes = gradients(run, seeds, [sources[d.variable] for d in firsts], recorded=True, window=window)
-        moved = [(g, seed_of(g, d.vector)) for g, d in zip(slopes, firsts, strict=True) if type(g) is tuple]
+        slopes = gradients(
+            run, seeds, [sources[d.variable] for d in firsts], recorded=True, window=window
+        )
+        moved = [
+            (g, seed_of(g, d.vector))
+            for g, d in zip(slopes, firsts, strict=True)
+            if type(g) is tuple
+        ]
         if not moved:
             return 0.0, 0.0
-        found = gradients(run, moved, [sources[d.variable] for d in lasts], recorded=False, window=window)
+        found = gradients(
+            run, moved, [sources[d.variable] for d in lasts], recorded=False, window=window
+        )
     terms = [case.along(d, g) for d, g in zip(lasts, found, strict=True) if g is not None]
     return sum(g for g, _ in terms), sum(size for _, size in terms)
 
@@ -143,16 +176,21 @@ def _twice(case: Case, firsts: Sequence[Direction], lasts: Sequence[Direction]) 
 def wrong_derivatives(case: Case, variable: str, others: Sequence[str] = ()) -> list[Doubt]:
     """The operations of the backward pass whose own rules are wrong."""
     sources = case.point.kept[1].sources
-    history = _backward_pass(case, variable, {sources[other].number for other in others or (variable,)})
+    history = _backward_pass(
+        case, variable, {sources[other].number for other in others or (variable,)}
+    )
     return [] if history is None else wrong_steps(history)
 
 
 def _backward_pass(case: Case, variable: str, numbers: set[Any]) -> History | None:
-    """The gradient by a variable as a function of the sources with these numbers; None where it is of none."""
+    """The gradient by a variable as a function of the sources with these numbers; None where it is
+    of none."""
     run, answer = case.point.kept
     source = answer.sources[variable]
     parts = [read(v) for v in leaves(answer.targets[case.output])]
-    seeds = [(p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple]
+    seeds = [
+        (p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple
+    ]
     with seeing_itself(run) as window:
         (first,) = gradients(run, seeds, [source], recorded=True, window=window)
     return History(run, [first], numbers) if type(first) is tuple else None
@@ -173,10 +211,14 @@ def _complex(judge: SecondJudge) -> Estimate:
             return math.nan
 
     case.replay(*judge.moves(step * 1j, 0.0))  # says why, where it can't be done
-    samples = Samples(slope, slope(0.0), FIRST_STEP * max(judge.other_reach, SMALLEST), case.point.eps)
+    samples = Samples(
+        slope, slope(0.0), FIRST_STEP * max(judge.other_reach, SMALLEST), case.point.eps
+    )
     samples.floor = judge.wobble
     estimate = extrapolated(samples)
-    if abs(estimate.value - judge.ours) > SAFETY * estimate.error + judge.floor(max(judge.size, abs(estimate.value))):
+    if abs(estimate.value - judge.ours) > SAFETY * estimate.error + judge.floor(
+        max(judge.size, abs(estimate.value))
+    ):
         verify_no_tiny_numbers(case)
     return estimate
 
@@ -198,11 +240,13 @@ def _sympy(judge: SecondJudge) -> Estimate:
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
-    """How far other rounding errors take a second derivative, by forward mode over the backward pass: errors in all that
-    depends on any variable."""
+    """How far other rounding errors take a second derivative, by forward mode over the backward
+    pass: errors in all that depends on any variable."""
     sources = case.point.kept[1].sources
     moved = {direction.variable: direction.vector for direction in lasts}
-    vectors = {sources[name].number: seed_of(read(sources[name]), vector) for name, vector in moved.items()}
+    vectors = {
+        sources[name].number: seed_of(read(sources[name]), vector) for name, vector in moved.items()
+    }
     numbers = {number for source in sources.values() if (number := number_of(source)) is not None}
     history = _backward_pass(case, first.variable, numbers)
     if history is None:

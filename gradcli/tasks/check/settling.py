@@ -1,4 +1,5 @@
-"""What it means that methods disagree: a wrong rule, a rule that isn't the body's derivative on purpose, noise, or a kink."""
+"""What it means that methods disagree: a wrong rule, a rule that isn't the body's derivative on
+purpose, noise, or a kink."""
 
 from __future__ import annotations
 
@@ -12,18 +13,35 @@ from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
 from .point import MANY_ROWS, Case
 from .program import quiet
-from .results import AGREE, DISAGREE, INCONCLUSIVE, KINK, SKIPPED, VERIFIED, WRONG, Check, Finding, Kink
+from .results import (
+    AGREE,
+    DISAGREE,
+    INCONCLUSIVE,
+    KINK,
+    SKIPPED,
+    VERIFIED,
+    WRONG,
+    Check,
+    Finding,
+    Kink,
+)
 from .verdicts import Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
-THROUGH_THE_BODY = ("forward", "complex", "sympy")  # the methods that differentiate a function's body, whatever its rule
+THROUGH_THE_BODY = (
+    "forward",
+    "complex",
+    "sympy",
+)  # the methods that differentiate a function's body, whatever its rule
 SLACK = 1e-3  # of the slopes to both sides of a kink: how exactly they are known
 
 
-def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, recheck: Recheck) -> None:
-    """Finds out what methods disagree about, and changes their findings where that is no error of the gradient. `recheck` checks
-    an output at another point."""
+def explain(
+    case: Case, judges: list[Judge], rows: list[Row], found: Check, recheck: Recheck
+) -> None:
+    """Finds out what methods disagree about, and changes their findings where that is no error of
+    the gradient. `recheck` checks an output at another point."""
     if case.history.has_rows and case.point.rows_one_by_one < MANY_ROWS:
         case.point.take_rows_apart()
     if not judges[0].on_trace and _is_proven_by_the_program(case, rows):
@@ -36,7 +54,11 @@ def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, rech
         settle(rows, SKIPPED, doubts[0].surrogate)
         return
     for judge, row in zip(judges, rows, strict=True):
-        unclear = [m for m in ("differences", "taylor") if m in row and row[m].verdict in (DISAGREE, INCONCLUSIVE)]
+        unclear = [
+            m
+            for m in ("differences", "taylor")
+            if m in row and row[m].verdict in (DISAGREE, INCONCLUSIVE)
+        ]
         if unclear and judge.measure_noise():
             row.update((method, judge.finding(method)) for method in unclear)
     with quiet():
@@ -51,7 +73,8 @@ def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, rech
 
 
 def blame_steps(case: Case, found: Check) -> list[Doubt]:
-    """Adds the first operation whose own rule is wrong to those that are blamed; gives all such doubts."""
+    """Adds the first operation whose own rule is wrong to those that are blamed; gives all such
+    doubts."""
     with quiet():
         doubts = wrong_steps(case.history)
     blamed = [blame(case.output, doubt) for doubt in doubts if not doubt.surrogate][:1]
@@ -68,21 +91,37 @@ def settle(rows: list[Row], verdict: str, reason: str, methods: tuple[str, ...] 
 
 
 def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
-    """Whether only methods disagree that go through the body of a function with a rule of its own, and differences of the whole
-    program say that the rule is right and the body isn't what it is the derivative of; those methods then don't apply."""
+    """Whether only methods disagree that go through the body of a function with a rule of its own,
+    and differences of the whole program say that the rule is right and the body isn't what it is
+    the derivative of; those methods then don't apply."""
     own = case.history.own_rules
-    if not own or not rows or any("differences" not in row or row["differences"].verdict != AGREE for row in rows):
+    if (
+        not own
+        or not rows
+        or any("differences" not in row or row["differences"].verdict != AGREE for row in rows)
+    ):
         return False
-    opposed = [(row["differences"], f) for row in rows for m, f in row.items() if m in THROUGH_THE_BODY and f.verdict == DISAGREE]
+    opposed = [
+        (row["differences"], f)
+        for row in rows
+        for m, f in row.items()
+        if m in THROUGH_THE_BODY and f.verdict == DISAGREE
+    ]
     if not all(abs(said.theirs - f.theirs) > said.tolerance for said, f in opposed):
         return False  # differences don't tell one from the other
-    settle(rows, SKIPPED, f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own", THROUGH_THE_BODY)
+    settle(
+        rows,
+        SKIPPED,
+        f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own",
+        THROUGH_THE_BODY,
+    )
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
 
 
 def _look_finer(judge: Judge, row: Row) -> None:
-    """Where differences disagree, asks whether they contradict the gradient at steps that are small enough for the function. If
-    they don't, they begin again with such steps, as for `sin` at 1e9, or can't say, as for `sin` at 1e15."""
+    """Where differences disagree, asks whether they contradict the gradient at steps that are small
+    enough for the function. If they don't, they begin again with such steps, as for `sin` at 1e9,
+    or can't say, as for `sin` at 1e15."""
     apart = [m for m in ("differences", "taylor") if m in row and row[m].verdict == DISAGREE]
     if not apart:
         return
@@ -90,8 +129,16 @@ def _look_finer(judge: Judge, row: Row) -> None:
     gap = abs(first.ours - first.theirs) if first.method == "differences" else first.error
     level = finest_level(judge.samples, gap)
     try:
-        said = held_against(judge.samples, level, lambda h: judge.case.carried(judge.direction, by=h), judge.ours, gap)
-    except GradcliError:  # forward mode isn't to be had, so there is nothing to be said against them
+        said = held_against(
+            judge.samples,
+            level,
+            lambda h: judge.case.carried(judge.direction, by=h),
+            judge.ours,
+            gap,
+        )
+    except (
+        GradcliError
+    ):  # forward mode isn't to be had, so there is nothing to be said against them
         return
     if said == CONFIRMED:
         judge.look_finer(level)
@@ -100,37 +147,50 @@ def _look_finer(judge: Judge, row: Row) -> None:
         settle([row], INCONCLUSIVE, "the function varies within the steps", tuple(apart))
 
 
-# ---- kinks -----------------------------------------------------------------------------------------------------------
+# ---- kinks ---------------------------------------------------------------------------------------
 
 
 def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Recheck) -> None:
-    """The findings at a kink. There is no derivative to agree with; but the gradient lies between the slopes to both sides, and
-    beside the kink it is verified like any other."""
+    """The findings at a kink. There is no derivative to agree with; but the gradient lies between
+    the slopes to both sides, and beside the kink it is verified like any other."""
     case, variable = judge.case, judge.direction.variable
     place = f"a kink of `{kink.operation}` in line {kink.span.line}"
     verdict, at_kink, reason = INCONCLUSIVE, True, place
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
-        # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have the same ones.
+        # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have
+        # the same ones.
         is_smooth = abs(kink.left - kink.right) <= SLACK * max(abs(kink.left), abs(kink.right))
-        at_kink, verdict = False, "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE
+        at_kink, verdict = (
+            False,
+            "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE,
+        )
         slopes = f"{kink.left:.6g} to the left and {kink.right:.6g} to the right"
         reason = f"{place}, where the slopes are {slopes}, and none is {judge.ours:.6g}"
     else:
         beside = checked_beside(case, variable, judge.options, recheck)
         if beside.verdict == WRONG:
-            verdict, at_kink, reason = DISAGREE, False, f"{place}, and wrong beside it, {beside.where}"
+            verdict, at_kink, reason = (
+                DISAGREE,
+                False,
+                f"{place}, and wrong beside it, {beside.where}",
+            )
             found.blamed += [blamed for blamed in beside.blamed if blamed not in found.blamed]
         elif beside.verdict not in (VERIFIED, KINK):
             at_kink, reason = False, f"{place}, and beside it nothing can be told either"
     for finding in row.values():
         if finding.verdict in (DISAGREE, INCONCLUSIVE):
-            finding.verdict, finding.at_kink, finding.reason = verdict or finding.verdict, at_kink, reason
+            finding.verdict, finding.at_kink, finding.reason = (
+                verdict or finding.verdict,
+                at_kink,
+                reason,
+            )
         elif finding.verdict == AGREE and not at_kink:
             finding.verdict, finding.reason = INCONCLUSIVE, "it has the conventions of reverse mode"
 
 
 def _is_between(slope: float, kink: Kink) -> bool:
-    """Whether a slope is one of those between the two to the sides of a kink, as far as these are known."""
+    """Whether a slope is one of those between the two to the sides of a kink, as far as these are
+    known."""
     low, high = sorted((kink.left, kink.right))
     slack = SLACK * max([abs(v) for v in (low, high, slope) if math.isfinite(v)], default=0.0)
     return not (slope < low - slack or slope > high + slack)

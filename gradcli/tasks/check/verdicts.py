@@ -1,7 +1,8 @@
-"""What each method says of each derivative: its answer, next to the one of reverse mode, and a verdict.
+"""What each method says of each derivative: its answer, next to the one of reverse mode, and a
+verdict.
 
-A verdict here is of the numbers alone. Whether a distance is a wrong rule, a kink or an ill-conditioned function, `checking`
-finds out afterwards.
+A verdict here is of the numbers alone. Whether a distance is a wrong rule, a kink or an
+ill-conditioned function, `checking` finds out afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Findi
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
 TINIEST = 1e-290  # that the complex step may move an output by
-# Of what is added up to a derivative: a distance that two right answers may have, in float64 and in float32.
+# Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
+# float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
 SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
@@ -54,9 +56,19 @@ class Judge:
     def finding(self, method: str) -> Finding:
         """What a method says."""
         case = self.case
-        found = Finding(case.output, self.direction.variable, method, AGREE, where=self.direction.where, ours=self.ours)
+        found = Finding(
+            case.output,
+            self.direction.variable,
+            method,
+            AGREE,
+            where=self.direction.where,
+            ours=self.ours,
+        )
         if not math.isfinite(self.ours):
-            found.verdict, found.reason = INCONCLUSIVE, f"the derivative is {'infinite' if math.isinf(self.ours) else 'nan'}"
+            found.verdict, found.reason = (
+                INCONCLUSIVE,
+                f"the derivative is {'infinite' if math.isinf(self.ours) else 'nan'}",
+            )
             found.theirs = math.nan
             return found
         try:
@@ -66,7 +78,10 @@ class Judge:
             found.verdict, found.reason, found.theirs = SKIPPED, str(reason), math.nan
         except NotAnalyticError as error:
             found.verdict, found.theirs = SKIPPED, math.nan
-            found.reason = f"`{error.site.op.name}` isn't analytic, or takes no complex numbers (line {error.site.span.line})"
+            found.reason = (
+                f"`{error.site.op.name}` isn't analytic, or takes no complex numbers (line "
+                f"{error.site.span.line})"
+            )
         except GradcliError as error:
             found.verdict, found.theirs = INCONCLUSIVE, math.nan
             found.reason = f"the program can't be run there: {error.diagnostics[0].message}"
@@ -76,7 +91,7 @@ class Judge:
         """Asks the method."""
         _METHODS[method](self, found)
 
-    # ---- comparing ---------------------------------------------------------------------------------------------------
+    # ---- comparing -------------------------------------------------------------------------------
 
     def compare(self, found: Finding, estimate: Estimate, scale: float) -> None:
         """The verdict on an estimate; `scale` is the size of what goes into the derivative."""
@@ -86,30 +101,45 @@ class Judge:
             found.verdict, found.reason = INCONCLUSIVE, "the function isn't finite there"
             return
         gap = abs(self.ours - estimate.value)
-        given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (self.options.atol or 0.0)
+        given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (
+            self.options.atol or 0.0
+        )
         floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
         tolerance = found.tolerance = max(SAFETY * estimate.error + floor, given)
         if not math.isfinite(tolerance):  # every distance would pass
-            found.verdict, found.reason = INCONCLUSIVE, f"its error is {tolerance:g}, so that nothing can be told"
+            found.verdict, found.reason = (
+                INCONCLUSIVE,
+                f"its error is {tolerance:g}, so that nothing can be told",
+            )
             return
         known = max(self.resolution(max(scale, abs(estimate.value))), given)
-        if found.method in EXACT and tolerance > known and max(gap, abs(self.ours)) <= tolerance <= SMALL * self.natural:
+        if (
+            found.method in EXACT
+            and tolerance > known
+            and max(gap, abs(self.ours)) <= tolerance <= SMALL * self.natural
+        ):
             found.reason = "it is zero to rounding"
         elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
-            found.reason = f"the noise floor: its error is about {max(estimate.error, tolerance / SAFETY):.1g}"
+            found.reason = (
+                f"the noise floor: its error is about {max(estimate.error, tolerance / SAFETY):.1g}"
+            )
         elif gap > tolerance:
             found.verdict, found.reason = DISAGREE, ""
-        elif self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0:
+        elif (
+            self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
+        ):
             digits = -math.log10(estimate.error / abs(self.ours))
             found.reason = f"ill-conditioned: about {max(round(digits), 0)} digits can be trusted"
 
     def resolution(self, scale: float) -> float:
-        """What a method has to resolve of a derivative to say anything; of one that is 0, a small part of what is natural."""
+        """What a method has to resolve of a derivative to say anything; of one that is 0, a small
+        part of what is natural."""
         return max(RELIABLE * scale, SMALL * self.natural if self.ours == 0 else 0.0, 1e-300)
 
     def floor(self, scale: float) -> float:
-        """The distance that two right answers may have; `scale` is the size of what goes into them."""
+        """The distance that two right answers may have; `scale` is the size of what goes into
+        them."""
         return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale + 1e-300
 
     def coarse_floor(self, scale: float) -> float:
@@ -123,14 +153,15 @@ class Judge:
 
     @property
     def natural(self) -> float:
-        """A derivative of the size that the output, the variable and the slopes nearby suggest: below a small part of it,
-        zero is zero."""
+        """A derivative of the size that the output, the variable and the slopes nearby suggest:
+        below a small part of it, zero is zero."""
         nearby = self._samples.slope() if self._samples is not None else 0.0
         return max(abs(self.case.value) / self.reach, nearby)
 
     @property
     def reach(self) -> float:
-        """How far a variable can sensibly be moved along the direction: the size of its values, 1 for zeros."""
+        """How far a variable can sensibly be moved along the direction: the size of its values, 1
+        for zeros."""
         return self.case.reach(self.direction)
 
     @property
@@ -167,10 +198,15 @@ class Judge:
     def compare_differences(self, found: Finding) -> None:
         """The verdict on extrapolated differences."""
         estimate = extrapolated(self.samples)
-        self.compare(found, estimate, max(self.size, abs(estimate.value)) if math.isfinite(estimate.value) else self.size)
+        self.compare(
+            found,
+            estimate,
+            max(self.size, abs(estimate.value)) if math.isfinite(estimate.value) else self.size,
+        )
 
     def look_closer(self) -> bool:
-        """Takes smaller steps from now on, as suit a variable that is small itself; whether there are any."""
+        """Takes smaller steps from now on, as suit a variable that is small itself; whether there
+        are any."""
         if self.reach >= self.smallest:
             return False
         self.smallest, self._samples = self.reach, None
@@ -181,11 +217,15 @@ class Judge:
         self.share, self._samples = self.share * SHRINK**-level, None
 
     def measure_noise(self) -> bool:
-        """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
+        """Asks how far rounding errors inside move the output; whether that is more than its last
+        places say."""
         case = self.case
         with quiet():
             disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
-            others = [float(case.replay((self.direction, 0.0), disturb=disturb)) for disturb in disturbances]
+            others = [
+                float(case.replay((self.direction, 0.0), disturb=disturb))
+                for disturb in disturbances
+            ]
         floor = max(abs(other - case.value) for other in others)
         if not floor > 4 * self.case.point.eps * abs(case.value):
             return False
@@ -193,24 +233,29 @@ class Judge:
         return True
 
     def use_trace(self) -> None:
-        """From now on differences are taken along the trace, with what gradients don't flow through as it was."""
+        """From now on differences are taken along the trace, with what gradients don't flow through
+        as it was."""
         self.on_trace, self._samples = True, None
 
 
-# ---- methods ---------------------------------------------------------------------------------------------------------
+# ---- methods -------------------------------------------------------------------------------------
 
 
 def _forward(judge: Judge, found: Finding) -> None:
     source = judge.case.point.answer.sources[judge.direction.variable]
     if type(source) is not Variable or source.kind != "var":
-        raise SkippedError(f"`{judge.direction.variable}` is no variable, and forward mode starts at variables")
+        raise SkippedError(
+            f"`{judge.direction.variable}` is no variable, and forward mode starts at variables"
+        )
     case, direction = judge.case, judge.direction
     try:
         estimate = case.carried(direction) if case.point.is_long_in_all else case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     scale = max(judge.size, abs(estimate))
-    judge.compare(found, Estimate(estimate, rounding_of(judge, estimate, judge.coarse_floor(scale))), scale)
+    judge.compare(
+        found, Estimate(estimate, rounding_of(judge, estimate, judge.coarse_floor(scale))), scale
+    )
 
 
 def _complex(judge: Judge, found: Finding) -> None:
@@ -218,7 +263,9 @@ def _complex(judge: Judge, found: Finding) -> None:
     if is_complex(case.state(judge.direction.variable)):
         raise SkippedError(f"`{judge.direction.variable}` is complex")
     if case.history.complex is not None:
-        raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
+        raise SkippedError(
+            f"the program computes with complex numbers (line {case.history.complex.span.line})"
+        )
     step = tiny_step(judge.reach)
     verify_no_underflow(judge.ours, step)
     slope = case.imaginary(judge.direction, step) / step
@@ -229,7 +276,8 @@ def _complex(judge: Judge, found: Finding) -> None:
 
 
 def rounding_of(judge: Judge, slope: float, floor: float) -> float:
-    """What rounding errors can make of a derivative: measured where it isn't the one of reverse mode to `floor`, else 0."""
+    """What rounding errors can make of a derivative: measured where it isn't the one of reverse
+    mode to `floor`, else 0."""
     if not abs(slope - judge.ours) > floor:
         return 0.0
     try:
@@ -239,8 +287,9 @@ def rounding_of(judge: Judge, slope: float, floor: float) -> float:
 
 
 def wobble(judge: Judge) -> float:
-    """How far other rounding errors take the derivative: how well it can be known. In forward mode, as rules may lose digits that
-    the operation itself doesn't, `det` of a matrix nearly singular, and by the complex step where it applies."""
+    """How far other rounding errors take the derivative: how well it can be known. In forward mode,
+    as rules may lose digits that the operation itself doesn't, `det` of a matrix nearly singular,
+    and by the complex step where it applies."""
     case, step = judge.case, tiny_step(judge.reach)
 
     def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
@@ -266,17 +315,22 @@ def tiny_step(reach: float) -> float:
 
 
 def verify_no_underflow(derivative: float, step: float) -> None:
-    """Raises SkippedError where the complex step would move the output by less than the smallest floats."""
+    """Raises SkippedError where the complex step would move the output by less than the smallest
+    floats."""
     if derivative and abs(derivative) * step < TINIEST:
         raise SkippedError("the numbers are too small for the complex step")
 
 
 def verify_no_tiny_numbers(case: Case) -> None:
-    """Raises SkippedError where a number on the way is so small that its imaginary part vanishes in the complex step."""
+    """Raises SkippedError where a number on the way is so small that its imaginary part vanishes in
+    the complex step."""
 
     def watch(step: Step, result: Any, operands: list[Any]) -> None:
         if any(map(_is_tiny, [result, *operands])):
-            raise SkippedError(f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for the complex step")
+            raise SkippedError(
+                f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for "
+                "the complex step"
+            )
 
     case.replay(watch=watch)
 
@@ -319,12 +373,17 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
     if 1.7 < order < 2.3:
         room *= max(abs(2.0 - order), 0.03)  # the rest of it is of second order
     enough = max(3 * RELIABLE * judge.size, judge.resolution(0.0))
-    if is_linear and room > max(SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0):
+    if is_linear and room > max(
+        SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0
+    ):
         found.verdict, found.reason = DISAGREE, ""
     elif math.isnan(order) or room > enough:
         found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
     elif order < 1.7:
-        found.verdict, found.reason = INCONCLUSIVE, "the order is neither 1 nor 2: the function isn't twice differentiable there"
+        found.verdict, found.reason = (
+            INCONCLUSIVE,
+            "the order is neither 1 nor 2: the function isn't twice differentiable there",
+        )
 
 
 def _sympy(judge: Judge, found: Finding) -> None:

@@ -1,6 +1,7 @@
-"""The program as a whole against its trace. Methods that go along a trace can't see what the trace itself lacks: so its value has
-to be that of the program, and of a program that takes too long to be run for each difference a few runs, in which all
-variables move at once, have to say what the gradients say together."""
+"""The program as a whole against its trace. Methods that go along a trace can't see what the trace
+itself lacks: so its value has to be that of the program, and of a program that takes too long to be
+run for each difference a few runs, in which all variables move at once, have to say what the
+gradients say together."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def verify_whole(case: Case, is_slow: bool) -> list[Finding]:
     """A finding for each gradient of an output whose trace isn't what the program does."""
     with quiet():
         reason = _other_value(case) or (_other_slope(case) if is_slow else "")
-    return [Finding(case.output, name, "whole", DISAGREE, reason) for name in case.gradients] if reason else []
+    return (
+        [Finding(case.output, name, "whole", DISAGREE, reason) for name in case.gradients]
+        if reason
+        else []
+    )
 
 
 def _other_value(case: Case) -> str:
@@ -46,7 +51,8 @@ def _other_value(case: Case) -> str:
 
 
 def _other_slope(case: Case) -> str:
-    """How the program moves along directions of all its variables, where that isn't what the gradients say."""
+    """How the program moves along directions of all its variables, where that isn't what the
+    gradients say."""
     reason = ""
     for stream in STREAMS:
         directions = _directions(case, stream)
@@ -60,12 +66,16 @@ def _other_slope(case: Case) -> str:
             or abs(ours - estimate.value) <= tolerance
         ):
             return ""
-        reason = f"along a direction of all variables the program moves by {estimate.value:.8g}, and by its gradients {ours:.8g}"
+        reason = (
+            f"along a direction of all variables the program moves by {estimate.value:.8g}, and "
+            f"by its gradients {ours:.8g}"
+        )
     return reason
 
 
 def _directions(case: Case, stream: int) -> list[Direction]:
-    """A direction for each variable that can be set, in which its numbers move by about their own sizes."""
+    """A direction for each variable that can be set, in which its numbers move by about their own
+    sizes."""
     sources = case.point.answer.sources
     names = [name for name in case.gradients if type(sources[name]) is Variable]
     found = [d for name in names for d in case.random_directions(name, stream)[:1]]

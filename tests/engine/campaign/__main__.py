@@ -1,4 +1,5 @@
-"""`python -m tests.engine.campaign --seed S --programs N`: a long campaign; each disagreement with its program."""
+"""`python -m tests.engine.campaign --seed S --programs N`: a long campaign; each disagreement with
+its program."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ EVERY = 500  # programs, after which the counts so far are told
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.engine.campaign", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="of the first program; each has the next one")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the first program; each has the next one"
+    )
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     parser.add_argument("--brief", action="store_true", help="without the texts of programs")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
-"""Writes the functions that a program has: a few of one or two numbers, and the function of a row, in whose statements anything
-of the language can stand that rows can run together."""
+"""Writes the functions that a program has: a few of one or two numbers, and the function of a row,
+in whose statements anything of the language can stand that rows can run together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from random import Random
 
 from .expressions import Expressions
 
-SIMPLE = ["assign"] * 6 + ["int", "augment", "element", "vector", "none", "use", "swap", "tape", "append", "closure", "values"]
+SIMPLE = ["assign"] * 6 + [
+    "int",
+    "augment",
+    "element",
+    "vector",
+    "none",
+    "use",
+    "swap",
+    "tape",
+    "append",
+    "closure",
+    "values",
+]
 NESTED = ["if"] * 4 + ["while", "for", "for", "each"]
 
 
@@ -38,7 +50,7 @@ class Body:
             )
             getattr(self, f"_{self.random.choice(kinds)}")(depth, in_loop)
 
-    # ---- statements ----------------------------------------------------------------------------------------------------
+    # ---- statements ------------------------------------------------------------------------------
 
     def _assign(self, depth: int, in_loop: bool) -> None:
         wrap = self.random.choice(["{}", "{}", "sin({})", "tanh({})", "0.5 * ({})"])
@@ -46,11 +58,17 @@ class Body:
 
     def _int(self, depth: int, in_loop: bool) -> None:
         self.add(
-            self.random.choice(["k = ({}) % 7", "k += ({}) % 5", "t = {}", "k = abs({}) % 4"]).format(self.write.int()), depth
+            self.random.choice(
+                ["k = ({}) % 7", "k += ({}) % 5", "t = {}", "k = abs({}) % 4"]
+            ).format(self.write.int()),
+            depth,
         )
 
     def _augment(self, depth: int, in_loop: bool) -> None:
-        self.add(f"{self.random.choice('st')} {self.random.choice(('+=', '-=', '*='))} {self.write.float(2)}", depth)
+        self.add(
+            f"{self.random.choice('st')} {self.random.choice(('+=', '-=', '*='))} {self.write.float(2)}",
+            depth,
+        )
 
     def _element(self, depth: int, in_loop: bool) -> None:
         target = self.random.choice(["a[0]", "a[k % 3]", "a[-1]", "a[1:]", "a[a > s]"])
@@ -63,7 +81,9 @@ class Body:
         self.add(f"q = {self.random.choice(['none', self.write.float(1)])}", depth)
 
     def _use(self, depth: int, in_loop: bool) -> None:
-        self.add(f"if q != none {{ {self.random.choice('st')} = q * {self.write.float(1)} }}", depth)
+        self.add(
+            f"if q != none {{ {self.random.choice('st')} = q * {self.write.float(1)} }}", depth
+        )
 
     def _swap(self, depth: int, in_loop: bool) -> None:
         self.add("s, t = t, s", depth)
@@ -78,7 +98,13 @@ class Body:
         """A derivative of values, weighed by a seed."""
         p = self.fresh("v")
         self.add(f"{p} = s * {self.write.float(2)} + s", depth)
-        form = self.random.choice(['grad({p}, s, seed = {f}, unconnected = "zero")', "vjp({p}, s, {f})", "jvp({p}, s, {f})"])
+        form = self.random.choice(
+            [
+                'grad({p}, s, seed = {f}, unconnected = "zero")',
+                "vjp({p}, s, {f})",
+                "jvp({p}, s, {f})",
+            ]
+        )
         self.add(f"{p}g = {form.format(p=p, f=self.write.float(1))}", depth)
         self.add(f"if {p}g != none {{ t = t + 0.5 * {p}g }}", depth)
 
@@ -92,9 +118,9 @@ class Body:
         name = self.fresh("f")
         self.add(f"{name} = fn(z) = z * {self.write.float(1)} + s", depth)
         self.add(
-            self.random.choice(["s = {n}({f})", "t = grad({n})({f})", "a = 1.0 * vmap({n})(a)"]).format(
-                n=name, f=self.write.float(1)
-            ),
+            self.random.choice(
+                ["s = {n}({f})", "t = grad({n})({f})", "a = 1.0 * vmap({n})(a)"]
+            ).format(n=name, f=self.write.float(1)),
             depth,
         )
 
@@ -112,7 +138,10 @@ class Body:
     def _while(self, depth: int, in_loop: bool) -> None:
         turn = self.fresh("w")
         self.add(f"{turn} = 0", depth)
-        self.add(f"while {turn} < {self.random.choice(['3', '5', 'abs(n) % 4'])} and {self.write.bool(0)} {{", depth)
+        self.add(
+            f"while {turn} < {self.random.choice(['3', '5', 'abs(n) % 4'])} and {self.write.bool(0)} {{",
+            depth,
+        )
         self.add(f"{turn} += 1", depth + 1)
         self.block(depth + 1, True)
         self.add("}", depth)
@@ -121,13 +150,19 @@ class Body:
         bounds = self.random.choice(["3", "abs(n) % 4", "1, 4", "3, 0, -1", "abs(k) % 3"])
         name = self.fresh("i")
         self.add(f"for {name} in range({bounds}) {{", depth)
-        self.add(f"{self.random.choice(['k = k + {}', 's = s + {} * 0.25', 't = {} * 1.0']).format(name)}", depth + 1)
+        self.add(
+            f"{self.random.choice(['k = k + {}', 's = s + {} * 0.25', 't = {} * 1.0']).format(name)}",
+            depth + 1,
+        )
         self.block(depth + 1, True)
         self.add("}", depth)
 
     def _each(self, depth: int, in_loop: bool) -> None:
         name = self.fresh("e")
-        self.add(f"for {name} in {self.write.vector(1)} {{ s = sin(s + {name} * {self.write.float(1)}) }}", depth)
+        self.add(
+            f"for {name} in {self.write.vector(1)} {{ s = sin(s + {name} * {self.write.float(1)}) }}",
+            depth,
+        )
 
     def _leave(self, depth: int, in_loop: bool) -> None:
         self.add(f"if {self.write.bool()} {{ {self.random.choice(['break', 'continue'])} }}", depth)
@@ -141,27 +176,54 @@ def helper(random: Random, head: str, names: list[str], slopes: float = 0.0) -> 
     write = Expressions(random, slopes)
     write.known = [*names, *names, "0.5", "-1.5", "2"]
     others = _OTHERS.difference(names)
-    plain = [text for text in (write.float(2) for _ in range(50)) if others.isdisjoint(re.findall(r"\w+", text))]
+    plain = [
+        text
+        for text in (write.float(2) for _ in range(50))
+        if others.isdisjoint(re.findall(r"\w+", text))
+    ]
     a, b = (plain + names * 2)[:2]
     return head.format(a=a, b=b)
 
 
 _OTHERS = frozenset(
-    ["s", "t", "x", "u", "k", "n", "a", "q", "w", "fn", "lib", "nn", "poly", "pair", "ruled", "ruled2", "loopy", "branchy"]
+    [
+        "s",
+        "t",
+        "x",
+        "u",
+        "k",
+        "n",
+        "a",
+        "q",
+        "w",
+        "fn",
+        "lib",
+        "nn",
+        "poly",
+        "pair",
+        "ruled",
+        "ruled2",
+        "loopy",
+        "branchy",
+    ]
 )
 
 
 def helpers(random: Random) -> str:
-    """The functions that expressions call: with formulas, branches, loops, and rules of their own, right or not."""
+    """The functions that expressions call: with formulas, branches, loops, and rules of their own,
+    right or not."""
     one, two = ["z"], ["z", "w"]
     by_w = random.choice(["none", "dy * z"])
     loop = "while y < 1.5 and c < 4 {{ y = y + abs({a}) * 0.5 + 0.3; c += 1 }}"
     return "\n".join([
         helper(random, "fn poly(z) = z * {a} + {b}", one),
-        helper(random, "fn ruled(z) {{ return z * {a} }} backward (dy) {{ return dy * ({b}) + dy * 0.5 * z }}", one),
+        helper(random,
+            "fn ruled(z) {{ return z * {a} }} backward (dy) {{ return dy * ({b}) + dy * 0.5 * z }}",
+            one),
         helper(random, "fn branchy(z) {{ if z > 0.4 {{ return {a} }}; return {b} }}", one),
         helper(random, "fn pair(z, w) = {a} * w + {b}", two),
-        helper(random, "fn ruled2(z, w) {{ return {a} + z * w }} backward (dy) {{ return [dy * ({b}), " + by_w + "] }}", two),
+        helper(random,
+            "fn ruled2(z, w) {{ return {a} + z * w }} backward (dy) {{ return [dy * ({b}), " + by_w + "] }}", two),
         helper(random, "fn loopy(z, w) {{ c = 0; y = z; " + loop + "; return y * w }}", two),
     ])  # fmt: skip
 
@@ -174,7 +236,13 @@ def function(random: Random, slopes: float = 0.1) -> str:
     body.block(0, False, 6)
     body.add(
         random.choice(
-            ["return s", "return s + t", "return s * t + 0.1 * sum(a)", "return s if q == none else q * t", "return t * k"]
+            [
+                "return s",
+                "return s + t",
+                "return s * t + 0.1 * sum(a)",
+                "return s if q == none else q * t",
+                "return t * k",
+            ]
         ),
         0,
     )

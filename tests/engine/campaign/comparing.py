@@ -12,13 +12,20 @@ RTOL = 1e-9  # far more than rounding makes of a few hundred operations, far les
 
 
 def difference(expected: Answer, found: Answer, exact: bool = False, signs: bool = True) -> str:
-    """In a few words, "" for none. `exact`: ints and floats are told apart. `signs`: and the zeros of both signs, but in
-    gradients, where a share of 0 may be left out of a sum. A missing column is one of none: an int beside floats has no gradient.
+    """In a few words, "" for none. `exact`: ints and floats are told apart. `signs`: and the zeros
+    of both signs, but in gradients, where a share of 0 may be left out of a sum. A missing column
+    is one of none: an int beside floats has no gradient.
     """
     if expected.error or found.error:
-        return "" if expected.error == found.error else f"error {found.error or 'none'}, and {expected.error or 'none'}"
+        return (
+            ""
+            if expected.error == found.error
+            else f"error {found.error or 'none'}, and {expected.error or 'none'}"
+        )
     numbers = [_numbers(value) for value in expected.values.values()]
-    size = max([1.0, *[float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in numbers if v is not None]])
+    size = max(
+        [1.0, *[float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in numbers if v is not None]]
+    )
     for name in {**expected.values, **found.values}:
         a, b = expected.values.get(name), found.values.get(name)
         wrong = _apart(a, b, size, exact, signs and not name.startswith("d"))

@@ -1,4 +1,5 @@
-"""Writes expressions of the names that a body has: floats `s t x u`, ints `k n`, an array `a`, and `q`, a number or none."""
+"""Writes expressions of the names that a body has: floats `s t x u`, ints `k n`, an array `a`, and
+`q`, a number or none."""
 
 from __future__ import annotations
 
@@ -18,8 +19,25 @@ UNARY = (
     "({})**2",
     "floor({})",
 )
-UNARY += ("log(1 + abs({}))", "1 / (1 + ({})**2)", "sign({})", "sigmoid({})", "cbrt({})", "({}) * 1.0", "({}) / 1", "detach({})")
-BINARY = ("({} + {})", "({} - {})", "({} * {})", "({} / (2 + cos({})))", "minimum({}, {})", "maximum({}, {})", "hypot({}, {})")
+UNARY += (
+    "log(1 + abs({}))",
+    "1 / (1 + ({})**2)",
+    "sign({})",
+    "sigmoid({})",
+    "cbrt({})",
+    "({}) * 1.0",
+    "({}) / 1",
+    "detach({})",
+)
+BINARY = (
+    "({} + {})",
+    "({} - {})",
+    "({} * {})",
+    "({} / (2 + cos({})))",
+    "minimum({}, {})",
+    "maximum({}, {})",
+    "hypot({}, {})",
+)
 BINARY += (
     "atan2({}, {})",
     "clip({}, -1, abs({}))",
@@ -27,15 +45,37 @@ BINARY += (
     "({} % (1 + abs({})))",
     "xlogy(abs({}), 1 + abs({}))",
 )
-INT_BINARY = ("({} + {})", "({} - {})", "({} * {})", "({} // (1 + abs({})))", "({} % (2 + abs({})))", "maximum({}, {})")
-MIXED = ("({f} * {i})", "({f} + {i})", "({i} / 2)", "({i} * 1.0)", "(1.5 ** ({i} % 4))", "(({f})**({i} % 3))", "({i} - {f})")
+INT_BINARY = (
+    "({} + {})",
+    "({} - {})",
+    "({} * {})",
+    "({} // (1 + abs({})))",
+    "({} % (2 + abs({})))",
+    "maximum({}, {})",
+)
+MIXED = (
+    "({f} * {i})",
+    "({f} + {i})",
+    "({i} / 2)",
+    "({i} * 1.0)",
+    "(1.5 ** ({i} % 4))",
+    "(({f})**({i} % 3))",
+    "({i} - {f})",
+)
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-ONE, TWO = ("poly", "ruled", "branchy", "lib.soft", "lib.capped", "lib.ruled"), ("pair", "loopy", "ruled2")
+ONE, TWO = (
+    ("poly", "ruled", "branchy", "lib.soft", "lib.capped", "lib.ruled"),
+    ("pair", "loopy", "ruled2"),
+)
 SLOPES = (
-    "grad({h})({f})", "value_and_grad({h})({f})[1]", "jvp({h})({f}, {g})", "vjp({h})({f}, {g})", "hvp({h})({f}, {g})",
-    "grad(grad({h}))({f})", "jvp(grad({h}))({f}, {g})", "grad(fn(z) = {h}(z) * {f} + z * z)({g})", "hessian({h})({f})",
-    "grad({p})({f}, {g})", "grad({p}, wrt = 1)({f}, {g})", "sum(vmap(grad({h}))(a))", "sum(vmap({h})(a))", "jacobian({h})({f})",
-    "sum(jacobian(fn(b) = {h}(b[0]) * b)(a) * {f})", "sum(grad(fn(b) = sum(b * {f}) * {h}(b[1]))(a))",
+    "grad({h})({f})", "value_and_grad({h})({f})[1]", "jvp({h})({f}, {g})", "vjp({h})({f}, {g})",
+    "hvp({h})({f}, {g})",
+    "grad(grad({h}))({f})", "jvp(grad({h}))({f}, {g})", "grad(fn(z) = {h}(z) * {f} + z * z)({g})",
+    "hessian({h})({f})",
+    "grad({p})({f}, {g})", "grad({p}, wrt = 1)({f}, {g})", "sum(vmap(grad({h}))(a))",
+    "sum(vmap({h})(a))", "jacobian({h})({f})",
+    "sum(jacobian(fn(b) = {h}(b[0]) * b)(a) * {f})",
+    "sum(grad(fn(b) = sum(b * {f}) * {h}(b[1]))(a))",
 )  # fmt: skip
 VECTORS = (
     "array([{f}, {f}, {f}])",

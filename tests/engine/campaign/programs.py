@@ -1,4 +1,5 @@
-"""Writes whole programs: of inputs `x`, `u` and `n` for rows of data, and of all rows at once by `vmap`."""
+"""Writes whole programs: of inputs `x`, `u` and `n` for rows of data, and of all rows at once by
+`vmap`."""
 
 from __future__ import annotations
 
@@ -104,7 +105,10 @@ def program(random: Random) -> Written:
         lines += [*body.lines, "y = y + s * t"]
     lines += random.sample(STATEMENTS, random.randint(1, 4))
     outputs = random.choice(OUTPUTS)
-    named = [f"output {o}" if o.isidentifier() else f"output o{k} = {o}" for k, o in enumerate(_parts(outputs))]
+    named = [
+        f"output {o}" if o.isidentifier() else f"output o{k} = {o}"
+        for k, o in enumerate(_parts(outputs))
+    ]
     text = "\n".join([INPUTS + STATE + functions.rstrip(), *lines, *named]) + "\n"
     return Written("rows", _imports(text), "", points)
 
@@ -120,7 +124,12 @@ def _parts(outputs: str) -> list[str]:
 
 
 def _point(random: Random) -> dict[str, float]:
-    return {"x": random.choice(POINTS), "w": random.choice(POINTS), "u": random.choice(POINTS), "n": random.randint(-1, 5)}
+    return {
+        "x": random.choice(POINTS),
+        "w": random.choice(POINTS),
+        "u": random.choice(POINTS),
+        "n": random.randint(-1, 5),
+    }
 
 
 def _number(value: float) -> str:

@@ -30,7 +30,8 @@ _SLOPES = re.compile("grad|jacobian|hessian|hvp|vjp|jvp")  # whose results value
 
 
 def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
-    """The disagreements of the program of a seed, at most one for each way; `counts` gets what was run."""
+    """The disagreements of the program of a seed, at most one for each way; `counts` gets what was
+    run."""
     written = program(Random(seed))
     with only(INTERPRETED):
         try:
@@ -43,8 +44,12 @@ def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
     counts["rows with an error"] += sum(1 for answer in single if answer.error)
     counts[f"programs of {written.kind}"] += 1
     for way, answers in _ways(written, node):
-        for point, expected, found in zip(written.points, _allowed(single, way), answers, strict=False):
-            if what := difference(expected, found, exact=way in HOT.values(), signs=not _SLOPES.search(written.text)):
+        for point, expected, found in zip(
+            written.points, _allowed(single, way), answers, strict=False
+        ):
+            if what := difference(
+                expected, found, exact=way in HOT.values(), signs=not _SLOPES.search(written.text)
+            ):
                 counts["disagreements"] += 1
                 yield Disagreement(way, point, what, written.text)
                 break
@@ -65,14 +70,22 @@ def _ways(written: Written, node: Any) -> Iterator[tuple[str, list[Answer]]]:
 
 
 def _has_own_rules(written: Written) -> bool:
-    """Whether functions with rules of their own are called, of which forward mode runs the bodies."""
-    return any(len(re.findall(rf"\b{name}\b", written.text)) > 1 for name in ("ruled", "ruled2")) or "lib.ruled" in written.text
+    """Whether functions with rules of their own are called, of which forward mode runs the
+    bodies."""
+    return (
+        any(len(re.findall(rf"\b{name}\b", written.text)) > 1 for name in ("ruled", "ruled2"))
+        or "lib.ruled" in written.text
+    )
 
 
 def _allowed(single: list[Answer], way: str) -> list[Answer]:
-    """What the rows must give: in `vmap` the error of the first that has one, as it is one value for all."""
+    """What the rows must give: in `vmap` the error of the first that has one, as it is one value
+    for all."""
     if not way.startswith("vmap"):
         return single
     failing = [answer for answer in single if answer.error]
-    values = [Answer({name: v for name, v in answer.values.items() if name.startswith("result")}) for answer in single]
+    values = [
+        Answer({name: v for name, v in answer.values.items() if name.startswith("result")})
+        for answer in single
+    ]
     return [failing[0]] * len(single) if failing else values

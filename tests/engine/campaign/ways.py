@@ -25,7 +25,8 @@ OPTIONS = Options(mode="reverse")
 
 
 class Answer(NamedTuple):
-    """What a row gives: numbers, arrays, text and none by the name of a column, or the code of its error."""
+    """What a row gives: numbers, arrays, text and none by the name of a column, or the code of its
+    error."""
 
     values: dict[str, Any]
     error: str = ""
@@ -79,18 +80,28 @@ def evaluated(node: program.Program, points: list[dict[str, Any]], mode: str) ->
 def answer(evaluation: Evaluation) -> Answer:
     """What an evaluation gave, by the names of columns."""
     named = dict(evaluation.outputs)
-    named.update({f"d{of}/d{by}": v for of, row in evaluation.gradients.items() for by, v in row.items()})
-    return Answer({key: part for name, value in named.items() for key, part in flattened(name, value).items()})
+    named.update(
+        {f"d{of}/d{by}": v for of, row in evaluation.gradients.items() for by, v in row.items()}
+    )
+    return Answer(
+        {key: part for name, value in named.items() for key, part in flattened(name, value).items()}
+    )
 
 
 def flattened(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, list):
-        shapes = {np.shape(v) if not isinstance(v, list | dict) and v is not None else None for v in value}
+        shapes = {
+            np.shape(v) if not isinstance(v, list | dict) and v is not None else None for v in value
+        }
         if len(shapes) == 1 and None not in shapes:
             return {name: np.stack([np.asarray(v) for v in value])}
         value = dict(enumerate(value))
     if isinstance(value, dict):
-        return {key: part for inner, v in value.items() for key, part in flattened(f"{name}.{inner}", v).items()}
+        return {
+            key: part
+            for inner, v in value.items()
+            for key, part in flattened(f"{name}.{inner}", v).items()
+        }
     return {name: value}
 
 
@@ -103,8 +114,12 @@ def by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]
 
 
 def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]:
-    columns = {name: np.array([point[name] for point in points]) for name in _given(node, points[0])}
-    runs = RowRuns(prepare(node, OPTIONS), OPTIONS.settings, {}, columns, partial(ask, node, OPTIONS))
+    columns = {
+        name: np.array([point[name] for point in points]) for name in _given(node, points[0])
+    }
+    runs = RowRuns(
+        prepare(node, OPTIONS), OPTIONS.settings, {}, columns, partial(ask, node, OPTIONS)
+    )
     answers: dict[int, Answer] = {}
     for found in runs.answers(len(points)):
         rows = found.rows.tolist()
@@ -113,7 +128,9 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
             continue
         for k, row in enumerate(rows):
             if found.good is None or found.good[k]:
-                answers[row] = Answer({name: _of_row(found, value, k) for name, value in found.answer.items()})
+                answers[row] = Answer(
+                    {name: _of_row(found, value, k) for name, value in found.answer.items()}
+                )
     return [answers[k] for k in range(len(points))]
 
 
@@ -136,4 +153,10 @@ def _taken(value: Any, k: int) -> Any:
     """The part of a row."""
     if isinstance(value, dict):
         return {key: _taken(part, k) for key, part in value.items()}
-    return [_taken(part, k) for part in value] if isinstance(value, list) else None if value is None else value[k]
+    return (
+        [_taken(part, k) for part in value]
+        if isinstance(value, list)
+        else None
+        if value is None
+        else value[k]
+    )

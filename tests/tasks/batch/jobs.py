@@ -1,4 +1,5 @@
-"""Jobs as processes of their own, quick to start: forked from one that has everything loaded already."""
+"""Jobs as processes of their own, quick to start: forked from one that has everything loaded
+already."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from typing import Any
 from tests.tasks.batch.steps import Death, watch
 
 ROOT = str(Path(__file__).parents[3])
-if ROOT not in sys.path:  # where a process finds this module; behind all else, so that it finds the package that is tested
+# Where a process finds this module; behind all else, so that it finds the package that is tested.
+if ROOT not in sys.path:
     sys.path.append(ROOT)
 _CONTEXT = multiprocessing.get_context("forkserver")
 _LOADED = """
@@ -33,7 +35,8 @@ PATIENCE = 240  # seconds until a process counts as hanging, while others may us
 class Process:
     """`gradcli ARGUMENTS` in a folder, with what it prints in files there.
 
-    dies     at which change to the file system it kills itself; these are counted, and named in the file `steps`
+    dies     at which change to the file system it kills itself; these are counted, and named in the
+             file `steps`
     largest  bytes that a file may have at most, as on a full disk
     given    what it has on standard input
     to       where standard output goes; or `closed`: nobody reads it
@@ -41,7 +44,9 @@ class Process:
 
     def __init__(self, folder: Path, arguments: Sequence[str], **how: Any) -> None:
         self.folder = folder
-        self._process = _CONTEXT.Process(target=_run, args=(str(folder), list(arguments)), kwargs=how)
+        self._process = _CONTEXT.Process(
+            target=_run, args=(str(folder), list(arguments)), kwargs=how
+        )
         self._process.start()
 
     def wait(self, timeout: float = PATIENCE) -> int:

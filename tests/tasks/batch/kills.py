@@ -1,8 +1,9 @@
-"""A campaign of kills: jobs that are killed at chosen changes to the file system, once or again and again, and go on with
---resume. What they end with is what an undisturbed run gives, to the byte: output, rejects, report, and nothing else.
+"""A campaign of kills: jobs that are killed at chosen changes to the file system, once or again and
+again, and go on with --resume. What they end with is what an undisturbed run gives, to the byte:
+output, rejects, report, and nothing else.
 
-`python -m tests.tasks.batch.kills --seed 1 --kills 1000` runs it for as many kills, and tells what was killed how often;
-`--at 'npz rejects --threads 3' --every` tries each step of one case.
+`python -m tests.tasks.batch.kills --seed 1 --kills 1000` runs it for as many kills, and tells what
+was killed how often; `--at 'npz rejects --threads 3' --every` tries each step of one case.
 """
 
 from __future__ import annotations
@@ -34,8 +35,22 @@ output f = s * x * n
 """
 WIDENS = "frozen n: int64\nfrozen x\noutput f = n if x < 2.0 else n + 0.5\n"
 DATA = ("rejects", "clean", "widens", "parts", "piped")
-WAYS = ("--threads 1", "--threads 3", "--workers 2", "--reduce sum", "--reduce mean --threads 3", "--reduce sum --workers 2")
-OF_THE_RUN = ("resumed", "resumed_blocks", "was_done", "reruns", "seconds", "rows_per_second")  # the rest is of the job
+WAYS = (
+    "--threads 1",
+    "--threads 3",
+    "--workers 2",
+    "--reduce sum",
+    "--reduce mean --threads 3",
+    "--reduce sum --workers 2",
+)
+OF_THE_RUN = (
+    "resumed",
+    "resumed_blocks",
+    "was_done",
+    "reruns",
+    "seconds",
+    "rows_per_second",
+)  # the rest is of the job
 OLD = (b"of an earlier job\n", b'{"row": "of an earlier job"}\n')  # an output, and its rejects
 
 
@@ -51,7 +66,9 @@ class Case(NamedTuple):
 
     def arguments(self) -> list[str]:
         rows = {"parts": "parts", "piped": "-"}.get(self.data, "data.csv")
-        has_keys = "--reduce" not in self.way and self.format != "npy"  # which holds no text, as the keys of CSV are
+        has_keys = (
+            "--reduce" not in self.way and self.format != "npy"
+        )  # which holds no text, as the keys of CSV are
         keep = ["--keep", "id"] if has_keys else []
         given = ["--rows", rows, "--rows-format", "csv", "-o", self.out, "--report", "report.json"]
         return ["batch", "p.tg", *given, *keep, "--block-rows", str(BLOCK_ROWS), *self.way.split()]
@@ -70,15 +87,16 @@ CASES = [Case(*each) for each in itertools.product(WRITERS, DATA, WAYS)]
 
 
 class Plan(NamedTuple):
-    """What there is when a job begins ("nothing", "old" files of an earlier job, or that it is "done"), and how it dies: again
-    and again, and whether the run that dies was to --resume."""
+    """What there is when a job begins ("nothing", "old" files of an earlier job, or that it is
+    "done"), and how it dies: again and again, and whether the run that dies was to --resume."""
 
     begins: str
     runs: tuple[tuple[Death, bool], ...]
 
 
 class Trial:
-    """One case in a folder of its own, with what an undisturbed run gives; `steps` are those that it takes."""
+    """One case in a folder of its own, with what an undisturbed run gives; `steps` are those that
+    it takes."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         self.case, self.folder = case, folder
@@ -90,7 +108,8 @@ class Trial:
         self._names = self._listed()
 
     def kill(self, plan: Plan) -> list[str]:
-        """The steps that it was killed at. Raises AssertionError where what it ends with differs."""
+        """The steps that it was killed at. Raises AssertionError where what it ends with
+        differs."""
         case, folder = self.case, self.folder
         old = self._begin(plan.begins)
         killed: list[str] = []
@@ -103,7 +122,9 @@ class Trial:
                 continue
             killed.append(f"{death.when} {(folder / LOG).read_text().splitlines()[-1]}")
             result, there = self._result(), journal(folder / case.out)
-            assert result[0] in (old[0], self._whole[0]), "the output is neither the old one nor the whole one"
+            assert result[0] in (old[0], self._whole[0]), (
+                "the output is neither the old one nor the whole one"
+            )
             if resume and case.data != "widens" and result[0] != self._whole[0]:
                 assert there[: len(finished)] == finished, "a finished block is lost"
             finished = there
@@ -111,9 +132,13 @@ class Trial:
         assert code == self.code, f"exit code {code}: {(folder / 'stderr').read_text()}"
         assert self._result() == self._whole, "the output or the rejects differ"
         report = self._reported()
-        assert {**report, **_of_the_run(self._report)} == self._report, f"the report differs: {report} {self._report}"
+        assert {**report, **_of_the_run(self._report)} == self._report, (
+            f"the report differs: {report} {self._report}"
+        )
         if case.data != "widens" and not report["was_done"]:
-            assert report["resumed_blocks"] in (len(finished), self._report["blocks"]), "a finished block is computed again"
+            assert report["resumed_blocks"] in (len(finished), self._report["blocks"]), (
+                "a finished block is computed again"
+            )
         assert self._listed() == self._names, f"files: {self._listed()}, not {self._names}"
         return killed
 
@@ -127,7 +152,9 @@ class Trial:
         return self._result()
 
     def _run(self, death: Death, *more: str) -> int:
-        return run(self.folder, [*self.case.arguments(), *more], dies=death, given=self._given).wait()
+        return run(
+            self.folder, [*self.case.arguments(), *more], dies=death, given=self._given
+        ).wait()
 
     def _result(self) -> tuple[bytes | None, ...]:
         paths = [self.folder / name for name in self.case.files[:2]]
@@ -138,8 +165,11 @@ class Trial:
         return report
 
     def _listed(self) -> list[str]:
-        """All files; but not what is left of a report, whose name is drawn so that nobody else writes there."""
-        return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith(".report.json."))
+        """All files; but not what is left of a report, whose name is drawn so that nobody else
+        writes there."""
+        return sorted(
+            path.name for path in self.folder.iterdir() if not path.name.startswith(".report.json.")
+        )
 
 
 def _of_the_run(report: dict[str, Any]) -> dict[str, Any]:
@@ -177,17 +207,23 @@ def drawn(trial: Trial, chance: random.Random) -> Plan:
 
 
 def every(trial: Trial) -> Iterator[Plan]:
-    """Each step of an undisturbed run; of one that goes on where another was killed; and of one that begins anew there."""
+    """Each step of an undisturbed run; of one that goes on where another was killed; and of one
+    that begins anew there."""
     halfway = (Death(len(trial.steps) // 2), False)
     for before in ((), (halfway,)):
         for resume in (False, True)[: len(before) + 1]:
-            for step in range(len(trial.steps) + 6):  # beginning anew has more of them: what is there is removed
+            for step in range(
+                len(trial.steps) + 6
+            ):  # beginning anew has more of them: what is there is removed
                 for when in WHEN:
                     yield Plan("old", (*before, (Death(step, when), resume)))
 
 
-def campaign(seed: int, kills: int, cases: list[Case], rounds: int = 3, seconds: float = 1e9) -> Counter[str]:
-    """Kills jobs of the cases in turn, a few times each, until there were so many kills, or the time is up."""
+def campaign(
+    seed: int, kills: int, cases: list[Case], rounds: int = 3, seconds: float = 1e9
+) -> Counter[str]:
+    """Kills jobs of the cases in turn, a few times each, until there were so many kills, or the
+    time is up."""
     chance = random.Random(seed)
     cases = chance.sample(cases, len(cases))
     counts: Counter[str] = Counter()
@@ -203,7 +239,8 @@ def campaign(seed: int, kills: int, cases: list[Case], rounds: int = 3, seconds:
 
 
 def count(trial: Trial, plan: Plan, counts: Counter[str]) -> None:
-    """Kills a job, and counts it. Raises AssertionError, with all that is needed to see it again, where it fails."""
+    """Kills a job, and counts it. Raises AssertionError, with all that is needed to see it again,
+    where it fails."""
     try:
         killed = trial.kill(plan)
     except AssertionError as error:
@@ -220,7 +257,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--at", default="", help="only cases that have these words")
-    parser.add_argument("--every", action="store_true", help="each step of each of these cases, instead of some")
+    parser.add_argument(
+        "--every", action="store_true", help="each step of each of these cases, instead of some"
+    )
     given = parser.parse_args()
     cases = [case for case in CASES if given.at in str(case)]
     if given.every:

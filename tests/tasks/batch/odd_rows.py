@@ -30,12 +30,18 @@ LATE, EARLY, FIRST = [ROWS - 1], [7, 2500], [0]
 
 
 def run(folder: Path, name: str, odd: list[int], program: str = PROGRAM, **asked: Any) -> Summary:
-    """A job whose rows `odd` give floats where the others give ints, and an int where the others give a bool."""
+    """A job whose rows `odd` give floats where the others give ints, and an int where the others
+    give a bool."""
     if not (folder / "rows.npy").exists():  # what changes is of another job
         x = np.arange(ROWS) % 5.0
         x[odd] = -2
         np.save(folder / "rows.npy", x)
-    options = {"data": str(folder / "rows.npy"), "out": str(folder / name), "options": Options(grad=False), "block_rows": 1024}
+    options = {
+        "data": str(folder / "rows.npy"),
+        "out": str(folder / name),
+        "options": Options(grad=False),
+        "block_rows": 1024,
+    }
     job = Job(parse_program(Source("<test>", program)), Request(**{**options, **asked}))
     job.run(lambda summary, total: None)
     return job.summary
@@ -51,4 +57,7 @@ def read(path: Path) -> dict[str, Any]:
         ".arrow": pyarrow.feather.read_table,
     }
     table = kinds[path.suffix](path)
-    return {name: np.array(column.to_pylist()) for name, column in zip(table.column_names, table.columns, strict=True)}
+    return {
+        name: np.array(column.to_pylist())
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }

@@ -22,16 +22,27 @@ from gradcli.tasks.programs import parse_program
 OPTIONS = Options(mode="reverse")
 
 
-def together(node: program.Program, columns: Mapping[str, Any], options: Options = OPTIONS, **plan: Any) -> Outcome:
+def together(
+    node: program.Program, columns: Mapping[str, Any], options: Options = OPTIONS, **plan: Any
+) -> Outcome:
     """The rows as one block."""
-    block = Block(0, len(next(iter(columns.values()))), columns={name: np.asarray(v) for name, v in columns.items()})
+    block = Block(
+        0,
+        len(next(iter(columns.values()))),
+        columns={name: np.asarray(v) for name, v in columns.items()},
+    )
     made = Plan(node.source, options, columns={name: name for name in columns}, **plan)
-    fields, tile = Computer(replace(made, options=options.with_changes(device="cpu")), node).probe(block)
+    fields, tile = Computer(replace(made, options=options.with_changes(device="cpu")), node).probe(
+        block
+    )
     return Computer(replace(made, fields=fields, tile=tile), node).compute(block)
 
 
-def alone(node: program.Program, columns: Mapping[str, Any], row: int, options: Options = OPTIONS) -> dict[str, Any] | str:
-    """What the interpreter alone gives for a row, by the name of the column; the message where it fails."""
+def alone(
+    node: program.Program, columns: Mapping[str, Any], row: int, options: Options = OPTIONS
+) -> dict[str, Any] | str:
+    """What the interpreter alone gives for a row, by the name of the column; the message where it
+    fails."""
     inputs = {name: np.asarray(v)[row] for name, v in columns.items()}
     inputs = {name: v if v.ndim else v.item() for name, v in inputs.items()}
     try:
@@ -76,7 +87,8 @@ def assert_same(
     rtol: float = 1e-12,
     each: Sequence[dict[str, Any] | str] | None = None,
 ) -> Outcome:
-    """Compares a block with its rows, one by one; returns the outcome. `each`: what the rows give alone, if it is known."""
+    """Compares a block with its rows, one by one; returns the outcome. `each`: what the rows give
+    alone, if it is known."""
     outcome = together(node, columns, options)
     failed = {reject.row: reject.diagnostics[0].message for reject in outcome.rejects}
     k = 0
@@ -96,7 +108,13 @@ def assert_same(
             if isinstance(value, str):
                 assert column.values[k] == value
             elif value is not None:
-                np.testing.assert_allclose(column.values[k], value, rtol=rtol, atol=1e-300, err_msg=f"{column.name}, row {row}")
+                np.testing.assert_allclose(
+                    column.values[k],
+                    value,
+                    rtol=rtol,
+                    atol=1e-300,
+                    err_msg=f"{column.name}, row {row}",
+                )
         assert not {name for name, value in wanted.items() if value is not None}
         k += 1
     return outcome

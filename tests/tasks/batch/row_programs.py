@@ -1,4 +1,5 @@
-"""Programs for rows of data: the samples, with columns around their values, and programs whose rows go different ways."""
+"""Programs for rows of data: the samples, with columns around their values, and programs whose rows
+go different ways."""
 
 from __future__ import annotations
 

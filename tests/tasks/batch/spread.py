@@ -10,7 +10,8 @@ ROWS, BLOCK_ROWS = 300, 25
 
 
 def make_folder(tmp_path: Path) -> Path:
-    """Data with a row that can't be read, `p.tg` with imports and expectations, and `slow.tg`, endless in one row."""
+    """Data with a row that can't be read, `p.tg` with imports and expectations, and `slow.tg`,
+    endless in one row."""
     lines = ["id,x,y", *(f"r{k},{'banana' if k == 77 else k / 100},{k % 7}" for k in range(ROWS))]
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "lib").mkdir()
@@ -26,9 +27,24 @@ def make_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def job(*more: str, out: str = "out.csv", rows: str = "data.csv", program: str = "p.tg") -> list[str]:
+def job(
+    *more: str, out: str = "out.csv", rows: str = "data.csv", program: str = "p.tg"
+) -> list[str]:
     given = ["--set", "w=[2.0, 0.5]"] if program == "p.tg" else ["--max-steps", "100000"]
-    return ["batch", program, "--rows", rows, "-o", out, "--keep", "id", "--block-rows", str(BLOCK_ROWS), *given, *more]
+    return [
+        "batch",
+        program,
+        "--rows",
+        rows,
+        "-o",
+        out,
+        "--keep",
+        "id",
+        "--block-rows",
+        str(BLOCK_ROWS),
+        *given,
+        *more,
+    ]
 
 
 def result(folder: Path, out: str = "out.csv") -> tuple[bytes, bytes]:

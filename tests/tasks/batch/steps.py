@@ -1,7 +1,8 @@
 """Changes to the file system that a process makes, counted: it can be killed at any of them.
 
-A step is one call that changes something: a file opened for writing, written, cut or brought to the disk; one renamed, removed
-or made accessible; a folder made or removed. Of forks and workers, which change nothing there, no steps are counted.
+A step is one call that changes something: a file opened for writing, written, cut or brought to the
+disk; one renamed, removed or made accessible; a folder made or removed. Of forks and workers, which
+change nothing there, no steps are counted.
 """
 
 from __future__ import annotations
@@ -19,13 +20,26 @@ from typing import Any, NamedTuple
 WHEN = ("before", "amid", "after")
 LOG = "steps"  # the file that names each step when it begins
 _CHANGES = [
-    (os, name) for name in ("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "chmod", "fsync", "fdatasync", "link")
+    (os, name)
+    for name in (
+        "replace",
+        "rename",
+        "unlink",
+        "remove",
+        "rmdir",
+        "mkdir",
+        "chmod",
+        "fsync",
+        "fdatasync",
+        "link",
+    )
 ]
 _CHANGES += [(os, "truncate"), (os, "ftruncate"), (os, "pwrite"), (shutil, "copyfile")]
 
 
 class Death(NamedTuple):
-    """Before the step with this number, after it, or amid it: half of what it writes is written. None at -1."""
+    """Before the step with this number, after it, or amid it: half of what it writes is written.
+    None at -1."""
 
     step: int = -1
     when: str = "before"
@@ -62,11 +76,16 @@ def watch(death: Death) -> None:
             cut = super().truncate
             return int(step("truncate", lambda: cut(size)))
 
-    def opened(file: Any, mode: str = "r", buffering: int = -1, *text: Any, opener: Any = None, **more: Any) -> Any:
+    def opened(
+        file: Any, mode: str = "r", buffering: int = -1, *text: Any, opener: Any = None, **more: Any
+    ) -> Any:
         if isinstance(file, int) or not set(mode) & set("wax+"):
             return plain_open(file, mode, buffering, *text, opener=opener, **more)
         name = re.sub("[0-9a-f]{16}", "*", os.path.basename(file))  # drawn by lot
-        raw = step(f"open {name}", lambda: Watched(file, mode.replace("b", "").replace("t", ""), opener=opener))
+        raw = step(
+            f"open {name}",
+            lambda: Watched(file, mode.replace("b", "").replace("t", ""), opener=opener),
+        )
         if buffering == 0:
             return raw
         buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)

@@ -1,4 +1,5 @@
-"""A block of rows: what is missing, what doesn't fit, what is totalled, and how columns find their declarations."""
+"""A block of rows: what is missing, what doesn't fit, what is totalled, and how columns find their
+declarations."""
 
 from __future__ import annotations
 
@@ -35,16 +36,23 @@ def values(outcome: Outcome) -> dict[str, list[Any]]:
     found = {}
     for column in outcome.columns:
         mask = np.zeros(len(column.values), bool) if column.mask is None else column.mask
-        found[column.name] = [None if absent else v.tolist() for v, absent in zip(column.values, mask, strict=True)]
+        found[column.name] = [
+            None if absent else v.tolist() for v, absent in zip(column.values, mask, strict=True)
+        ]
     return found
 
 
 def refused(outcome: Outcome) -> dict[int | None, str]:
-    return {reject.row: f"{reject.diagnostics[0].code}: {reject.diagnostics[0].message}" for reject in outcome.rejects}
+    return {
+        reject.row: f"{reject.diagnostics[0].code}: {reject.diagnostics[0].message}"
+        for reject in outcome.rejects
+    }
 
 
 def block_of(start: int = 0, missing: dict[str, list[int]] | None = None, **columns: Any) -> Block:
-    arrays = {name: np.asarray(v, None if name != "ragged" else object) for name, v in columns.items()}
+    arrays = {
+        name: np.asarray(v, None if name != "ragged" else object) for name, v in columns.items()
+    }
     size = len(next(iter(arrays.values())))
     masks = {name: np.isin(np.arange(size), rows) for name, rows in (missing or {}).items()}
     return Block(start, size, columns=arrays, missing=masks)
@@ -53,7 +61,11 @@ def block_of(start: int = 0, missing: dict[str, list[int]] | None = None, **colu
 def test_a_missing_value_leaves_the_programs_own() -> None:
     block = block_of(x=[1.0, 2.0, 3.0], w=[5.0, 0.0, 7.0], missing={"w": [1]})
     outcome = computed("var x\nvar w = 10.0\noutput y = x * w", block)
-    assert values(outcome) == {"y": [5.0, 20.0, 21.0], "dy/dx": [5.0, 10.0, 7.0], "dy/dw": [1.0, 2.0, 3.0]}
+    assert values(outcome) == {
+        "y": [5.0, 20.0, 21.0],
+        "dy/dx": [5.0, 10.0, 7.0],
+        "dy/dw": [1.0, 2.0, 3.0],
+    }
     assert refused(outcome) == {}
 
 
@@ -91,8 +103,14 @@ def test_an_answer_that_does_not_fit_into_the_columns() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('var x; if x > 0 { y = x } else { y = "no" }; output y', "E607: `y` is str, and float64 in the first rows"),
-        ("var x; if x > 0 { output y = x } else { output z = x }", "E607: it gives `z`, which the first rows don't"),
+        (
+            'var x; if x > 0 { y = x } else { y = "no" }; output y',
+            "E607: `y` is str, and float64 in the first rows",
+        ),
+        (
+            "var x; if x > 0 { output y = x } else { output z = x }",
+            "E607: it gives `z`, which the first rows don't",
+        ),
     ],
 )
 def test_answers_of_other_kinds(text: str, message: str) -> None:
@@ -112,7 +130,9 @@ def test_nan() -> None:
 
 
 def test_a_gradient_that_is_none_is_no_nan() -> None:
-    outcome = computed("var x\nif x > 0 { y = x } else { y = 1.0 }\noutput y", block_of(x=[2.0, -2.0]), nan="error")
+    outcome = computed(
+        "var x\nif x > 0 { y = x } else { y = 1.0 }\noutput y", block_of(x=[2.0, -2.0]), nan="error"
+    )
     assert refused(outcome) == {}
     assert values(outcome) == {"y": [2.0, 1.0], "dy/dx": [1.0, None]}
 
@@ -122,13 +142,19 @@ def test_totals_are_of_the_rows_that_succeed() -> None:
     outcome = computed(text, block_of(x=[1.0, 2.0, 3.0]), reduce="sum")
     assert outcome.columns == []
     assert outcome.totals is not None
-    assert {name: float(v) for name, v in outcome.totals.items()} == {"y": 10.0, "dy/dx": 12.0, "dy/dw": 5.0}
+    assert {name: float(v) for name, v in outcome.totals.items()} == {
+        "y": 10.0,
+        "dy/dx": 12.0,
+        "dy/dw": 5.0,
+    }
     assert outcome.succeeded == 2
 
 
 def test_tiles_make_no_difference() -> None:
     x = np.random.default_rng(1).normal(size=100)
-    text = "var x\ns = 0.0\nwhile s < 3 { s += abs(x) + 0.1 }\nexpect x < 1.5\noutput y = exp(s * x)"
+    text = (
+        "var x\ns = 0.0\nwhile s < 3 { s += abs(x) + 0.1 }\nexpect x < 1.5\noutput y = exp(s * x)"
+    )
     whole, pieces = (computed(text, block_of(x=x), tile=tile) for tile in (1000, 7))
     assert values(whole) == values(pieces)
     assert refused(whole) == refused(pieces)
@@ -153,15 +179,22 @@ def test_columns_that_nobody_has_rows_for() -> None:
     assert [f.name for f in Computer(plan, node).expected()] == ["y", "dy/dx"]
 
 
-# ---- columns and declarations ------------------------------------------------------------------------------------------
+# ---- columns and declarations --------------------------------------------------------------------
 
 
 PROGRAM = "var S\nvar K = 1.0\nconst n: int64\noutput y = S * K * n"
 
 
 def test_columns_set_the_declarations_of_their_names() -> None:
-    assert bound_columns(parsed(PROGRAM), ["id", "n", "S", "K"], {}, {}) == {"S": "S", "K": "K", "n": "n"}
-    assert bound_columns(parsed(PROGRAM), ["n", "price"], {}, {"price": "S"}) == {"n": "n", "S": "price"}
+    assert bound_columns(parsed(PROGRAM), ["id", "n", "S", "K"], {}, {}) == {
+        "S": "S",
+        "K": "K",
+        "n": "n",
+    }
+    assert bound_columns(parsed(PROGRAM), ["n", "price"], {}, {"price": "S"}) == {
+        "n": "n",
+        "S": "price",
+    }
     assert bound_columns(parsed(PROGRAM), ["S", "n"], {"n": 3}, {}) == {"S": "S"}
     assert bound_columns(parsed("var x\noutput y = sum(x)"), [""], {}, {}) == {"x": ""}
 
@@ -176,7 +209,9 @@ def test_columns_set_the_declarations_of_their_names() -> None:
         ([""], {}, "one array without names", ".npz"),
     ],
 )
-def test_columns_that_do_not_fit(names: list[str], renamed: dict[str, str], message: str, help: str) -> None:
+def test_columns_that_do_not_fit(
+    names: list[str], renamed: dict[str, str], message: str, help: str
+) -> None:
     with pytest.raises(GradcliError) as caught:
         bound_columns(parsed(PROGRAM), names, {}, renamed)
     first = caught.value.diagnostics[0]
@@ -202,7 +237,9 @@ def test_blocks_of_long_rows_are_shorter(width: int, rows: int, tmp_path: Path) 
 @pytest.mark.parametrize("options", [{"of": ("yy",)}, {"wrt": ("yy",)}])
 def test_names_that_no_row_can_have(options: dict[str, Any], tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(4))
-    request = Request(str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS.with_changes(**options))
+    request = Request(
+        str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS.with_changes(**options)
+    )
     with pytest.raises(GradcliError, match="the program has no `yy`") as caught:
         Job(parsed("var x\ny = 2 * x\noutput y"), request)
     assert (caught.value.exit_code, caught.value.diagnostics[0].help) == (2, "did you mean `y`?")
@@ -210,8 +247,12 @@ def test_names_that_no_row_can_have(options: dict[str, Any], tmp_path: Path) -> 
 
 def test_no_row_succeeds_and_keys_are_kept(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", id=np.arange(3.0), x=np.arange(3.0))
-    request = Request(str(tmp_path / "d.npz"), str(tmp_path / "out.csv"), OPTIONS, keep=("id",), threads=1)
-    summary = Job(parsed("var x\nexpect x < 0\noutput y = 2 * x"), request).run(lambda summary, total: None)
+    request = Request(
+        str(tmp_path / "d.npz"), str(tmp_path / "out.csv"), OPTIONS, keep=("id",), threads=1
+    )
+    summary = Job(parsed("var x\nexpect x < 0\noutput y = 2 * x"), request).run(
+        lambda summary, total: None
+    )
     assert (summary.rows, summary.failed, summary.exit_code) == (3, 3, 6)
     assert (tmp_path / "out.csv").read_text() == "id,y,dy/dx\n"
 
@@ -231,7 +272,10 @@ def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path) ->
     outputs = []
     for threads in (2, 1):
         out = tmp_path / f"{threads}.jsonl"
-        job = Job(parsed(text), Request(str(tmp_path / "d.npz"), str(out), OPTIONS, threads=threads, block_rows=1000))
+        job = Job(
+            parsed(text),
+            Request(str(tmp_path / "d.npz"), str(out), OPTIONS, threads=threads, block_rows=1000),
+        )
         with only(heat=Heat(operations=5000)):
             job.run(lambda summary, total: None)
         assert job.summary.kind == (kind if native.is_there() else "process")

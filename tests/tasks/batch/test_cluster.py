@@ -34,8 +34,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     common = ["--scheduler-file", str(file), "--no-dashboard"]
     with open(folder / "log", "wb") as log:
         start = {"cwd": folder, "env": ENVIRONMENT, "stdout": log, "stderr": log}
-        scheduler = subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *common], **start)
-        workers = subprocess.Popen([*dask, "worker", "--nworkers", "2", "--nthreads", "1", *common], **start)
+        scheduler = subprocess.Popen(
+            [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *common], **start
+        )
+        workers = subprocess.Popen(
+            [*dask, "worker", "--nworkers", "2", "--nthreads", "1", *common], **start
+        )
     try:
         end = time.monotonic() + 60
         while (folder / "log").read_bytes().count(b"Registered to:") < 2:
@@ -53,16 +57,20 @@ def folder(tmp_path: Path) -> Path:
     return make_folder(tmp_path)
 
 
-# ---- a scheduler -----------------------------------------------------------------------------------------------------
+# ---- a scheduler ---------------------------------------------------------------------------------
 
 
 def test_the_same_bytes(address: str, folder: Path) -> None:
-    """With rejects, imports from the library and from files, arrays for all rows, and rows that come through a pipe."""
+    """With rejects, imports from the library and from files, arrays for all rows, and rows that
+    come through a pipe."""
     assert run(folder, job()).wait() == 6
     whole = result(folder)
     done = run(folder, job("--scheduler", address))
     assert (done.wait(), told(done), result(folder)) == (6, [], whole)
-    rows, address = (folder / "data.csv").read_bytes(), json.loads(Path(address).read_text())["address"]
+    rows, address = (
+        (folder / "data.csv").read_bytes(),
+        json.loads(Path(address).read_text())["address"],
+    )
     done = run(folder, job("--scheduler", address, "--rows-format", "csv", rows="-"), given=rows)
     assert (done.wait(), told(done), result(folder)) == (6, [], whole)
 
@@ -92,10 +100,16 @@ def test_what_goes_wrong_there(address: str, folder: Path) -> None:
 def test_no_scheduler(folder: Path) -> None:
     began = time.monotonic()
     done = run(folder, job("--scheduler", "tcp://127.0.0.1:9"))
-    assert (done.wait(), done.err.splitlines()[0]) == (2, "error[E009]: no Dask scheduler answers at `tcp://127.0.0.1:9`")
+    assert (done.wait(), done.err.splitlines()[0]) == (
+        2,
+        "error[E009]: no Dask scheduler answers at `tcp://127.0.0.1:9`",
+    )
     assert time.monotonic() - began < 30
     done = run(folder, job("--scheduler", "nonsense://127.0.0.1"))
-    assert (done.wait(), done.err.splitlines()[0]) == (2, "error[E009]: no Dask scheduler answers at `nonsense://127.0.0.1`")
+    assert (done.wait(), done.err.splitlines()[0]) == (
+        2,
+        "error[E009]: no Dask scheduler answers at `nonsense://127.0.0.1`",
+    )
     assert list(folder.glob("out.csv*")) == []
 
 
@@ -116,7 +130,10 @@ class Workers:
     [
         (("0.0.1", ""), f"the worker tcp://b:1 has gradcli 0.0.1, this is {__version__}"),
         ((__version__, "/data.csv"), "the worker tcp://b:1 can't read the file `/data.csv`"),
-        (ModuleNotFoundError("No module named 'gradcli'"), "a worker cannot import gradcli: No module named 'gradcli'"),
+        (
+            ModuleNotFoundError("No module named 'gradcli'"),
+            "a worker cannot import gradcli: No module named 'gradcli'",
+        ),
         (None, "the worker tcp://a:1 can't read the file `/nowhere/data.csv`"),
     ],
 )

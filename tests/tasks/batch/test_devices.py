@@ -1,5 +1,5 @@
-"""Batches on GPUs, on the stand-in for them: the same answers, one copy to the device for what a tile is given and one back
-for what it gives, and with two devices the same bytes as with one."""
+"""Batches on GPUs, on the stand-in for them: the same answers, one copy to the device for what a
+tile is given and one back for what it gives, and with two devices the same bytes as with one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-# ---- the same answers ------------------------------------------------------------------------------------------------
+# ---- the same answers ----------------------------------------------------------------------------
 
 
 def verify_same(node: Any, columns: dict[str, Any], **options: Any) -> None:
@@ -52,7 +52,9 @@ def verify_same(node: Any, columns: dict[str, Any], **options: Any) -> None:
         else:
             assert b.values.dtype == a.values.dtype
             np.testing.assert_allclose(b.values, a.values, rtol=1e-9, atol=1e-300, err_msg=a.name)
-    assert [(r.row, r.diagnostics[0].message) for r in there.rejects] == [(r.row, r.diagnostics[0].message) for r in here.rejects]
+    assert [(r.row, r.diagnostics[0].message) for r in there.rejects] == [
+        (r.row, r.diagnostics[0].message) for r in here.rejects
+    ]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -66,10 +68,12 @@ def test_programs(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("path", SAMPLES[::4], ids=lambda path: path.stem)
 def test_samples(path: Path) -> None:
     node = parse_program(read_source(str(path)))
-    verify_same(node, columns_for(node) or {"nothing": np.zeros(2)}, ignore_extra=True, max_steps=2_000)
+    verify_same(
+        node, columns_for(node) or {"nothing": np.zeros(2)}, ignore_extra=True, max_steps=2_000
+    )
 
 
-# ---- what is copied --------------------------------------------------------------------------------------------------
+# ---- what is copied ------------------------------------------------------------------------------
 
 ROWS = 3000
 STRAIGHT = "var x\nvar v\nconst w\ny = sum(tanh(v * x) * w)\nz = sin(x) * v\noutput y, z"
@@ -87,18 +91,28 @@ def copied() -> Counter[str]:
 
 
 def test_a_tile_comes_and_goes_once() -> None:
-    """Two columns and a value that all rows share go in; an answer comes out for each output and each gradient."""
+    """Two columns and a value that all rows share go in; an answer comes out for each output and
+    each gradient."""
     node = parsed(STRAIGHT)
     columns, shared = data(), {"w": np.array([0.5, 1.0, -1.0, 2.0])}
     outcome = together(node, columns, ON_GPU, shared=shared)
     assert outcome.tiles == 1
     assert len(outcome.columns) == 6
-    assert copied() == {"in": 3, "out": 6, "one": 4}  # and whether each of the four gradients is finite
-    assert sorted(copy.shape for copy in standin_cuda.copies if copy.kind == "in") == [(4,), (4, ROWS), (ROWS,)]
+    assert copied() == {
+        "in": 3,
+        "out": 6,
+        "one": 4,
+    }  # and whether each of the four gradients is finite
+    assert sorted(copy.shape for copy in standin_cuda.copies if copy.kind == "in") == [
+        (4,),
+        (4, ROWS),
+        (ROWS,),
+    ]
 
 
 def test_rows_part_on_the_device() -> None:
-    """The host asks for a few numbers by which to go on, and which rows took which branch, a bit for each."""
+    """The host asks for a few numbers by which to go on, and which rows took which branch, a bit
+    for each."""
     outcome = together(parsed(BRANCHING), {"x": data()["x"]}, ON_GPU)
     assert (outcome.tiles, outcome.runs) == (1, 1)
     found = copied()
@@ -114,11 +128,23 @@ def test_copies_are_on_the_stream_of_the_thread() -> None:
     assert stream.non_blocking
 
 
-# ---- several devices -------------------------------------------------------------------------------------------------
+# ---- several devices -----------------------------------------------------------------------------
 
 
 def batch(folder: Path, *arguments: str) -> int:
-    code = run(["batch", "-e", STRAIGHT, "--rows", str(folder / "rows.npz"), "--set", f"w=@{folder / 'w.npy'}", "-q", *arguments])
+    code = run(
+        [
+            "batch",
+            "-e",
+            STRAIGHT,
+            "--rows",
+            str(folder / "rows.npz"),
+            "--set",
+            f"w=@{folder / 'w.npy'}",
+            "-q",
+            *arguments,
+        ]
+    )
     assert isinstance(code, int)
     return code
 
@@ -135,12 +161,29 @@ def test_two_devices_give_the_bytes_of_one(folder: Path) -> None:
     for device in ("cuda", "cuda:1", "cuda:all"):
         standin_cuda.copies.clear()
         out = folder / f"{device.replace(':', '-')}.csv"
-        assert batch(folder, "-o", str(out), "--device", device, "--block-rows", "100", "--keep", "key") == 0
+        assert (
+            batch(
+                folder, "-o", str(out), "--device", device, "--block-rows", "100", "--keep", "key"
+            )
+            == 0
+        )
         outputs.append(out.read_bytes())
         used = {(copy.thread, copy.device, copy.stream) for copy in standin_cuda.copies}
-        assert len({thread for thread, _, _ in used}) == len({stream for _, _, stream in used}) == len(used)
-        assert {number for _, number, _ in used} == {"cuda": {0}, "cuda:1": {1}, "cuda:all": {0, 1}}[device]
-        assert copied() == {"in": 2 * ROWS // 100 + len(used), "out": 6 * ROWS // 100, "one": 4 * ROWS // 100}
+        assert (
+            len({thread for thread, _, _ in used})
+            == len({stream for _, _, stream in used})
+            == len(used)
+        )
+        assert {number for _, number, _ in used} == {
+            "cuda": {0},
+            "cuda:1": {1},
+            "cuda:all": {0, 1},
+        }[device]
+        assert copied() == {
+            "in": 2 * ROWS // 100 + len(used),
+            "out": 6 * ROWS // 100,
+            "one": 4 * ROWS // 100,
+        }
     assert outputs[0] == outputs[1] == outputs[2]
     assert outputs[0].count(b"\n") == ROWS + 1
 
@@ -149,7 +192,12 @@ def test_a_sum_over_all_rows(folder: Path) -> None:
     totals = []
     for device in ("cpu", "cuda", "cuda:all"):
         out = folder / f"{device.replace(':', '-')}.npz"
-        assert batch(folder, "-o", str(out), "--device", device, "--block-rows", "500", "--reduce", "sum") == 0
+        assert (
+            batch(
+                folder, "-o", str(out), "--device", device, "--block-rows", "500", "--reduce", "sum"
+            )
+            == 0
+        )
         totals.append(dict(np.load(out)))
     for name, total in totals[0].items():
         np.testing.assert_array_equal(totals[1][name], totals[2][name])
@@ -163,7 +211,9 @@ def test_rows_that_fail_on_two_devices(folder: Path) -> None:
         rows = str(folder / "rows.npz")
         wanted = ["--rows", rows, "-o", str(out), "--device", device, "--block-rows", "200", "-q"]
         assert run(["batch", "-e", FAILING, *wanted]) == 6
-        rejects.append((out.with_name(out.name + ".rejects.jsonl").read_bytes(), out.read_bytes().count(b"\n")))
+        rejects.append(
+            (out.with_name(out.name + ".rejects.jsonl").read_bytes(), out.read_bytes().count(b"\n"))
+        )
     assert rejects[0] == rejects[1]
     assert b"is out of range" in rejects[0][0]
     assert b"expect" in rejects[0][0]
@@ -171,10 +221,27 @@ def test_rows_that_fail_on_two_devices(folder: Path) -> None:
 
 def test_a_singular_matrix_fails_in_every_thread(folder: Path) -> None:
     out = folder / "out.csv"
-    wanted = ["--rows", str(folder / "rows.npz"), "-o", str(out), "--device", "cuda:all", "--block-rows", "200", "-q"]
-    assert run(["batch", "-e", "var x\ny = sum(inv(eye(2) * float64(x > -1.95)))\noutput y", *wanted]) == 6
-    rejects = [json.loads(line) for line in out.with_name("out.csv.rejects.jsonl").read_text().splitlines()]
-    assert {reject["row"] for reject in rejects} == set(np.flatnonzero(data()["x"] <= -1.95).tolist())
+    wanted = [
+        "--rows",
+        str(folder / "rows.npz"),
+        "-o",
+        str(out),
+        "--device",
+        "cuda:all",
+        "--block-rows",
+        "200",
+        "-q",
+    ]
+    assert (
+        run(["batch", "-e", "var x\ny = sum(inv(eye(2) * float64(x > -1.95)))\noutput y", *wanted])
+        == 6
+    )
+    rejects = [
+        json.loads(line) for line in out.with_name("out.csv.rejects.jsonl").read_text().splitlines()
+    ]
+    assert {reject["row"] for reject in rejects} == set(
+        np.flatnonzero(data()["x"] <= -1.95).tolist()
+    )
     assert {reject["code"] for reject in rejects} == {"E304"}
 
 
@@ -209,37 +276,71 @@ def test_workers_of_a_cluster_share_the_devices_that_they_see() -> None:
     assert found[3] in devices_of("cuda:all")
 
 
-def test_a_cluster_gives_the_bytes_of_one_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_gives_the_bytes_of_one_device(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On workers that are threads here, so that they have the stand-in."""
     distributed = pytest.importorskip("distributed")
 
     @contextmanager
     def client_for(*_: object) -> Iterator[Any]:
         kinds = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
-        with distributed.LocalCluster(n_workers=2, **kinds) as local, distributed.Client(local) as client:
+        with (
+            distributed.LocalCluster(n_workers=2, **kinds) as local,
+            distributed.Client(local) as client,
+        ):
             yield client
 
     monkeypatch.setattr(cluster, "client_for", client_for)
     wanted = ["--block-rows", "100", "--keep", "key", "-o"]
     assert batch(folder, *wanted, str(folder / "one.csv"), "--device", "cuda") == 0
     standin_cuda.copies.clear()
-    assert batch(folder, *wanted, str(folder / "two.csv"), "--device", "cuda:all", "--scheduler", "here:1") == 0
+    assert (
+        batch(
+            folder,
+            *wanted,
+            str(folder / "two.csv"),
+            "--device",
+            "cuda:all",
+            "--scheduler",
+            "here:1",
+        )
+        == 0
+    )
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
-    used = {(copy.thread, copy.device) for copy in standin_cuda.copies}  # Dask may give everything to one of them
+    used = {
+        (copy.thread, copy.device) for copy in standin_cuda.copies
+    }  # Dask may give everything to one of them
     assert 1 <= len({thread for thread, _ in used}) == len(used) <= 2
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
 def test_the_memory_of_each_device_is_limited(folder: Path) -> None:
-    assert batch(folder, "-o", str(folder / "out.csv"), "--device", "cuda:all", "--max-memory", "64M", "--block-rows", "300") == 0
+    assert (
+        batch(
+            folder,
+            "-o",
+            str(folder / "out.csv"),
+            "--device",
+            "cuda:all",
+            "--max-memory",
+            "64M",
+            "--block-rows",
+            "300",
+        )
+        == 0
+    )
     assert standin_cuda.pool.limits == [2**26, 2**26]
 
 
 def test_rows_that_are_too_many_for_the_memory_run_in_parts() -> None:
     """In a program, or in its gradients only; a row that is too much by itself ends the job."""
-    for program in ("var x\ny = sum(ones(4) * x)\noutput y", "var x\nvar w = ones(4)\ny = x * sum(w)\noutput y"):
+    for program in (
+        "var x\ny = sum(ones(4) * x)\noutput y",
+        "var x\nvar w = ones(4)\ny = x * sum(w)\noutput y",
+    ):
         node, columns = parsed(program), {"x": data()["x"]}
         whole = together(node, columns, ON_GPU)
         standin_cuda.pool.limits[0] = 8 * ROWS * 4 // 2
@@ -264,7 +365,8 @@ def test_a_limit_from_outside_comes_back() -> None:
 
 
 def test_sizes() -> None:
-    """A GPU takes many more rows at once, fewer where rows are wide, the trace is long, or memory is short."""
+    """A GPU takes many more rows at once, fewer where rows are wide, the trace is long, or memory
+    is short."""
     assert CPU.tile(1, 10) == CPU.block == 2**16
     assert GPU.tile(1, 10) == GPU.block == 2**20
     assert GPU.tile(100, 10) == 2**12 * 20
@@ -273,7 +375,7 @@ def test_sizes() -> None:
     assert GPU.tile(1, 10**9) == 64
 
 
-# ---- without one -----------------------------------------------------------------------------------------------------
+# ---- without one ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -288,16 +390,32 @@ def test_a_device_that_is_not_there(folder: Path, name: str, code: str, message:
     with pytest.raises(GradcliError, match=message) as caught:
         devices_of(name)
     assert caught.value.diagnostics[0].code == code
-    assert batch(folder, "-o", str(folder / "out.csv"), "--device", name) == caught.value.diagnostics[0].exit_code
+    assert (
+        batch(folder, "-o", str(folder / "out.csv"), "--device", name)
+        == caught.value.diagnostics[0].exit_code
+    )
     assert {path.name for path in folder.iterdir()} == {"rows.npz", "w.npy"}
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:all"])
 def test_without_cupy(tmp_path: Path, name: str) -> None:
-    hidden = "import sys; sys.modules['cupy'] = None; from gradcli.cli import main; sys.exit(main())"
+    hidden = (
+        "import sys; sys.modules['cupy'] = None; from gradcli.cli import main; sys.exit(main())"
+    )
     (tmp_path / "rows.csv").write_text("x\n1\n2\n")
-    arguments = ["-e", "x**2", "--rows", str(tmp_path / "rows.csv"), "-o", str(tmp_path / "out.csv"), "--device", name]
-    done = subprocess.run([sys.executable, "-c", hidden, "batch", *arguments], capture_output=True, text=True)
+    arguments = [
+        "-e",
+        "x**2",
+        "--rows",
+        str(tmp_path / "rows.csv"),
+        "-o",
+        str(tmp_path / "out.csv"),
+        "--device",
+        name,
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", hidden, "batch", *arguments], capture_output=True, text=True
+    )
     assert (done.stdout, done.returncode) == ("", 5)
     assert f"no device `{name}`: CuPy isn't installed" in done.stderr
     assert "pip install 'gradcli[gpu]'" in done.stderr

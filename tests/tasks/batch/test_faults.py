@@ -1,4 +1,5 @@
-"""What can go wrong with a job from outside: full disks, places that can't be written, data that changes, limits, signals."""
+"""What can go wrong with a job from outside: full disks, places that can't be written, data that
+changes, limits, signals."""
 
 from __future__ import annotations
 
@@ -34,11 +35,15 @@ def folder(tmp_path: Path) -> Path:
     lines = ["x,y", *(f"{k / 100},{k % 7}" for k in range(ROWS))]
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "p.tg").write_text("var x\nvar y\nf = x**2 * exp(-y)\noutput f\n")
-    (tmp_path / "loop.tg").write_text("var x\nvar y\ni = 0\nwhile x == 5.0 { i = 1 - i }\noutput f = x * y\n")
+    (tmp_path / "loop.tg").write_text(
+        "var x\nvar y\ni = 0\nwhile x == 5.0 { i = 1 - i }\noutput f = x * y\n"
+    )
     return tmp_path
 
 
-def job(*more: str, out: str = "out.csv", program: str = "p.tg", rows: str = "data.csv") -> list[str]:
+def job(
+    *more: str, out: str = "out.csv", program: str = "p.tg", rows: str = "data.csv"
+) -> list[str]:
     return ["batch", program, "--rows", rows, "-o", out, "--block-rows", str(BLOCK_ROWS), *more]
 
 
@@ -51,7 +56,7 @@ def told(done: Process) -> list[str]:
     return [line for line in done.err.splitlines() if line.startswith(("error", "warning"))]
 
 
-# ---- the output ------------------------------------------------------------------------------------------------------
+# ---- the output ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -62,14 +67,21 @@ def test_a_full_disk(folder: Path, ending: str) -> None:
     whole = (folder / out).read_bytes()
     (folder / out).unlink()
     for part in (0.3, 0.6, 0.99):
-        full = run(folder, job("--resume", "--report", "report.json", out=out), largest=int(len(whole) * part))
+        full = run(
+            folder,
+            job("--resume", "--report", "report.json", out=out),
+            largest=int(len(whole) * part),
+        )
         assert full.wait() == 2, full.err
         assert told(full) == [f"error[E006]: cannot write `{out}`: File too large"]
         assert not (folder / out).exists()
         finished = len(journal(folder / out))
         assert finished > 0
         assert f"{finished * BLOCK_ROWS} rows are finished and kept in {out}.partial" in full.err
-        assert (report(folder)["complete"], report(folder)["rows"]) == (False, finished * BLOCK_ROWS)
+        assert (report(folder)["complete"], report(folder)["rows"]) == (
+            False,
+            finished * BLOCK_ROWS,
+        )
     assert run(folder, job("--resume", "--report", "report.json", out=out)).wait() == 0
     assert (folder / out).read_bytes() == whole
     assert report(folder)["resumed_blocks"] == finished
@@ -85,11 +97,20 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("nowhere/out.csv", "error[E006]: cannot write `nowhere/out.csv`: No such file or directory"),
+        (
+            "nowhere/out.csv",
+            "error[E006]: cannot write `nowhere/out.csv`: No such file or directory",
+        ),
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
-        ("taken.csv", "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job"),
-        ("mine.csv", "error[E006]: cannot write `mine.csv`: `mine.csv.partial` is in the way, and of no job"),
+        (
+            "taken.csv",
+            "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job",
+        ),
+        (
+            "mine.csv",
+            "error[E006]: cannot write `mine.csv`: `mine.csv.partial` is in the way, and of no job",
+        ),
         ("data.csv", "error[E001]: the output `data.csv` would replace the data"),
         ("out.txt", "error[E001]: of which format should the output `out.txt` be?"),
         ("-", "error[E001]: of which format should the output `-` be?"),
@@ -110,13 +131,19 @@ def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "out", "code"),
-    [("parts", "parts/out.csv", 2), ("pa*s/*.csv", "parts/out.csv", 2), ("parts/?.csv", "parts/out.csv", 0)],
+    [
+        ("parts", "parts/out.csv", 2),
+        ("pa*s/*.csv", "parts/out.csv", 2),
+        ("parts/?.csv", "parts/out.csv", 0),
+    ],
 )
 def test_an_output_within_the_data(folder: Path, rows: str, out: str, code: int) -> None:
     (folder / "parts").mkdir()
     (folder / "parts" / "1.csv").write_bytes((folder / "data.csv").read_bytes())
     done = run(folder, job(rows=rows, out="parts/out.csv"))
-    said = [] if code == 0 else ["error[E001]: the output `parts/out.csv` would be part of the data"]
+    said = (
+        [] if code == 0 else ["error[E001]: the output `parts/out.csv` would be part of the data"]
+    )
     assert (done.wait(), told(done)) == (code, said)
 
 
@@ -131,7 +158,12 @@ def test_a_link_is_followed(folder: Path) -> None:
 def test_an_output_is_replaced_only_when_it_is_whole(folder: Path) -> None:
     (folder / "out.csv").write_text("precious\n")
     (folder / "out.csv.rejects.jsonl").write_text("of an earlier job\n")
-    assert run(folder, job("--on-error", "fail", program="loop.tg", rows="data.csv"), largest=2000).wait() == 2
+    assert (
+        run(
+            folder, job("--on-error", "fail", program="loop.tg", rows="data.csv"), largest=2000
+        ).wait()
+        == 2
+    )
     assert (folder / "out.csv").read_text() == "precious\n"
     assert run(folder, job()).wait() == 0
     assert (folder / "out.csv").read_text().startswith("f,")
@@ -150,12 +182,15 @@ def test_two_jobs_with_one_output(folder: Path) -> None:
     assert len(journal(folder / "out.csv")) > 2
 
 
-# ---- the data ----------------------------------------------------------------------------------------------------------
+# ---- the data ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["longer", "other", "touched", "replaced", "nothing", "gone"])
-def test_data_that_changes_while_the_job_runs(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """It is told at the end, and nothing is delivered. A part that is gone was read, or its rows are missing."""
+def test_data_that_changes_while_the_job_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """It is told at the end, and nothing is delivered. A part that is gone was read, or its rows
+    are missing."""
     monkeypatch.chdir(folder)
     data = folder / "data.csv"
     found, text = data.stat(), data.read_bytes()
@@ -177,7 +212,9 @@ def test_data_that_changes_while_the_job_runs(folder: Path, monkeypatch: pytest.
         if how == "gone":
             data.unlink()
 
-    request = Request("data.csv", "out.csv", Options(mode="reverse"), threads=1, block_rows=BLOCK_ROWS)
+    request = Request(
+        "data.csv", "out.csv", Options(mode="reverse"), threads=1, block_rows=BLOCK_ROWS
+    )
     one = Job(parse_program(program_source("p.tg", None), {}), request)
     if how in ("nothing", "gone"):
         assert one.run(change).complete
@@ -210,11 +247,16 @@ def test_rejects_have_the_columns_that_are_kept(folder: Path, rows: str) -> None
     if rows == "csv":
         text = "id,n,x\n" + "".join('"{}",7,{}\n'.format(k.replace('"', '""'), x) for k, x in lines)
     else:
-        text = "".join(json.dumps({"id": k, "n": 7, "x": x if x == "banana" else int(x)}) + "\n" for k, x in lines)
+        text = "".join(
+            json.dumps({"id": k, "n": 7, "x": x if x == "banana" else int(x)}) + "\n"
+            for k, x in lines
+        )
     (folder / f"d.{rows}").write_text(text)
     (folder / "p.tg").write_text("var x\nexpect x > 0\noutput f = x\n")
     assert run(folder, job("--keep", "id,n", rows=f"d.{rows}")).wait() == 6
-    entries = [json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()]
+    entries = [
+        json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()
+    ]
     seven = "7" if rows == "csv" else 7
     assert [(entry["row"], entry["code"], entry["keep"]) for entry in entries] == [
         (1, "E605", {"id": 'q"\x07', "n": seven}),
@@ -222,7 +264,7 @@ def test_rejects_have_the_columns_that_are_kept(folder: Path, rows: str) -> None
     ]
 
 
-# ---- what --resume goes on with --------------------------------------------------------------------------------------
+# ---- what --resume goes on with ------------------------------------------------------------------
 
 
 def stopped(folder: Path) -> int:
@@ -260,13 +302,27 @@ def test_another_job_does_not_go_on(folder: Path, what: str) -> None:
 def test_what_may_change(folder: Path) -> None:
     """Limits and how many compute at once: the output doesn't depend on these."""
     finished = stopped(folder)
-    done = run(folder, job("--resume", "--max-memory", "2G", "--threads", "1", "--timeout", "60", "--report", "report.json"))
+    done = run(
+        folder,
+        job(
+            "--resume",
+            "--max-memory",
+            "2G",
+            "--threads",
+            "1",
+            "--timeout",
+            "60",
+            "--report",
+            "report.json",
+        ),
+    )
     assert done.wait() == 0, done.err
     assert report(folder)["resumed_blocks"] == finished
 
 
 @pytest.mark.parametrize(
-    ("lost", "why"), [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "there is no `rejects.jsonl`")]
+    ("lost", "why"),
+    [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "there is no `rejects.jsonl`")],
 )
 def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
     """An output of an earlier job is not taken for it."""
@@ -276,11 +332,21 @@ def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
     (folder / "out.csv").write_text("of an earlier job\n")
     (folder / "out.csv.partial" / lost).unlink()
     done = run(folder, job("--resume"))
-    assert (done.wait(), told(done)) == (2, [f"error[E609]: the finished blocks in `out.csv.partial` are damaged: {why}"])
+    assert (done.wait(), told(done)) == (
+        2,
+        [f"error[E609]: the finished blocks in `out.csv.partial` are damaged: {why}"],
+    )
 
 
 @pytest.mark.parametrize(
-    ("mode", "text"), [("ab", b"\0\0\0\n"), ("ab", b"[]\n"), ("ab", b'{"start": 1}\n'), ("wb", b"[]\n"), ("wb", b"{}\n")]
+    ("mode", "text"),
+    [
+        ("ab", b"\0\0\0\n"),
+        ("ab", b"[]\n"),
+        ("ab", b'{"start": 1}\n'),
+        ("wb", b"[]\n"),
+        ("wb", b"{}\n"),
+    ],
 )
 def test_a_journal_that_is_damaged(folder: Path, mode: str, text: bytes) -> None:
     stopped(folder)
@@ -295,15 +361,23 @@ def test_half_a_character_is_a_reject_and_no_reason_to_stop(folder: Path) -> Non
     """In a number, in a column that is kept, and in the name of a part that can't be read."""
     (folder / "p.tg").write_text("var x\noutput f = x**2\n")
     (folder / "parts").mkdir()
-    (folder / "parts" / "1.jsonl").write_text('{"x": 1}\n{"x": "\\ud800"}\n{"x": 2, "k": "\\udfff"}\n{"x": 3}\n')
+    (folder / "parts" / "1.jsonl").write_text(
+        '{"x": 1}\n{"x": "\\ud800"}\n{"x": 2, "k": "\\udfff"}\n{"x": 3}\n'
+    )
     with open(os.fsencode(folder / "parts") + b"/\xff.jsonl", "w") as file:
         file.write("[]\n")
     for more in ([], ["--resume"]):
         done = run(folder, job("--keep", "k", *more, rows="parts"))
         assert done.wait() == 6, done.err
         assert (folder / "out.csv").read_text() == "k,f,df/dx\n,1,2\n,9,6\n"
-        rejects = [json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()]
-        assert [(entry["row"], entry["code"]) for entry in rejects] == [(1, "E605"), (2, "E605"), (None, "E608")]
+        rejects = [
+            json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()
+        ]
+        assert [(entry["row"], entry["code"]) for entry in rejects] == [
+            (1, "E605"),
+            (2, "E605"),
+            (None, "E608"),
+        ]
         assert rejects[2]["part"] == "parts/\udcff.jsonl"
     stopped = run(folder, job("--on-error", "fail", rows="parts"))
     assert stopped.wait() == 3
@@ -332,7 +406,11 @@ def test_bits_that_have_flipped_in_what_is_finished(folder: Path, ending: str) -
         victim.write_bytes(data)
         done = run(folder, job("--resume", out=out))
         if done.wait() == 2:
-            assert (len(told(done)), done.err.startswith("error[E609]"), f"`{victim.name}`" in done.err) == (1, True, True)
+            assert (
+                len(told(done)),
+                done.err.startswith("error[E609]"),
+                f"`{victim.name}`" in done.err,
+            ) == (1, True, True)
             found.add(victim.name)
         else:
             assert (done.wait(), (folder / out).read_bytes()) == (6, whole), done.err
@@ -341,7 +419,8 @@ def test_bits_that_have_flipped_in_what_is_finished(folder: Path, ending: str) -
 
 
 def test_a_finished_job_that_is_to_go_on(folder: Path) -> None:
-    """It does nothing, and says so; where the output isn't what it left, or is of another job, it begins."""
+    """It does nothing, and says so; where the output isn't what it left, or is of another job, it
+    begins."""
     (folder / "data.csv").write_text((folder / "data.csv").read_text() + "banana,1\n")
     again = job("--resume", "--report", "report.json")
     assert run(folder, job()).wait() == 6
@@ -350,11 +429,14 @@ def test_a_finished_job_that_is_to_go_on(folder: Path) -> None:
         done = run(folder, again)
         assert (done.wait(), done.err.splitlines()) == (
             6,
-            ["601 rows finished before: there was nothing to do, 1 failed: see out.csv.rejects.jsonl"],
+            [
+                "601 rows finished before: there was nothing to do, 1 failed: see out.csv.rejects.jsonl"
+            ],
         )
         assert (folder / "out.csv").stat() == before
         assert not (folder / "out.csv.partial").exists()
-        assert {name: report(folder)[name] for name in ("rows", "failed", "resumed", "was_done", "complete")} == {
+        assert {name: report(folder)[name] for name in ("rows", "failed", "resumed", "was_done",
+            "complete")} == {
             "rows": 601, "failed": 1, "resumed": 601, "was_done": True, "complete": True,
         }  # fmt: skip
     whole = (folder / "out.csv").read_bytes()
@@ -367,9 +449,13 @@ def test_a_finished_job_that_is_to_go_on(folder: Path) -> None:
             (folder / "data.csv").write_text((folder / "data.csv").read_text() + "1,1\n")
         if change == "program":
             (folder / "p.tg").write_text("var x\nvar y\nf = x**2 * exp(-y) + 1\noutput f\n")
-        assert run(folder, [*again, *(["--nan", "error"] if change == "option" else [])]).wait() == 6
+        assert (
+            run(folder, [*again, *(["--nan", "error"] if change == "option" else [])]).wait() == 6
+        )
         assert (report(folder)["was_done"], report(folder)["resumed"]) == (False, 0)
-    piped = job("--resume", "--rows-format", "csv", "--report", "report.json", rows="-", out="piped.csv")
+    piped = job(
+        "--resume", "--rows-format", "csv", "--report", "report.json", rows="-", out="piped.csv"
+    )
     for text in (b"x,y\n1,2\n", b"x,y\n3,2\n"):
         assert run(folder, piped, given=text).wait() == 0
         assert (report(folder)["was_done"], report(folder)["rows"]) == (False, 1)
@@ -399,12 +485,13 @@ def test_standard_input_goes_on_where_it_is_the_same(folder: Path) -> None:
     assert (folder / "out.csv").read_bytes() == resumed
 
 
-# ---- limits and signals ----------------------------------------------------------------------------------------------
+# ---- limits and signals --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_row_without_end_under_a_timeout(folder: Path, threads: str) -> None:
-    """The process ends although a row computes for ever, in whatever thread; what is finished is kept."""
+    """The process ends although a row computes for ever, in whatever thread; what is finished is
+    kept."""
     began = time.monotonic()
     done = run(folder, job("--timeout", "1.5", "--threads", threads, program="loop.tg"))
     assert done.wait() == 4
@@ -419,9 +506,13 @@ def test_a_row_without_end_under_a_timeout(folder: Path, threads: str) -> None:
 
 def test_the_report_of_a_job_that_the_watchdog_ends(folder: Path) -> None:
     """Where no timer comes through, as in one long operation on arrays."""
-    arguments = job("--timeout", "1", "--threads", "1", "--report", "report.json", program="loop.tg")
+    arguments = job(
+        "--timeout", "1", "--threads", "1", "--report", "report.json", program="loop.tg"
+    )
     code = f"import signal; signal.setitimer = lambda *_: None; from gradcli.cli import run; run({arguments!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 4
     assert done.stderr.startswith("error[E404]")
     finished = len(journal(folder / "out.csv"))
@@ -437,12 +528,15 @@ def test_control_c(folder: Path, threads: str) -> None:
     running.kill(signal.SIGINT)
     assert running.wait() == 130
     assert (
-        running.err == "500 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
+        running.err
+        == "500 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
     )
 
 
 def test_a_limit_of_memory(folder: Path) -> None:
-    (folder / "big.tg").write_text("var x\nvar y\nif x > 4 { z = ones(int64(3e9)) * x }\noutput f = x\n")
+    (folder / "big.tg").write_text(
+        "var x\nvar y\nif x > 4 { z = ones(int64(3e9)) * x }\noutput f = x\n"
+    )
     done = run(folder, job("--max-memory", "200M", "--no-grad", program="big.tg"))
     assert done.wait() == 4
     assert told(done)[0].startswith("error[E405]")
@@ -472,16 +566,20 @@ def test_what_computes_is_killed(folder: Path) -> None:
     for child in computing(running):
         child.kill()
     assert running.wait() == 4
-    assert told(running) == ["error[E405]: a process that computed a block has ended: signal SIGKILL"]
+    assert told(running) == [
+        "error[E405]: a process that computed a block has ended: signal SIGKILL"
+    ]
     assert "500 rows are finished and kept in out.csv.partial" in running.err
 
 
-# ---- pipes -----------------------------------------------------------------------------------------------------------
+# ---- pipes ---------------------------------------------------------------------------------------
 
 
 def test_pipelines(folder: Path) -> None:
     rows = (folder / "data.csv").read_bytes()
-    piped = run(folder, job("--rows-format", "csv", "--out-format", "csv", rows="-", out="-"), given=rows)
+    piped = run(
+        folder, job("--rows-format", "csv", "--out-format", "csv", rows="-", out="-"), given=rows
+    )
     out, err = piped.out, piped.err
     assert piped.wait() == 0
     assert run(folder, job()).wait() == 0

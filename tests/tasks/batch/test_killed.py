@@ -1,4 +1,5 @@
-"""A job that is killed, at any moment and again and again, goes on with --resume and ends with the bytes of a whole run."""
+"""A job that is killed, at any moment and again and again, goes on with --resume and ends with the
+bytes of a whole run."""
 
 from __future__ import annotations
 
@@ -94,7 +95,10 @@ def test_killed_again_and_again(data: Path, tmp_path: Path, ending: str) -> None
         assert job.wait() == 6
         assert result(tmp_path, out) == whole
         report, rounds = reported(tmp_path), rounds + 1
-        assert (report["resumed_blocks"], report["resumed"]) == (len(finished), sum(block["rows"] for block in finished))
+        assert (report["resumed_blocks"], report["resumed"]) == (
+            len(finished),
+            sum(block["rows"] for block in finished),
+        )
         assert {name: report[name] for name in SAME} == {name: whole_report[name] for name in SAME}
         assert [path.name for path in tmp_path.glob("*.partial")] == []
 
@@ -143,4 +147,7 @@ def test_the_command_itself(data: Path, tmp_path: Path) -> None:
     assert done.returncode == 6
     assert result(tmp_path, "out.csv") == whole
     assert reported(tmp_path)["resumed_blocks"] == len(finished) >= 3
-    assert f"{len(finished) * BLOCK_ROWS} rows of them finished before, in {len(finished)} blocks" in done.stderr
+    assert (
+        f"{len(finished) * BLOCK_ROWS} rows of them finished before, in {len(finished)} blocks"
+        in done.stderr
+    )

@@ -1,4 +1,5 @@
-"""Lists that are arrays in some rows and hold none in others have the same columns in all rows of a job, whatever their order."""
+"""Lists that are arrays in some rows and hold none in others have the same columns in all rows of a
+job, whatever their order."""
 
 from __future__ import annotations
 
@@ -30,23 +31,38 @@ def test_rows(odd: str, others: str) -> None:
             assert not assert_same(node, {"u": rows}).rejects
 
 
-@pytest.mark.parametrize("odd", ["[[none, u], [u, u]]", "[[u, u], none]", "[none, [none, none]]", "none"])
+@pytest.mark.parametrize(
+    "odd", ["[[none, u], [u, u]]", "[[u, u], none]", "[none, [none, none]]", "none"]
+)
 def test_a_matrix(odd: str) -> None:
     for chosen in ("u > 15", "u < 15"):
-        node = parsed(f"var u\noutput l = {odd} if {chosen} else [[u, 1], [2 * u, u]]\noutput y = u")
+        node = parsed(
+            f"var u\noutput l = {odd} if {chosen} else [[u, 1], [2 * u, u]]\noutput y = u"
+        )
         assert not assert_same(node, {"u": [10.0, 20.0, 40.0, -5.0]}).rejects
 
 
-@pytest.mark.parametrize("lists", ["[u, u]", "[[u, u], [u]]", "[[u, u], [2.0 * u, u], 3.0]", "{b: 2 * u, c: u, d: u * [1, 2]}"])
+@pytest.mark.parametrize(
+    "lists",
+    ["[u, u]", "[[u, u], [u]]", "[[u, u], [2.0 * u, u], 3.0]", "{b: 2 * u, c: u, d: u * [1, 2]}"],
+)
 def test_the_gradient_of_a_list(lists: str) -> None:
     """What its parts have in common gets the sum over them."""
-    assert_same(parsed(f"var u\noutput l = {lists}\na = 2 * u\noutput m = [a, a, u]"), {"u": [10.0, 20.0, 40.0]})
+    assert_same(
+        parsed(f"var u\noutput l = {lists}\na = 2 * u\noutput m = [a, a, u]"),
+        {"u": [10.0, 20.0, 40.0]},
+    )
 
 
 @pytest.mark.parametrize("odd", [LATE, EARLY, FIRST], ids=["late", "early and late", "first"])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "npz"])
 def test_a_job(tmp_path: Path, ending: str, odd: list[int]) -> None:
-    summary = run(tmp_path, f"out.{ending}", odd, "var x: float\noutput l = [x, 3] if x >= 0 else [none, 0.5]\noutput z = x")
+    summary = run(
+        tmp_path,
+        f"out.{ending}",
+        odd,
+        "var x: float\noutput l = [x, 3] if x >= 0 else [none, 0.5]\noutput z = x",
+    )
     assert (summary.rows, summary.failed, summary.complete) == (ROWS, 0, True)
     found = read(tmp_path / f"out.{ending}")
     assert [name for name in found if "mask" not in name] == ["l.0", "l.1", "z"]
@@ -59,7 +75,9 @@ def test_a_job(tmp_path: Path, ending: str, odd: list[int]) -> None:
 
 
 @pytest.mark.parametrize("how", [{"threads": 1}, {"threads": 2}, {"workers": 1}], ids=str)
-def test_whoever_computes_the_rows_the_bytes_are_the_same(tmp_path: Path, how: dict[str, int]) -> None:
+def test_whoever_computes_the_rows_the_bytes_are_the_same(
+    tmp_path: Path, how: dict[str, int]
+) -> None:
     program = "var x: float\noutput l = [x, 3] if x >= 0 else [none, 0.5]"
     run(tmp_path, "out.parquet", LATE, program, **how)
     run(tmp_path, "again.parquet", LATE, program)
@@ -67,17 +85,38 @@ def test_whoever_computes_the_rows_the_bytes_are_the_same(tmp_path: Path, how: d
 
 
 def test_a_reduction(tmp_path: Path) -> None:
-    run(tmp_path, "out.npz", LATE, "var x: float\noutput l = [2.0, 3] if x >= 0 else [none, 0.5]", reduce="sum")
+    run(
+        tmp_path,
+        "out.npz",
+        LATE,
+        "var x: float\noutput l = [2.0, 3] if x >= 0 else [none, 0.5]",
+        reduce="sum",
+    )
     found: dict[str, Any] = read(tmp_path / "out.npz")
-    np.testing.assert_allclose([found["l.0"][0], found["l.1"][0]], [2.0 * (ROWS - 1), 3.0 * (ROWS - 1) + 0.5])
+    np.testing.assert_allclose(
+        [found["l.0"][0], found["l.1"][0]], [2.0 * (ROWS - 1), 3.0 * (ROWS - 1) + 0.5]
+    )
 
 
 @pytest.mark.parametrize(("format", "code"), [("csv", 0), ("arrow", 6)])
 def test_what_goes_through_pipes(tmp_path: Path, format: str, code: int) -> None:
-    """Text goes on with parts; where columns have types, and rows of them were handed on, the row is rejected."""
+    """Text goes on with parts; where columns have types, and rows of them were handed on, the row
+    is rejected."""
     (tmp_path / "p.tg").write_text("var x: float\noutput l = [x, x] if x >= 0 else [none, x]\n")
     given = "x\n" + "1\n" * (ROWS - 1) + "-1\n"
-    arguments = ["batch", "p.tg", "--rows", "-", "--rows-format", "csv", "-o", "-", "--out-format", format, "--no-grad"]
+    arguments = [
+        "batch",
+        "p.tg",
+        "--rows",
+        "-",
+        "--rows-format",
+        "csv",
+        "-o",
+        "-",
+        "--out-format",
+        format,
+        "--no-grad",
+    ]
     process = Process(tmp_path, [*arguments, "--block-rows", "1024"], given=given.encode())
     assert process.wait() == code, process.err
     if format == "csv":

@@ -22,7 +22,11 @@ from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
 from tests.tasks.batch.spread import job, make_folder, result, told
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1])}
-ENDLESS = [word for word in job("--workers", "2", program="slow.tg") if word not in ("--max-steps", "100000")]
+ENDLESS = [
+    word
+    for word in job("--workers", "2", program="slow.tg")
+    if word not in ("--max-steps", "100000")
+]
 
 
 @pytest.fixture
@@ -31,7 +35,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def workers_of(process: Any) -> list[psutil.Process]:
-    return [child for child in psutil.Process(process.pid).children() if "gradcli.tasks.batch.local" in command_of(child)]
+    return [
+        child
+        for child in psutil.Process(process.pid).children()
+        if "gradcli.tasks.batch.local" in command_of(child)
+    ]
 
 
 def command_of(process: psutil.Process) -> str:
@@ -46,8 +54,14 @@ def started(folder: Path, arguments: list[str], begin: str = "") -> subprocess.P
     """gradcli in a session of its own, as a terminal starts it."""
     code = f"{begin}\nfrom gradcli.cli import main; main()"
     command = [sys.executable, "-c", code, *arguments]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, text=True, start_new_session=True, **pipes)
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    return subprocess.Popen(
+        command, cwd=folder, env=ENVIRONMENT, text=True, start_new_session=True, **pipes
+    )
 
 
 def wait_for(condition: Callable[[], object], running: subprocess.Popen[str]) -> None:
@@ -68,7 +82,11 @@ def test_the_same_bytes(folder: Path) -> None:
     for count in ("1", "2", "3"):
         done = run(folder, job("--workers", count))
         assert (done.wait(), told(done), result(folder)) == (6, [], whole)
-    done = run(folder, job("--workers", "2", "--rows-format", "csv", rows="-"), given=(folder / "data.csv").read_bytes())
+    done = run(
+        folder,
+        job("--workers", "2", "--rows-format", "csv", rows="-"),
+        given=(folder / "data.csv").read_bytes(),
+    )
     assert (done.wait(), told(done), result(folder)) == (6, [], whole)
 
 

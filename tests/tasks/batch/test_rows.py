@@ -1,4 +1,5 @@
-"""A block of rows gives what its rows give, one by one: on all samples, on random programs, and where rows fail."""
+"""A block of rows gives what its rows give, one by one: on all samples, on random programs, and
+where rows fail."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ def test_samples(path: Path) -> None:
     columns = columns_for(parse_program(source))
     if not columns:
         pytest.skip("it has no variables that rows could set")
-    for text in (source.text, re.sub(r"(?m)^ *expect (?!error).*$", "", source.text)):  # whose rows mostly fail; which go on
+    for text in (
+        source.text,
+        re.sub(r"(?m)^ *expect (?!error).*$", "", source.text),
+    ):  # whose rows mostly fail; which go on
         node = parse_program(Source(source.name, text))
         assert_same(node, columns, OPTIONS.with_changes(max_steps=STEPS), rtol=1e-9)
 
@@ -50,7 +54,9 @@ def test_random_programs(text: str) -> None:
 
 def test_rows_that_fail_leave_the_others_alone() -> None:
     """Of a thousand rows some fail in the middle of a function, and one runs for ever."""
-    node = parsed("var x\nv = [1.0, 2.0]\ni = 0\nwhile x == 77.0 { i += 1 }\ny = v[int64(x) % 7]\noutput y")
+    node = parsed(
+        "var x\nv = [1.0, 2.0]\ni = 0\nwhile x == 77.0 { i += 1 }\ny = v[int64(x) % 7]\noutput y"
+    )
     outcome = together(node, {"x": np.arange(1000.0)}, OPTIONS.with_changes(max_steps=300))
     failed = {reject.row for reject in outcome.rejects}
     assert failed == {k for k in range(1000) if k % 7 > 1 or k == 77}
@@ -61,7 +67,8 @@ def test_rows_that_fail_leave_the_others_alone() -> None:
 
 
 def test_how_often_a_program_runs() -> None:
-    """Once for rows that differ in what they do; once for each sort of rows that can't stay together."""
+    """Once for rows that differ in what they do; once for each sort of rows that can't stay
+    together."""
     together_ = together(parsed("var x\nif x > 0 { y = x } else { y = -x }\noutput y"), {"x": X})
     assert (together_.runs, together_.tiles) == (1, 1)
     apart = together(parsed("var x\ny = sum(ones(1 + int64(x > 0)) * x)\noutput y"), {"x": X})

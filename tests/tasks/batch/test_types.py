@@ -1,4 +1,5 @@
-"""The type of a column is that of all rows of a job, whatever their order, the format, and who computes them."""
+"""The type of a column is that of all rows of a job, whatever their order, the format, and who
+computes them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ TYPES = {"whole": "int64", "mixed": "float64", "vector": "float64", "truth": "in
 
 @pytest.mark.parametrize("odd", [LATE, EARLY, FIRST], ids=["late", "early and late", "first"])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "npz"])
-def test_an_int_in_one_row_and_a_float_in_another(tmp_path: Path, ending: str, odd: list[int]) -> None:
+def test_an_int_in_one_row_and_a_float_in_another(
+    tmp_path: Path, ending: str, odd: list[int]
+) -> None:
     summary = run(tmp_path, f"out.{ending}", odd)
     assert (summary.rows, summary.failed, summary.complete) == (ROWS, 0, True)
     found = read(tmp_path / f"out.{ending}")
@@ -38,13 +41,18 @@ def test_an_int_in_one_row_and_a_float_in_another(tmp_path: Path, ending: str, o
 
 
 @pytest.mark.parametrize("how", [{"threads": 1}, {"threads": 2}, {"workers": 1}], ids=str)
-def test_whoever_computes_the_rows_the_bytes_are_the_same(tmp_path: Path, how: dict[str, int]) -> None:
+def test_whoever_computes_the_rows_the_bytes_are_the_same(
+    tmp_path: Path, how: dict[str, int]
+) -> None:
     run(tmp_path, "out.parquet", LATE, **how)
     run(tmp_path, "again.parquet", LATE)
     assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
 
 
-@pytest.mark.parametrize(("reduce", "total"), [("sum", 3.0 * (ROWS - 1) + 0.5), ("mean", (3.0 * (ROWS - 1) + 0.5) / ROWS)])
+@pytest.mark.parametrize(
+    ("reduce", "total"),
+    [("sum", 3.0 * (ROWS - 1) + 0.5), ("mean", (3.0 * (ROWS - 1) + 0.5) / ROWS)],
+)
 def test_a_reduction(tmp_path: Path, reduce: str, total: float) -> None:
     run(tmp_path, "out.npz", LATE, reduce=reduce)
     found = read(tmp_path / "out.npz")
@@ -63,7 +71,12 @@ def test_a_job_that_was_stopped_goes_on(tmp_path: Path) -> None:
             raise StopError
 
     run(tmp_path, "whole.parquet", LATE)
-    request = Request(str(tmp_path / "rows.npy"), str(tmp_path / "out.parquet"), Options(grad=False), block_rows=1024)
+    request = Request(
+        str(tmp_path / "rows.npy"),
+        str(tmp_path / "out.parquet"),
+        Options(grad=False),
+        block_rows=1024,
+    )
     with pytest.raises(StopError):
         Job(parse_program(Source("<test>", PROGRAM)), request).run(stop)
     run(tmp_path, "out.parquet", LATE, resume=True)
@@ -77,10 +90,23 @@ def test_text_in_a_column_of_numbers_is_refused_whatever_the_types(tmp_path: Pat
 
 @pytest.mark.parametrize(("format", "failed"), [("csv", 0), ("jsonl", 0), ("arrow", 1)])
 def test_what_goes_through_pipes_isnt_begun_again(tmp_path: Path, format: str, failed: int) -> None:
-    """Text goes on with floats; where a column has a type, and rows of it were handed on, the row is rejected."""
+    """Text goes on with floats; where a column has a type, and rows of it were handed on, the row
+    is rejected."""
     (tmp_path / "p.tg").write_text("var x: float\noutput y = 3 if x >= 0 else 0.5\n")
     given = "x\n" + "1\n" * (ROWS - 1) + "-1\n"
-    arguments = ["batch", "p.tg", "--rows", "-", "--rows-format", "csv", "-o", "-", "--out-format", format, "--no-grad"]
+    arguments = [
+        "batch",
+        "p.tg",
+        "--rows",
+        "-",
+        "--rows-format",
+        "csv",
+        "-o",
+        "-",
+        "--out-format",
+        format,
+        "--no-grad",
+    ]
     process = Process(tmp_path, [*arguments, "--block-rows", "1024"], given=given.encode())
     assert process.wait() == (0 if not failed else 6), process.err
     if format != "arrow":

@@ -1,4 +1,5 @@
-"""Work in threads: what is done in advance, in what order results come, and what becomes of errors."""
+"""Work in threads: what is done in advance, in what order results come, and what becomes of
+errors."""
 
 from __future__ import annotations
 
@@ -24,7 +25,10 @@ def test_the_next_is_done_while_one_is_looked_at() -> None:
 
 @pytest.mark.parametrize("tasks", [0, 1])
 def test_little_is_done_here(tasks: int) -> None:
-    assert list(in_advance(range(tasks), lambda n: threading.get_ident())) == [threading.get_ident()] * tasks
+    assert (
+        list(in_advance(range(tasks), lambda n: threading.get_ident()))
+        == [threading.get_ident()] * tasks
+    )
 
 
 def test_what_a_task_raises_is_raised_here_after_the_results_before() -> None:

@@ -1,4 +1,5 @@
-"""The languages that closed forms are written in: one file each, a SymPy printer with what it has to say differently.
+"""The languages that closed forms are written in: one file each, a SymPy printer with what it has
+to say differently.
 
 language = load("c", names={x: "x", w0: "w[0]"})
 language.expression(form)    # "pow(x, 2) + sin(w[0])"; UnwritableError where C has no words for it

@@ -11,25 +11,33 @@ from sympy.printing.julia import JuliaCodePrinter
 
 from .printer import Doubles, Function, Shape
 
-SPECIAL = r"\b(erfc?|erfinv|gamma|loggamma|digamma|trigamma|polygamma|bessel[ijky]|beta|beta_inc|zeta)\("
+SPECIAL = (
+    r"\b(erfc?|erfinv|gamma|loggamma|digamma|trigamma|polygamma|bessel[ijky]|beta|beta_inc|zeta)\("
+)
 
 KEYWORDS = (
-    "baremodule begin break catch const continue do else elseif end export false finally for function global if import in isa "
+    "baremodule begin break catch const continue do else elseif end export false finally for "
+    "function global if import in isa "
     "let local macro module quote return struct true try using while where"
 )
 
 
 class Language(Doubles, JuliaCodePrinter):  # type: ignore[misc]
-    """Julia, for numbers and arrays. SymPy writes `x .* y` and `x .^ 2`, for arrays: calls with a dot, `f.(x)`, do that."""
+    """Julia, for numbers and arrays. SymPy writes `x .* y` and `x .^ 2`, for arrays: calls with a
+    dot, `f.(x)`, do that."""
 
     power, choice = "^", "({0} ? {1} : {2})"
     parts = ("real({})", "imag({})")
     words = frozenset(KEYWORDS.split())
     settings: ClassVar = {
         "user_functions": {
-            "arg": "angle", "atan2": "atan", "loggamma": "loggamma", "uppergamma": "gamma", "zeta": "zeta",
+            "arg": "angle",
+            "atan2": "atan",
+            "loggamma": "loggamma",
+            "uppergamma": "gamma",
+            "zeta": "zeta",
         },
-    }  # fmt: skip
+    }
 
     def element(self, name: str, index: Shape, shape: Shape) -> str:
         return f"{name}[{', '.join(str(i + 1) for i in index)}]"
@@ -39,10 +47,16 @@ class Language(Doubles, JuliaCodePrinter):  # type: ignore[misc]
         if np.ndim(value) < 2:
             text = self.listed(value)
         else:  # Julia counts along columns first
-            text = f"reshape([{', '.join(value.ravel(order='F'))}], {', '.join(map(str, value.shape))})"
+            text = (
+                f"reshape([{', '.join(value.ravel(order='F'))}], "
+                f"{', '.join(map(str, value.shape))})"
+            )
         names = ", ".join(name for name, _ in function.parameters)
         steps = "".join(f"    {name} = {step}\n" for name, step in function.steps)
-        return f"# {function.title}\nfunction {function.name}({names})\n{steps}    return {text}\nend\n"
+        return (
+            f"# {function.title}\nfunction {function.name}({names})\n{steps}    return "
+            f"{text}\nend\n"
+        )
 
     def file(self, body: str) -> str:
         return f"using SpecialFunctions\n\n{body}" if re.search(SPECIAL, body) else body

@@ -15,7 +15,8 @@ MODULES = {"numpy": "np", "scipy.special": "special"}
 
 
 class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
-    """NumPy, for numbers and arrays; arrays of one shape may stand in for variables that are numbers."""
+    """NumPy, for numbers and arrays; arrays of one shape may stand in for variables that are
+    numbers."""
 
     whole, choice, gap = Python.whole, "np.where({0}, {1}, {2})", Python.gap
     parts = ("np.real({})", "np.imag({})")
@@ -23,9 +24,12 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
     _kc = SciPyPrinter._kc | {"Pi": "numpy.pi"}  # SymPy takes it from scipy.constants
     settings: ClassVar = {
         "user_functions": {
-            "Abs": "np.abs", "conjugate": "np.conj", "erfinv": "special.erfinv", "zeta": "special.zeta",
+            "Abs": "np.abs",
+            "conjugate": "np.conj",
+            "erfinv": "special.erfinv",
+            "zeta": "special.zeta",
         }
-    }  # fmt: skip
+    }
 
     _print_sign = SciPyPrinter._print_sign
 
@@ -46,7 +50,8 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
     def _root(self, base: Any) -> str:
         return f"np.sqrt({self._print(base)})"
 
-    # SymPy's `functools.reduce(numpy.maximum, [x, y])` and `numpy.logical_and.reduce((numpy.less(x, 1), …))` are hard to read.
+    # SymPy's `functools.reduce(numpy.maximum, [x, y])` and `numpy.logical_and.reduce((numpy.less(x,
+    # 1), …))` are hard to read.
 
     def _print_Max(self, form: Any) -> str:
         return self._folded(form, "np.maximum({}, {})")
@@ -67,7 +72,10 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
         difference = f"special.betainc({self._print(a)}, {self._print(b)}, {self._print(high)})"
         if low == 0:
             return difference
-        return f"({difference} - special.betainc({self._print(a)}, {self._print(b)}, {self._print(low)}))"
+        return (
+            f"({difference} - special.betainc({self._print(a)}, {self._print(b)}, "
+            f"{self._print(low)}))"
+        )
 
     def _print_lowergamma(self, form: Any) -> str:
         return f"({super()._print_lowergamma(form)})"

@@ -1,13 +1,16 @@
-"""What all languages have in common: numbers are doubles, the words are those of one expression, and nothing is guessed.
+"""What all languages have in common: numbers are doubles, the words are those of one expression,
+and nothing is guessed.
 
-`Doubles` comes before SymPy's printer among the bases of a language, so what is written here is written once, and what
-isn't is SymPy's. It replaces these for a reason:
+`Doubles` comes before SymPy's printer among the bases of a language, so what is written here is
+written once, and what isn't is SymPy's. It replaces these for a reason:
 
-numbers     SymPy's are ints, which divide as ints in C and don't mix with doubles in Fortran's `merge` or in Rust; and its
-            decimals have 17 digits, 0.10000000000000001 for 0.1
+numbers     SymPy's are ints, which divide as ints in C and don't mix with doubles in Fortran's
+            `merge` or in Rust; and its decimals have 17 digits, 0.10000000000000001 for 0.1
 quotients   SymPy writes x/3 as (1.0/3.0)*x, which rounds twice
-powers      cbrt of a negative number has a value where the power has none, x**(-1/2) reads better as 1/sqrt(x)
-choices     SymPy breaks lines in the middle of an expression, and refuses a Piecewise whose last condition isn't `True`
+powers      cbrt of a negative number has a value where the power has none, x**(-1/2) reads better
+            as 1/sqrt(x)
+choices     SymPy breaks lines in the middle of an expression, and refuses a Piecewise whose last
+            condition isn't `True`
 sums        Fortran's and Rust's look at each term's kind, which is a double's here
 refusals    some come as str() of the form, some as a ValueError
 """
@@ -35,8 +38,8 @@ class UnwritableError(Exception):
 
 
 class Function(NamedTuple):
-    """A function to be written: its name, what it is in words, its parameters with their shapes, what it computes first by
-    name, and its value: an expression, or an array of them."""
+    """A function to be written: its name, what it is in words, its parameters with their shapes,
+    what it computes first by name, and its value: an expression, or an array of them."""
 
     name: str
     title: str
@@ -65,9 +68,12 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     longest, unicode, folds, gap = 1000, True, False, "\n"
     settings: ClassVar[Mapping[str, Any]] = {}
 
-    _rewriteable_functions = CodePrinter._rewriteable_functions | {  # SymPy's overflow, by way of exp
-        "coth": ("tanh", []), "csch": ("sinh", []), "sech": ("cosh", []),
-    }  # fmt: skip
+    # SymPy's overflow, by way of exp
+    _rewriteable_functions = CodePrinter._rewriteable_functions | {
+        "coth": ("tanh", []),
+        "csch": ("sinh", []),
+        "sech": ("cosh", []),
+    }
 
     def __init__(self, names: Mapping[Any, str]) -> None:
         super().__init__(dict(self.settings))
@@ -81,7 +87,9 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         """A name that the language takes, as close to the program's as may be."""
         name = name if self.unicode else ascii_letters(name).lstrip("_")
         name = name if name.isidentifier() else re.sub(r"\W+", "_", name).strip("_") or "value"
-        return (name if not name[0].isdigit() else f"_{name}" if self.unicode else f"value_{name}")[: self.longest]
+        return (name if not name[0].isdigit() else f"_{name}" if self.unicode else f"value_{name}")[
+            : self.longest
+        ]
 
     def decimal(self, x: float) -> str:
         return repr(x)
@@ -101,7 +109,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         """A module of these functions."""
         return body
 
-    # ---- refusals ----------------------------------------------------------------------------------------------------
+    # ---- refusals --------------------------------------------------------------------------------
 
     def _print(self, form: Any, **options: Any) -> Any:
         try:
@@ -118,7 +126,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     def _print_Sum(self, form: Any) -> str:
         raise UnwritableError("infinite sums")
 
-    # ---- atoms -------------------------------------------------------------------------------------------------------
+    # ---- atoms -----------------------------------------------------------------------------------
 
     def _print_Symbol(self, symbol: Any) -> str:
         if symbol not in self.names:
@@ -141,15 +149,18 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     def _print_NumberSymbol(self, form: Any) -> str:
         return str(self._print(sympy.Float(form)))
 
-    _print_EulerGamma = _print_Catalan = _print_GoldenRatio = _print_TribonacciConstant = _print_NumberSymbol
+    _print_EulerGamma = _print_Catalan = _print_GoldenRatio = _print_TribonacciConstant = (
+        _print_NumberSymbol
+    )
 
     def _print_ComplexInfinity(self, form: Any) -> str:
         return str(self._print(sympy.nan))
 
-    # ---- arithmetic --------------------------------------------------------------------------------------------------
+    # ---- arithmetic ------------------------------------------------------------------------------
 
     def parenthesize(self, item: Any, level: int, strict: bool = False) -> str:
-        """SymPy takes any ratio for a quotient; one that is written as a decimal needs no parentheses."""
+        """SymPy takes any ratio for a quotient; one that is written as a decimal needs no
+        parentheses."""
         is_atom = item.is_Number and item >= 0 and _is_literal(item)
         return str(self._print(item) if is_atom else super().parenthesize(item, level, strict))
 
@@ -173,7 +184,9 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         return f"sqrt({self._print(base)})"
 
     def _power(self, base: Any, exponent: Any) -> str:
-        raised = str(exponent) if exponent.is_Integer else self.parenthesize(exponent, PRECEDENCE["Pow"])
+        raised = (
+            str(exponent) if exponent.is_Integer else self.parenthesize(exponent, PRECEDENCE["Pow"])
+        )
         return f"{self.parenthesize(base, PRECEDENCE['Pow'])}{self.power}{raised}"
 
     def _print_sign(self, form: Any) -> str:
@@ -187,12 +200,16 @@ class Doubles(CodePrinter):  # type: ignore[misc]
             first = call.format(first, x)
         return str(first)
 
-    # ---- choices -----------------------------------------------------------------------------------------------------
+    # ---- choices ---------------------------------------------------------------------------------
 
     def _print_Piecewise(self, form: Any) -> str:
         text = self._print(sympy.nan)
         for value, condition in reversed(form.args):
-            text = self._print(value) if condition == sympy.true else self._choice(condition, value, text)
+            text = (
+                self._print(value)
+                if condition == sympy.true
+                else self._choice(condition, value, text)
+            )
         return str(text)
 
     def _choice(self, condition: Any, value: Any, otherwise: str) -> str:
@@ -202,7 +219,10 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         return str(self._print(form.to_nnf()))
 
     def _print_Relational(self, form: Any) -> str:
-        return f"{self._print(form.lhs)} {self._relationals.get(form.rel_op, form.rel_op)} {self._print(form.rhs)}"
+        return (
+            f"{self._print(form.lhs)} {self._relationals.get(form.rel_op, form.rel_op)} "
+            f"{self._print(form.rhs)}"
+        )
 
     _relationals: ClassVar[Mapping[str, str]] = {}
 
@@ -214,7 +234,8 @@ class Doubles(CodePrinter):  # type: ignore[misc]
 
 
 class Reals(Doubles):
-    """A printer for a language without complex numbers: what SymPy doesn't know to be real is real, or nan."""
+    """A printer for a language without complex numbers: what SymPy doesn't know to be real is real,
+    or nan."""
 
     def _print_ImaginaryUnit(self, form: Any) -> str:
         raise UnwritableError("complex numbers")
@@ -229,7 +250,8 @@ class Reals(Doubles):
 
 
 def _is_literal(x: Any) -> bool:
-    """Whether a number is written as one decimal: it is that very decimal, or its ratio wouldn't be doubles."""
+    """Whether a number is written as one decimal: it is that very decimal, or its ratio wouldn't be
+    doubles."""
     if x.is_Float or x.is_Integer or max(abs(x.p), x.q) >= INTEGERS:
         return True
     return bool(sympy.Rational(repr(float(x))) == x)

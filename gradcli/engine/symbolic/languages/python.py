@@ -21,7 +21,10 @@ class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
     def function(self, function: Function) -> str:
         names = ", ".join(name for name, _ in function.parameters)
         steps = "".join(f"    {name} = {value}\n" for name, value in function.steps)
-        return f"def {function.name}({names}):\n    # {function.title}\n{steps}    return {self.listed(function.value)}\n"
+        return (
+            f"def {function.name}({names}):\n    # {function.title}\n{steps}    return "
+            f"{self.listed(function.value)}\n"
+        )
 
     def file(self, body: str) -> str:
         return f"import math\n\n\n{body}" if re.search(r"\bmath\.", body) else body

@@ -21,9 +21,14 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
     settings: ClassVar = {"user_functions": {"floor": "floor", "ceiling": "ceil"}}
 
     def function(self, function: Function) -> str:
-        listed = ", ".join(f"{name}: {'&' if shape else ''}{_kind(shape)}" for name, shape in function.parameters)
+        listed = ", ".join(
+            f"{name}: {'&' if shape else ''}{_kind(shape)}" for name, shape in function.parameters
+        )
         steps = "".join(f"    let {name} = {value};\n" for name, value in function.steps)
-        head = f"/// {function.title}\npub fn {function.name}({listed}) -> {_kind(np.shape(function.value))} {{"
+        head = (
+            f"/// {function.title}\npub fn {function.name}({listed}) -> "
+            f"{_kind(np.shape(function.value))} {{"
+        )
         return f"{head}\n{steps}    {self.listed(function.value)}\n}}\n"
 
     def _print_Function(self, form: Any) -> str:
@@ -32,12 +37,15 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
         return str(CodePrinter._print_Function(self, form))
 
     def _print_caller_var(self, form: Any) -> str:
-        """What a method is called of. Rust wants to know of what type a number is, and puts methods before signs."""
+        """What a method is called of. Rust wants to know of what type a number is, and puts methods
+        before signs."""
         text = _typed(str(self._print(form)))
         return text if precedence(form) >= PRECEDENCE["Func"] else f"({text})"
 
     def _choice(self, condition: Any, value: Any, otherwise: str) -> str:
-        return self.choice.format(self._print(condition), _typed(str(self._print(value))), otherwise)
+        return self.choice.format(
+            self._print(condition), _typed(str(self._print(value))), otherwise
+        )
 
     def _root(self, base: Any) -> str:
         return f"{self._print_caller_var(base)}.sqrt()"

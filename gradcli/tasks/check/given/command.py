@@ -1,7 +1,9 @@
-"""Gradients from a program of the user's, which is run at a point: it reads the inputs as JSON and answers in JSON.
+"""Gradients from a program of the user's, which is run at a point: it reads the inputs as JSON and
+answers in JSON.
 
-On standard input it gets a mapping of names to values, as `--inputs` takes one. On standard output it prints what `--against`
-reads from a JSON file: `{"value": 24.2, "gradient": {"x": [-215.6, -88.0]}}`, or an answer of `gradcli eval`.
+On standard input it gets a mapping of names to values, as `--inputs` takes one. On standard output
+it prints what `--against` reads from a JSON file: `{"value": 24.2, "gradient": {"x": [-215.6,
+-88.0]}}`, or an answer of `gradcli eval`.
 """
 
 from __future__ import annotations
@@ -37,24 +39,40 @@ CHUNK = 2**16
 
 
 def ask(options: CheckOptions, point: Point) -> list[Finding]:
-    """What the program answers at a point, compared with the gradients there. Raises GradcliError: E613 where it can't be run,
-    fails or prints anything but gradients, E614 where it takes longer, or prints
-    more, than it may."""
+    """What the program answers at a point, compared with the gradients there. Raises GradcliError:
+    E613 where it can't be run, fails or prints anything but gradients, E614 where it takes longer,
+    or prints more, than it may."""
     name = options.command[0]
     answer = _run(options.command, json.dumps(_inputs(point)), options.patience)
     try:
         return compare(
-            point, read_json(answer, f"the output of `{name}`", point.program.node.source.name, "command's answer"), options
+            point,
+            read_json(
+                answer,
+                f"the output of `{name}`",
+                point.program.node.source.name,
+                "command's answer",
+            ),
+            options,
         )
     except GradcliError as error:
         beginning = printable(answer.strip()[:LONGEST]) or "nothing"
         first = error.diagnostics[0]
-        _fail(FAILED, f"`{name}` didn't answer with gradients: {first.message}", f"it printed {beginning}", first.help)
+        _fail(
+            FAILED,
+            f"`{name}` didn't answer with gradients: {first.message}",
+            f"it printed {beginning}",
+            first.help,
+        )
 
 
 def _inputs(point: Point) -> dict[str, Any]:
     """The values of everything that can be set from outside, as JSON has them."""
-    variables = {path: read(v) for path, v in {**point.run.declared, **point.answer.variables}.items() if type(v) is Variable}
+    variables = {
+        path: read(v)
+        for path, v in {**point.run.declared, **point.answer.variables}.items()
+        if type(v) is Variable
+    }
     for node in point.program.node.body:
         if isinstance(node, program.Declare) and node.kind == "const":
             variables[node.slot.name] = point.frame[node.slot.index + FRAME_HEAD]
@@ -75,7 +93,8 @@ def _plain(value: Any) -> Any:
 
 
 def _run(words: Sequence[str], given: str, patience: float) -> str:
-    """What a program prints on standard output. It leads a process group of its own, which ends with it."""
+    """What a program prints on standard output. It leads a process group of its own, which ends
+    with it."""
     name = words[0]
     try:
         process = subprocess.Popen(
@@ -88,13 +107,21 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        _fail(FAILED, f"cannot run `{name}`: {reason}", help="the command is a program with its arguments, without a shell")
+        _fail(
+            FAILED,
+            f"cannot run `{name}`: {reason}",
+            help="the command is a program with its arguments, without a shell",
+        )
     ended = False
     try:
         output, said = _exchange(process, given.encode(), patience)
         ended = True
     except subprocess.TimeoutExpired:
-        _fail(LATE, f"`{name}` took longer than {patience:g} s", help="--command-timeout SECONDS gives it more")
+        _fail(
+            LATE,
+            f"`{name}` took longer than {patience:g} s",
+            help="--command-timeout SECONDS gives it more",
+        )
     except _TooMuchError:
         help = "it must print the value and the gradient as JSON, and nothing else"
         _fail(LATE, f"`{name}` printed more than {MOST // 2**20} MiB", help=help)
@@ -102,8 +129,14 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
         if not ended:
             _end(process)
     if process.returncode:
-        last = [printable(line) for line in said.decode(errors="replace").splitlines()[-LAST_LINES:]]
-        _fail(FAILED, f"`{name}` {_ending(process.returncode)}", " ␊ ".join(last) or "it said nothing on standard error")
+        last = [
+            printable(line) for line in said.decode(errors="replace").splitlines()[-LAST_LINES:]
+        ]
+        _fail(
+            FAILED,
+            f"`{name}` {_ending(process.returncode)}",
+            " ␊ ".join(last) or "it said nothing on standard error",
+        )
     return output.decode(errors="replace")
 
 
@@ -111,15 +144,20 @@ class _TooMuchError(Exception):
     """A program has printed more than MOST."""
 
 
-def _exchange(process: subprocess.Popen[bytes], given: bytes, patience: float) -> tuple[bytes, bytes]:
-    """Writes to a program what it is given, and reads what it prints until it ends: on standard output, and of standard error
-    the last. Raises TimeoutExpired, and _TooMuchError as soon as it has printed more than MOST."""
+def _exchange(
+    process: subprocess.Popen[bytes], given: bytes, patience: float
+) -> tuple[bytes, bytes]:
+    """Writes to a program what it is given, and reads what it prints until it ends: on standard
+    output, and of standard error the last. Raises TimeoutExpired, and _TooMuchError as soon as it
+    has printed more than MOST."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     deadline, unwritten = time.monotonic() + patience, memoryview(given)
     output, said = bytearray(), bytearray()
-    streams = {stream.fileno(): stream for stream in (process.stdin, process.stdout, process.stderr)}
+    streams = {
+        stream.fileno(): stream for stream in (process.stdin, process.stdout, process.stderr)
+    }
     with selectors.DefaultSelector() as open_ones:
         os.set_blocking(process.stdin.fileno(), False)
         open_ones.register(process.stdin, selectors.EVENT_WRITE)
@@ -149,7 +187,8 @@ def _exchange(process: subprocess.Popen[bytes], given: bytes, patience: float) -
 
 
 def _written(descriptor: int, data: memoryview) -> int:
-    """Writes what fits, and returns how much that was; all, where the program doesn't read any more."""
+    """Writes what fits, and returns how much that was; all, where the program doesn't read any
+    more."""
     try:
         return os.write(descriptor, data[:CHUNK])
     except BrokenPipeError:

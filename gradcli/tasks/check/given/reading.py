@@ -1,7 +1,8 @@
 """Reading gradients that other code computed.
 
-Read are the formats that `eval` writes (JSON, NPZ, CSV), and a plain mapping of names to arrays: `x`, or `f/x` where there
-are several outputs. A CSV needs a header with `wrt` and `value`, and may have `output`, `index` and `file`.
+Read are the formats that `eval` writes (JSON, NPZ, CSV), and a plain mapping of names to arrays:
+`x`, or `f/x` where there are several outputs. A CSV needs a header with `wrt` and `value`, and may
+have `output`, `index` and `file`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Given:
     """What a file or a program gives.
 
     place      where it comes from, for messages
-    gradients  by name (`x` or `f/x`): a number, nested lists, an array, `Elements`, or None for no gradient
+    gradients  by name (`x` or `f/x`): a number, nested lists, an array, `Elements`, or None for no
+               gradient
     values     of outputs, by name; "" is the only output
     format     how decimal numbers were written
     source     what gives them, in a word or two: "file", "command's answer"
@@ -45,7 +47,12 @@ def read_file(path: str, program: str) -> Given:
     if lower.endswith(".csv"):
         return _read_csv(path, program)
     if not lower.endswith(".json"):
-        fail(path, "don't know how to read this file", "gradients come from .json, .npz and .csv", "E002")
+        fail(
+            path,
+            "don't know how to read this file",
+            "gradients come from .json, .npz and .csv",
+            "E002",
+        )
     return read_json(read_text(path), path, program)
 
 
@@ -54,7 +61,10 @@ def read_json(text: str, place: str, program: str, source: str = "file") -> Give
     content = parse_json(text, place, Written)
     if isinstance(content, list):  # the answers about several files
         entries = [v for v in content if isinstance(v, dict) and "gradients" in v]
-        content = next((v for v in entries if v.get("file") == program), {"gradients": {}} if entries else content)
+        content = next(
+            (v for v in entries if v.get("file") == program),
+            {"gradients": {}} if entries else content,
+        )
     if not isinstance(content, dict):
         fail(place, "expected a mapping from names to gradients", 'write {"x": [1.0, 2.0], …}')
     values: dict[str, Any] = {}
@@ -74,7 +84,11 @@ def read_json(text: str, place: str, program: str, source: str = "file") -> Give
             for name, value in (flatten(row) if isinstance(row, dict) else [("", row)])
         }
         outputs = content.get("outputs", {})
-        values = {name: entry["value"] for name, entry in outputs.items() if isinstance(entry, dict) and "value" in entry}
+        values = {
+            name: entry["value"]
+            for name, entry in outputs.items()
+            if isinstance(entry, dict) and "value" in entry
+        }
     else:
         gradients = dict(flatten(content))
     return Given(place, gradients, values, format_of(_numbers([*gradients.values()])), source)
@@ -94,8 +108,8 @@ def _numbers(value: Any) -> Iterator[Written]:
 
 
 def _of_program(arrays: Mapping[str, Any], program: str) -> Iterator[tuple[str, Any]]:
-    """The arrays of an NPZ that are of this program (those of several have the file before a colon), without second derivatives
-    and Jacobians."""
+    """The arrays of an NPZ that are of this program (those of several have the file before a
+    colon), without second derivatives and Jacobians."""
     for name, array in arrays.items():
         file, _, rest = name.rpartition(":")
         if file in ("", program) and not name.endswith(_OTHERS):
@@ -119,7 +133,11 @@ def _read_csv(path: str, program: str) -> Given:
     worded: set[str] = set()  # outputs that aren't all numbers
     for row in rows:
         if None in row or None in row.values():
-            many = len(row) - 1 + len(row[None]) if None in row else sum(cell is not None for cell in row.values())
+            many = (
+                len(row) - 1 + len(row[None])
+                if None in row
+                else sum(cell is not None for cell in row.values())
+            )
             fail(f"{path}:{rows.line_num}", f"the row has {many} cells, the header {len(header)}")
         cells = {name: cell.strip() for name, cell in row.items()}
         output, wrt = cells.get("output", ""), cells["wrt"]
@@ -128,7 +146,9 @@ def _read_csv(path: str, program: str) -> Given:
         name = f"{output}/{wrt}" if output and wrt else output or wrt
         place, found = f"{path}:{rows.line_num}", _element(cells)
         if found is None and wrt:
-            fail(place, f"`{cells.get('index', '')}`, `{cells['value']}`: not an index and a number")
+            fail(
+                place, f"`{cells.get('index', '')}`, `{cells['value']}`: not an index and a number"
+            )
         if found is None:
             worded.add(name)
             continue
@@ -136,15 +156,25 @@ def _read_csv(path: str, program: str) -> Given:
         if found[0] in elements:
             fail(place, f"`{name}` has this element twice")
         elements.update([found])
-    numbers = (v for elements in gradients.values() for v in elements.values() if type(v) is Written)
-    return Given(path, dict(gradients), {k: v for k, v in values.items() if k not in worded}, format_of(numbers))
+    numbers = (
+        v for elements in gradients.values() for v in elements.values() if type(v) is Written
+    )
+    return Given(
+        path,
+        dict(gradients),
+        {k: v for k, v in values.items() if k not in worded},
+        format_of(numbers),
+    )
 
 
 def _element(cells: Mapping[str, str]) -> tuple[tuple[int, ...], Any] | None:
-    """The index and the number of a row, None for a gradient that there isn't; None where they are something else."""
+    """The index and the number of a row, None for a gradient that there isn't; None where they are
+    something else."""
     text = cells["value"]
     try:
-        index = tuple(int(i) for i in cells.get("index", "").replace(";", ",").split(",") if i.strip())
+        index = tuple(
+            int(i) for i in cells.get("index", "").replace(";", ",").split(",") if i.strip()
+        )
         value = None if not text else complex(text) if text.endswith("j") else Written(text)
     except ValueError:
         return None

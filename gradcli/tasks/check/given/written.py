@@ -1,7 +1,8 @@
 """How precisely numbers were written down: by the digits of decimal text, or as float32.
 
-A number from `%.3g` or `%.5f` stands for all that round to it. Text drops zeros at its end (`%g`, and the shortest text that
-reads back as a float64), so one number doesn't tell: the longest of a file does.
+A number from `%.3g` or `%.5f` stands for all that round to it. Text drops zeros at its end (`%g`,
+and the shortest text that reads back as a float64), so one number doesn't tell: the longest of a
+file does.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Format(NamedTuple):
     single: bool
 
     def half_unit(self, number: Written) -> float:
-        """Half a unit in the last place of a number: how far it may be from what it was written for."""
+        """Half a unit in the last place of a number: how far it may be from what it was written
+        for."""
         if self.digits >= EXACT_DIGITS:
             return 0.0
         if self.decimals is not None:
@@ -79,9 +81,11 @@ def was_single(values: Any) -> bool:
 
 
 def _is_exact(texts: list[str]) -> bool:
-    """Whether all numbers are simple ones in the shortest text that reads back: `9.0`, `36.5`. Without a point they may come from
-    `%.3g`, so they aren't."""
-    return all("." in text and text == repr(float(text)) and float(text) * WHOLE % 1 == 0 for text in texts)
+    """Whether all numbers are simple ones in the shortest text that reads back: `9.0`, `36.5`.
+    Without a point they may come from `%.3g`, so they aren't."""
+    return all(
+        "." in text and text == repr(float(text)) and float(text) * WHOLE % 1 == 0 for text in texts
+    )
 
 
 def _significant(text: str) -> int:
