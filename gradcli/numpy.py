@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .eager.arrays import builtin, call, suggestion
+from .eager.arrays import call
+from .eager.names import builtin, suggestion
 from .ops import BUILTINS
 from .ops.op import Op
 from .ops.registry import load_packages

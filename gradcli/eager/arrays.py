@@ -6,66 +6,30 @@ any other result is a plain number or a NumPy array. Each thread has a trace of 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
-from weakref import WeakValueDictionary
 
-from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, ieee, shape_of
+from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from ..engine.calls.calling import call_op
 from ..engine.compilation.declarations import cast
-from ..engine.evaluator import new_run
 from ..engine.formulas.scalars import FAST
 from ..engine.operations.access import read_index
 from ..engine.operations.apply import plain_array
 from ..engine.operations.scalar_calls import call_on_scalars
-from ..engine.trace.run import Settings
 from ..engine.trace.tape import Site
 from ..engine.trace.variables import attach
 from ..engine.values import kinds as values
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import List, describe, read, show_shape
-from ..ops import ALIASES, OPS, registry
+from ..ops import OPS, registry
 from ..ops.op import Op
+from .names import builtin, of_numpy, suggestion
+from .session import NOWHERE, fail, in_the_engine, session
 
-NOWHERE: Any = None  # the place in a program of what happens outside of programs
 _ORDER = ["bool", "int64", "float32", "float64", "complex128"]
 _NO_OPTIONS: Mapping[str, Any] = {}
 _sites: dict[Op, Site] = {}  # of operations on floats, which keep what is generated for them
 registry.on_change(_sites.clear)
-_OF_HISTORY = frozenset(
-    ("detach", "stop_gradient", "array")
-)  # engine builtins that are about values
-
-
-class _Session(threading.local):
-    """The run that a thread's values belong to, whose main tape never records; and its variables,
-    by the engine's own."""
-
-    def __init__(self) -> None:
-        self.run = new_run(Settings(), {})
-        self.variables: WeakValueDictionary[values.Variable, Variable] = WeakValueDictionary()
-        self.run.trace.pause([self.run.trace.main])
-
-
-session = _Session()
-
-
-@contextmanager
-def in_the_engine() -> Iterator[None]:
-    """Floating-point errors are values; errors come without the frames of the engine, but with what
-    a registered function raised."""
-    try:
-        with ieee():
-            yield
-    except GradcliError as error:
-        raise GradcliError(*error.diagnostics) from getattr(error.__context__, "__cause__", None)
-
-
-def fail(code: str, message: str, help: str = "") -> NoReturn:
-    raise GradcliError(Diagnostic(code, message, help=help))
 
 
 # ---- values --------------------------------------------------------------------------------------
@@ -184,7 +148,7 @@ class Array:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return call(
-            _of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"),
+            of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"),
             inputs,
             keywords,
         )
@@ -192,7 +156,7 @@ class Array:
     def __array_function__(
         self, function: Any, types: Any, arguments: Sequence[Any], keywords: dict[str, Any]
     ) -> Any:
-        return call(_of_numpy(function.__name__), arguments, keywords)
+        return call(of_numpy(function.__name__), arguments, keywords)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         fail(
@@ -385,16 +349,6 @@ def state_of(value: Any) -> Any:
 # ---- operations ----------------------------------------------------------------------------------
 
 
-def builtin(name: str) -> Op | None:
-    """The entry that is a function here: all builtins, but those that are about functions and lists
-    of the language."""
-    op = registry.find(name)
-    is_function = (
-        op is not None and (not op.engine or name in _OF_HISTORY) and op.category != "random"
-    )
-    return op if is_function else None
-
-
 def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """An operation of the table on values of Python; the result is a `Value` where a tape records
     it.
@@ -424,22 +378,3 @@ def _are_traced_floats(operands: list[Any]) -> bool:
         elif type(value) is not float and type(value) is not int:
             return False
     return traced
-
-
-def _of_numpy(name: str) -> Op:
-    """The entry that a function of NumPy is."""
-    op = next((op for op in OPS.values() if op.primitive == name), None) or builtin(
-        ALIASES.get(name, name)
-    )
-    if op is None:
-        help = (
-            "take `x.value` where no gradient is wanted; `gradcli.register` adds functions with "
-            "their derivatives"
-        )
-        fail("E308", f"NumPy's `{name}` has no derivatives here", help)
-    return op
-
-
-def suggestion(name: str) -> str:
-    text = f"did you mean `{ALIASES[name]}`?" if name in ALIASES else did_you_mean(name, OPS)
-    return f"; {text}" if text else ""

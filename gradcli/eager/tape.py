@@ -14,18 +14,8 @@ from ..engine.transforms.tape_members import call as ask
 from ..engine.transforms.tape_members import unwatch, watch
 from ..engine.values import kinds as values
 from ..engine.values.kinds import describe, leaves, read
-from .arrays import (
-    NOWHERE,
-    Array,
-    Variable,
-    as_float,
-    fail,
-    in_the_engine,
-    inward,
-    outward,
-    session,
-    state_of,
-)
+from .arrays import Array, Variable, as_float, inward, outward, state_of
+from .session import NOWHERE, fail, in_the_engine, session
 
 
 class Tape:
