@@ -33,6 +33,7 @@ ROWS = {
     "in rows of rows": "return sum(vmap(fn(z) = z * (t // 2))(array([1, 2])))",
     "of rows of rows": "a = vmap(fn(z) = t + z)(array([1, 2])); return a[0] // 3",
     "chosen": "return where(u > 30.0, t, 2) // 3",
+    "its dtype": "return 1.0 if t.dtype == \"int64\" else u",
     "by a conditional expression": "s = 0 if u > 15.0 else w; return (s + 1) * 2 - abs(s)",
 }  # fmt: skip
 
@@ -46,12 +47,16 @@ FAILING = {
     "E303": "return array([u, w, 2.0, 4.0])[t]",
     "E311": "s = 0.0; for k in range(t) { s += u }; return s",
     "E312": "a = array([1, 2]); a[0] = t; return a[0] // 2",
+    "E312 of a float in all rows": "a = array([3, 2]); if u > 15.0 { a = 1.5 * a }; a[0] = u; return a[0]",
+    "E312 of a float that is added": "a = array([3, 2]); if u > 15.0 { a = 1.5 * a }; a[1:] += 0.5; return a[1]",
+    "E312 by a mask": "a = array([3, 2]); if u > 15.0 { a = 1.5 * a }; a[a > 2] = w; return a[1]",
+    "E312 of a slope": "a = array([3, 2]); if u > 15.0 { a = 1.5 * a }; a[0] = grad(fn(z) = z * w)(u); return sum(a)",
 }
 
 
-@pytest.mark.parametrize("code", FAILING)
-def test_floats_fail_where_ints_are_wanted(code: str) -> None:
-    row = f"fn row(u, w) {{ {MADE}{FAILING[code]} }}"
+@pytest.mark.parametrize("name", FAILING)
+def test_floats_fail_where_ints_are_wanted(name: str) -> None:
+    row, code = f"fn row(u, w) {{ {MADE}{FAILING[name]} }}", name.split()[0]
     assert_same(parsed(f"{row}\nvar u\nvar w = 0.75\noutput y = row(u, w)"), {"u": list(NUMBERS)})
     with pytest.raises(GradcliError) as caught:
         gradcli.load(

@@ -14,7 +14,7 @@ from ..values.kinds import UNSET, Instance, List, Namespace, Variable, describe,
 from ..values.lanes import Lanes
 from .apply import apply, to_array
 from .at_once import part_of_array
-from .by_rows import agreed_value
+from .by_rows import agreed_value, of_one_kind
 from .instances import member as instance_member
 from .slices import read_part
 
@@ -208,7 +208,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     if is_number and name == "ndim":
         return len(shape_of(number))
     if is_number and name == "dtype":
-        return dtype_name(number)
+        return dtype_name(of_one_kind(run, number))
     run.fail(
         "E309",
         f"{describe(value)} has no member `{name}`",

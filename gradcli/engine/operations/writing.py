@@ -16,7 +16,7 @@ from ..values.kinds import Instance, List, Variable, describe, read, show_shape
 from ..values.lanes import Group, Lanes
 from .access import GETITEM, dict_item, fail_index, list_item, read_index, verify_index
 from .apply import apply, to_array
-from .by_rows import agreed_value
+from .by_rows import agreed_value, of_one_kind
 from .instances import refuse_assignment
 
 SETITEM = OPS["setitem"]
@@ -118,6 +118,7 @@ def _write_lanes(
 ) -> Any:
     """The same where the array, the index or the value differs between rows."""
     x = primal(value)
+    array = of_one_kind(run, array)
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
     mine = (
