@@ -1,5 +1,4 @@
-"""Many rows: by blocks, and with hot expressions as one operation. Neither can be told from what is
-given."""
+"""Many rows in blocks, and with hot expressions fused: neither changes a result."""
 
 from __future__ import annotations
 
@@ -32,14 +31,14 @@ def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
     whole = _run(source, X=X)
     found: list[bool] = []
 
-    def told(*arguments: Any) -> Any:
+    def spied(*arguments: Any) -> Any:
         value = blocks.in_blocks(*arguments)
         found.append(value is not None)
         return value
 
     monkeypatch.setattr(blocks, "ELEMENTS", 28)
     monkeypatch.setattr(blocks, "LEAST", 7)
-    monkeypatch.setattr(mapping, "in_blocks", told)
+    monkeypatch.setattr(mapping, "in_blocks", spied)
     parts = _run(source, X=X)
     assert found == [taken]
     assert parts.printed == whole.printed

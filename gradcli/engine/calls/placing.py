@@ -10,7 +10,8 @@ from ...ops import OPS
 from ..compilation.compiler import Compiler
 from ..compilation.conditions import compile_condition
 from ..compilation.paths import Placed, compile_part, inside, may_make
-from ..lanes.divergence import MERGE, choose
+from ..lanes.divergence import choose
+from ..lanes.merging import MERGE
 from ..operations.invoke import CALL
 from ..trace.tape import Site
 from ..transforms import tape_members

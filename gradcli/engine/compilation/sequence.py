@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ...lang import program
-from ..lanes.divergence import Alive, Split
+from ..lanes.parts import Alive, Split
 from ..values.kinds import RESULT
 from .compiler import Closure, Compiler
 from .paths import compile_result

@@ -18,7 +18,8 @@ from ..compilation.compiler import Closure, Compiler, is_slot
 from ..compilation.conditions import compile_condition, truth
 from ..formulas.functions import scalar_function
 from ..formulas.scalars import FAST
-from ..lanes.divergence import MERGE, choose
+from ..lanes.divergence import choose
+from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.equality import compares_whole, same
 from ..operations.overwriting import WRITES_OVER, gives_new

@@ -12,7 +12,10 @@ from ..compilation.compiler import Closure, Compiler, counted
 from ..compilation.conditions import compile_condition
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
 from ..compilation.targets import compile_target
-from ..lanes.divergence import MERGE, Alive, Exits, Split, divide
+from ..lanes.divergence import divide
+from ..lanes.exits import Exits
+from ..lanes.merging import MERGE
+from ..lanes.parts import Alive, Split
 from ..operations.by_rows import RowRange
 from ..operations.iteration import LAZY, iterate
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site

@@ -21,7 +21,8 @@ from ..compilation.conditions import compile_condition
 from ..compilation.paths import compile_assigned, compile_result
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
 from ..compilation.targets import compile_entry_read, compile_entry_write, compile_target
-from ..lanes.divergence import MERGE, divide
+from ..lanes.divergence import divide
+from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.by_rows import part_off
 from ..trace.changes import note, take_back

@@ -1,1 +1,1 @@
-"""How do many rows run together, divide and join again?"""
+"""How do many rows run together, divide and merge?"""

@@ -1,9 +1,8 @@
-"""`vmap` over very many rows: by blocks of them, whose values stay in the cache, where nobody can
-tell the difference.
+"""`vmap` over very many rows in blocks, whose values stay in the processor's cache.
 
-Rows don't depend on each other, so blocks of them give what all give at once. But what is recorded
-would be recorded in pieces, a `print` would print pieces, and a change would be made once for each
-block: where the first block shows such a thing, it is taken back, and all rows run together.
+Rows don't depend on each other, so running them in blocks gives the same results. Side effects
+would differ: a block would record, print and update for its own rows only. Where the first block
+has one, it is undone, and all rows run together.
 """
 
 from __future__ import annotations
@@ -22,16 +21,15 @@ from ..values.kinds import is_number, leaves, map_structure, read
 from ..values.lanes import Group, Lanes
 
 ELEMENTS = 2**20  # of the arguments in a block, at most
-LEAST, MOST = (
-    2**12,
-    2**16,
-)  # rows: fewer would cost more in calls than they save in memory, and more would save nothing
+# Rows in a block: fewer would cost more in calls than they save in memory traffic, and more would
+# save nothing.
+LEAST, MOST = 2**12, 2**16
 
-Pairs = list[tuple[Any, int | None]]  # arguments, with the axis of each that is the rows
+Pairs = list[tuple[Any, int | None]]  # arguments, each with the axis of its rows; None: shared
 
 
 def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[Any]], Any]) -> Any:
-    """What `call(group, arguments)` gives for `n` rows, stacked; None where they should rather run
+    """The results of `call(group, arguments)` for `n` rows, stacked; None where the rows should run
     together."""
     size = _rows_in_a_block(n, arguments)
     plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
@@ -51,7 +49,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
             value = call(
                 group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments]
             )
-        except GradcliError:  # a row's, whose number the whole knows
+        except GradcliError:  # running all rows together finds the number of the failing row
             break
         finally:
             run.group = None
@@ -80,6 +78,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
 
 
 def _rows_in_a_block(n: int, arguments: Pairs) -> int:
+    """The number of rows in a block, so that its arguments have about `ELEMENTS` elements."""
     elements = sum(
         count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a)
     )
@@ -87,6 +86,7 @@ def _rows_in_a_block(n: int, arguments: Pairs) -> int:
 
 
 def _part(argument: Any, axis: int | None, rows: slice) -> Any:
+    """Some rows of an argument; a shared one as it is."""
     if axis is None:
         return argument
     return map_structure(
@@ -95,15 +95,16 @@ def _part(argument: Any, axis: int | None, rows: slice) -> Any:
 
 
 def _empty(backend: Backend, n: int, part: Any) -> Any:
+    """An array for the values of `n` rows like these."""
     return backend.xp.empty((n, *shape_of(part)), dtype_name(part))
 
 
 def _fits(stacked: list[Any], parts: list[Any]) -> bool:
-    """Whether the values of a block are of the kinds of the first's."""
+    """Whether the values of a block have the shapes and dtypes of the first block's."""
     kinds = [(shape_of(part), dtype_name(part)) for part in parts]
     return [(whole.shape[1:], dtype_name(whole)) for whole in stacked] == kinds
 
 
 def _taken(values: Iterator[Any], place: Any) -> Any:
-    """The next of the values, whatever stood in their place."""
+    """The next of the values, whatever the structure held at this place."""
     return next(values)

@@ -14,7 +14,8 @@ from ...ops import OPS
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
 from ..jacobian.jacobians import gradient_by_complex, unit
 from ..jacobian.seeds import TOGETHER
-from ..lanes.mapping import on_rows, opened
+from ..lanes.group_calls import on_rows
+from ..lanes.mapping import opened
 from ..operations.apply import apply
 from ..trace.run import Run
 from ..trace.tape import Site
