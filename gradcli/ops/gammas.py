@@ -1,10 +1,4 @@
-"""The gamma function and its relatives.
-
-Their derivatives are sums over the integers, of powers and logarithms. Those are computed here by
-the Euler-Maclaurin formula: a few terms, and an asymptotic series for the rest. So differences of
-such sums keep their digits where the sums themselves are almost equal (`lbeta(1e6, 2)`), and
-derivatives of any order have one formula.
-"""
+"""The gamma function, its logarithm and the beta function, with their derivatives to any order."""
 
 from __future__ import annotations
 
@@ -12,11 +6,11 @@ import math
 from typing import Any
 
 from .op import Op
+from .power_sums import BERNOULLI, TAIL, TERMS, hurwitz
 
 INF = math.inf
 POSITIVE = (0.1, INF)
-TERMS = 10  # of a sum that are added up before the series for the rest
-LARGE = 10.0  # where that series has all digits
+LARGE = 10.0  # where asymptotic series have all digits
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -24,127 +18,14 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="special", **facts)
 
 
-# The Bernoulli numbers B_2, B_4, …
-BERNOULLI = [
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-    43867 / 798,
-    -174611 / 330,
-    854513 / 138,
-    -236364091 / 2730,
-]
-TAIL = [b / math.factorial(2 * j) for j, b in enumerate(BERNOULLI, 1)]  # of a sum of powers
 STIRLING = [
     b / (2 * j * (2 * j - 1)) for j, b in enumerate(BERNOULLI, 1)
 ]  # of the logarithm of a factorial
 DIGAMMA = [b / (2 * j) for j, b in enumerate(BERNOULLI, 1)]  # of its derivative
 
 
-# ---- sums of powers ------------------------------------------------------------------------------
-
-
 def _power_series(xp: Any, coefficients: list[float], x: Any) -> Any:
     return x[..., None] ** xp.arange(len(coefficients)) @ xp.asarray(coefficients)
-
-
-def _hurwitz(xp: Any, order: int, s: Any, q: Any, above: Any = None) -> Any:
-    """The derivative of an order by s of the sum of (q + k)^-s over k = 0, 1, 2, …, as continued to
-    all s but 1; q > 0.
-
-    `above` is s - 1, for where it is known better.
-    """
-    above = s - 1.0 if above is None else above
-    terms = (q[..., None] + xp.arange(TERMS)) ** -s[..., None]
-    if order:
-        terms = terms * (-xp.log(q[..., None] + xp.arange(TERMS))) ** order
-    z = q + TERMS
-    rest = _rest(xp, s, z) if order == 0 else _rest_by_s(xp, order, s, z)
-    total = xp.sum(terms, axis=-1)
-    for i, factor in enumerate(rest):  # of z^-s
-        factor = factor + z * ((-1) ** i * math.factorial(i)) / above ** (i + 1)
-        total = total + math.comb(order, i) * factor * (-xp.log(z)) ** (order - i) * z**-s
-    return total
-
-
-def _rest(xp: Any, s: Any, z: Any) -> list[Any]:
-    """The sum of z^-s, (z + 1)^-s, … less its integral, over z^-s: half of the first term, and the
-    series."""
-    steps = s[..., None] + xp.arange(1, 2 * len(TAIL) - 1)
-    growth = steps[..., ::2] * steps[..., 1::2] / (z * z)[..., None]
-    products = xp.cumprod(xp.concatenate([(s / z)[..., None], growth], axis=-1), axis=-1)
-    return [0.5 + products @ xp.asarray(TAIL)]
-
-
-def _rest_by_s(xp: Any, order: int, s: Any, z: Any) -> list[Any]:
-    """The same with its derivatives by s."""
-    zero = xp.zeros_like(s)
-    rise = [s, 1.0 + zero, *[zero] * (order - 1)]  # the Taylor coefficients of s (s + 1) …
-    series, scale = [0.5 + zero, *[zero] * order], 1.0 / z
-    for j, coefficient in enumerate(TAIL, 1):
-        series = [a + coefficient * scale * b for a, b in zip(series, rise, strict=True)]
-        scale = scale / (z * z)
-        for step in (2 * j - 1, 2 * j):
-            rise = [(s + step) * a + before for a, before in zip(rise, [zero, *rise], strict=False)]
-    return [math.factorial(i) * a for i, a in enumerate(series)]
-
-
-def _sine_of_half_turns(xp: Any, x: Any) -> Any:
-    """sin(πx/2), exactly 0 where it is."""
-    r = x - 2.0 * xp.round(0.5 * x)
-    return xp.where(xp.round(0.5 * x) % 2 == 0, 1.0, -1.0) * xp.where(
-        xp.abs(r) == 1.0, xp.sign(r), xp.sin(0.5 * math.pi * r)
-    )
-
-
-def _reflected(xp: Any, special: Any, order: int, s: Any) -> Any:
-    """The same for q = 1 and s < 0, from 1 - s: ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s), as
-    products of Taylor series."""
-    u = 1.0 - s
-    scale = xp.where(
-        u < 170.0,
-        special.gamma(u) * (2 * math.pi) ** -u,
-        xp.exp(special.gammaln(u) - u * math.log(2 * math.pi)),
-    )
-    powers = [math.log(2 * math.pi) ** i / math.factorial(i) for i in range(order + 1)]
-    sines = [
-        (0.5 * math.pi) ** i / math.factorial(i) * _sine_of_half_turns(xp, s + i)
-        for i in range(order + 1)
-    ]
-    slopes = [
-        (-1) ** (i + 1) / math.factorial(i) * polygamma(xp, special, i, u) for i in range(order)
-    ]  # of log Γ(1-s)
-    gammas = [2.0 * scale]
-    for i in range(order):
-        gammas.append(sum(slopes[k] * gammas[i - k] for k in range(i + 1)) / (i + 1))
-    zetas = [
-        (-1) ** i / math.factorial(i) * _hurwitz(xp, i, u, xp.ones_like(u), -s)
-        for i in range(order + 1)
-    ]
-    product: list[Any] = powers
-    for factor in (sines, gammas, zetas):
-        product = [sum(product[k] * factor[i - k] for k in range(i + 1)) for i in range(order + 1)]
-    return math.factorial(order) * product[order]
-
-
-def _zeta_by_x(xp: Any, special: Any, order: int, x: Any, q: Any) -> Any:
-    if order < 0:
-        return xp.zeros_like(x)
-    known = (q > 0) & ((x >= 1.0) | (q == 1.0))
-    below = known & (x < 0.0)
-    direct = _hurwitz(xp, order, xp.where(below, 2.0, x), xp.where(known, q, 1.0))
-    if bool(xp.any(below)):
-        direct = xp.where(below, _reflected(xp, special, order, xp.where(below, x, -1.0)), direct)
-    return xp.where(known, direct, math.nan)
-
-
-def _zeta(xp: Any, special: Any, x: Any, q: Any) -> Any:
-    return _zeta_by_x(xp, special, 0, x, q)
 
 
 # ---- derivatives of the logarithm of gamma -------------------------------------------------------
@@ -172,7 +53,7 @@ def polygamma(xp: Any, special: Any, order: int, x: Any) -> Any:
     there = (
         -sign
         * math.factorial(order)
-        * _hurwitz(xp, 0, xp.full_like(x, order + 1.0), xp.where(right, x, 1.0 - x))
+        * hurwitz(xp, 0, xp.full_like(x, order + 1.0), xp.where(right, x, 1.0 - x))
     )
     if bool(xp.all(right)):
         return there
@@ -351,21 +232,6 @@ OPS = [
         ),
     ),
     _op(
-        "zeta",
-        "x, q=1",
-        "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.",
-        symbolic=lambda s, x, q: s.zeta(x, q),
-        kernel=_zeta,
-        real_only=True,
-        domain=((1.0, INF), POSITIVE),
-        ulps=(16, 16, 32),
-        note="nan for q <= 0, and for x < 1 unless q is 1",
-        partials=(
-            lambda m, y, x, q: m.zeta_by_x(1.0, x, q),
-            lambda m, y, x, q: -x * m.zeta(x + 1.0, q),
-        ),
-    ),
-    _op(
         "polygamma",
         "n, x",
         "The n-th derivative of digamma.",
@@ -388,22 +254,6 @@ OPS = [
             None,
             lambda m, y, n, a, b: m.polygamma_difference(n + 1.0, a, b),
             lambda m, y, n, a, b: m.polygamma(n + 1.0, a + b),
-        ),
-    ),
-    _op(
-        "zeta_by_x",
-        "n, x, q",
-        "The n-th derivative of zeta by x.",
-        internal=True,
-        kernel=_zeta_by_x,
-        real_only=True,
-        domain=((0.0, INF), (1.0, INF), POSITIVE),
-        partials=(
-            None,
-            lambda m, y, n, x, q: m.zeta_by_x(n + 1.0, x, q),
-            lambda m, y, n, x, q: (
-                -x * m.zeta_by_x(n, x + 1.0, q) - n * m.zeta_by_x(n - 1.0, x + 1.0, q)
-            ),
         ),
     ),
 ]
