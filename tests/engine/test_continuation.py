@@ -60,6 +60,27 @@ def test_elementwise(op: Op) -> None:
             )
 
 
+DIGITS = 12  # orders of magnitude below 1
+SMALL = [sign * 10.0**-k for k in range(DIGITS) for sign in (1.0, -1.0)]
+CANCELLING = {  # where the imaginary part of the usual formula cancels
+    "sinc": [(x,) for x in SMALL],
+    "one_minus_square": [(x,) for x in SMALL],
+    "cosine": [(a, b) for x in SMALL for a, b in ((x, 0.7), (0.7, x))],
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_imaginary_parts_have_all_their_digits(name: str) -> None:
+    op = OPS[name]
+    for point in CANCELLING[name]:
+        for k in range(len(point)):
+            operands: list[Any] = list(point)
+            operands[k] += STEP * 1j
+            slope = complex(continued(RUN, site(op), operands, {})).imag / STEP
+            want = scalar_partial(op, k)(scalar_function(op)(*point), *point)
+            assert slope == pytest.approx(want, rel=1e-13, abs=0.0), (k, point)
+
+
 def is_real(values: list[Any]) -> bool:
     return not any(
         np.asarray(v).dtype.kind == "c"

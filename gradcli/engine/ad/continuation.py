@@ -182,6 +182,31 @@ def _gamma(xp: Any, x: Any) -> Any:
     return xp.where(left, xp.pi / (xp.sin(xp.pi * turn) * right), right)
 
 
+def _sinc(xp: Any, x: Any) -> Any:
+    """By its series near 0, where the imaginary part of the quotient cancels."""
+    z = xp.pi * x
+    near = xp.abs(xp.real(x)) < 0.3
+    w, series = xp.square(xp.where(near, z, 0.0)), 1.0
+    for k in range(12, 0, -1):
+        series = 1.0 - w * series / (2 * k * (2 * k + 1))
+    z = xp.where(near, 1.0, z)
+    return xp.where(near, series, xp.sin(z) / z)
+
+
+def _one_minus_square(xp: Any, x: Any) -> Any:
+    real = xp.real(x)
+    return (1.0 - real) * (1.0 + real) - 2j * real * xp.imag(x)
+
+
+def _cosine(xp: Any, a: Any, b: Any) -> Any:
+    """a / √(a² + b²), by the smaller ratio: nothing that cancels is added to a square."""
+    x, y = xp.real(a), xp.real(b)
+    steep = xp.abs(x) > xp.abs(y)
+    ratio = xp.where(steep, b, a) / xp.where(steep, a, xp.where(b == 0, 1.0, b))
+    length = xp.sqrt(1.0 + xp.square(ratio))
+    return xp.where(steep, xp.sign(x), xp.sign(y) * ratio) / length
+
+
 def _correlate(xp: Any, a: Any, v: Any, **options: Any) -> Any:
     return OPS["correlate"].compute(xp, a, xp.conj(v), **options)  # type: ignore[misc]
 
@@ -224,6 +249,9 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "cbrt": _cube_root,
     "logaddexp": _log_of_sum,
     "gamma": _gamma,
+    "sinc": _sinc,
+    "one_minus_square": _one_minus_square,
+    "cosine": _cosine,
     "softplus": lambda xp, x: _log_of_sum(xp, x, 0.0),
     "degrees": lambda xp, x: x * (180.0 / xp.pi),
     "radians": lambda xp, x: x * (xp.pi / 180.0),

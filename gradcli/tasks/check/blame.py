@@ -37,7 +37,8 @@ FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 # and of the complex step, which has no other error, so that the same distance has to show at
 # operands beside, too.
 WRONG, WRONG_EXACT = 1e-5, 1e-9
-BESIDE = 3  # times that it has to
+BESIDE = 6  # times that it has to
+NEAR = 16  # times the rounding error: how far these are off, so that each rounds otherwise
 
 
 class Doubt(NamedTuple):
@@ -297,7 +298,7 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
         return True
     if not is_clear and (error or not is_double or abs(apart) <= WRONG_EXACT * size):
         return False
-    others = [beside(rounding(seed, eps)) for seed in range(BESIDE)]
+    others = [beside(rounding(seed, NEAR * eps)) for seed in range(BESIDE)]
     return all((other.ours - other.theirs) / apart > 0.25 for other in others)
 
 
