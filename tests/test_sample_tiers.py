@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from tests.engine.campaign.comparing import difference
 from tests.engine.campaign.ways import Answer, answer
 
@@ -23,7 +23,7 @@ ASKS = re.compile(
 
 def _found(path: Path, tier: int) -> tuple[Answer, list[str], list[str]]:
     """What a sample gives, prints and is warned of."""
-    with only(tier, AT_ONCE):
+    with only(tier, FIRST_USE):
         evaluation = gradcli.load(path).run()
     assert [(e.line, e.message) for e in evaluation.expectations if not e.passed] == []
     return answer(evaluation), evaluation.printed, [d.code for d in evaluation.diagnostics]

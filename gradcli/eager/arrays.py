@@ -14,8 +14,8 @@ from ..engine.calls.calling import call_op
 from ..engine.compilation.declarations import cast
 from ..engine.formulas.scalars import FAST
 from ..engine.operations.access import read_index
-from ..engine.operations.apply import plain_array
-from ..engine.operations.scalar_calls import call_on_scalars
+from ..engine.operations.list_arrays import plain_array
+from ..engine.operations.scalar_calls import apply_to_scalars
 from ..engine.trace.tape import Site
 from ..engine.trace.variables import attach
 from ..engine.values import kinds as values
@@ -359,7 +359,7 @@ def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     operands = [inward(a) for a in arguments]
     if op.name in FAST and op.differentiable and not options and _are_traced_floats(operands):
         site = _sites.get(op) or _sites.setdefault(op, Site(op, NOWHERE))
-        return outward(call_on_scalars(run, site, *map(read, operands)))
+        return outward(apply_to_scalars(run, site, *map(read, operands)))
     with in_the_engine():
         return outward(
             call_op(

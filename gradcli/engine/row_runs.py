@@ -19,7 +19,7 @@ from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .evaluator import execute, new_run, release
-from .operations.by_rows import ApartError
+from .operations.rows.separation import SeparationError
 from .trace.run import Run, Settings
 from .values.lanes import Group, Lanes, UnrelatedError
 
@@ -103,7 +103,7 @@ class RowRuns:
         run = self._run(laned, group)
         try:
             answered, failing = self._together(run, rows, group)
-        except ApartError as error:
+        except SeparationError as error:
             return None, _parted(run, rows, group, error)
         except UnrelatedError:
             return None, np.array_split(rows, 2)
@@ -170,7 +170,7 @@ def _single(value: Any) -> Any:
     return value.copy() if value.ndim else value.item() if value.dtype.char != "f" else value
 
 
-def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
+def _parted(run: Run, rows: Any, group: Group, error: SeparationError) -> list[Any]:
     """The rows in parts that can each go on together."""
     to_host = run.backend.to_host
     labels = np.full(len(rows), -1)  # of rows that are elsewhere already

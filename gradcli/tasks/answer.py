@@ -8,13 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine.ad.derivatives import (
-    differentiable,
-    gradients,
-    ones_like,
-    verify_target,
-    zeros_like,
-)
+from ..engine.ad.derivatives import differentiable, gradients, ones_like, verify_target, zeros_like
 from ..engine.analysis.declared import declared_names
 from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import ieee, shape_of

@@ -6,11 +6,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.values.kinds import (
-    describe,
-    is_callable,
-    plain,
-)
+from ..engine.values.kinds import describe, is_callable, plain
 from ..lang.parser import parse
 from ..lang.resolve import resolve
 from .answer import result_values

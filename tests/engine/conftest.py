@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradcli.engine.backends.tiers import AT_ONCE, only
+from gradcli.engine.backends.tiers import FIRST_USE, only
 
 
 @pytest.fixture
-def at_once() -> Iterator[None]:
-    """All that can be hot is hot at once."""
-    with only(heat=AT_ONCE):
+def hot_at_first_use() -> Iterator[None]:
+    """Code is hot when it is first used."""
+    with only(heat=FIRST_USE):
         yield

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends.tiers import AT_ONCE, only
+from gradcli.engine.backends.tiers import FIRST_USE, only
 from gradcli.engine.kernels.row_functions import pull_function, value_function
 from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.engine.lanes import blocks, mapping
@@ -168,7 +168,7 @@ def test_hot_expressions_are_one_operation(
     monkeypatch.setattr(
         fused_operation, "key_of", lambda formula: made.append(formula) or key_of(formula)
     )
-    with only(heat=AT_ONCE._replace(operations=after)):
+    with only(heat=FIRST_USE._replace(operations=after)):
         together = _run(HEAD + PROGRAMS[name], X=X)
     assert bool(made) == (name not in ("no float", "forward"))
     for a, b in zip(
@@ -179,7 +179,7 @@ def test_hot_expressions_are_one_operation(
 
 
 def test_shapes_that_do_not_fit_are_refused_where_they_meet() -> None:
-    with only(heat=AT_ONCE), pytest.raises(gradcli.GradcliError) as raised:
+    with only(heat=FIRST_USE), pytest.raises(gradcli.GradcliError) as raised:
         _run(HEAD + "fn f(x) = sum(2 * x + (x[1:] - x)**2)\noutput vmap(f)(X)", X=X)
     (error,) = raised.value.diagnostics
     assert (error.code, error.message) == ("E302", "shapes (3,) and (4,) don't broadcast in `-`")

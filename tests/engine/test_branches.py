@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine.backends.tiers import AT_ONCE, only
+from gradcli.engine.backends.tiers import FIRST_USE, only
 
 from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate
@@ -85,6 +85,6 @@ output d(x, w), grad(d)(x, w), jvp(d)(x, 1.0, w)"""
 
 
 def answers(tier: int, source: str) -> Any:
-    with only(tier, AT_ONCE):
+    with only(tier, FIRST_USE):
         evaluation = evaluate(source)
     return "", evaluation.outputs, evaluation.gradients

@@ -13,7 +13,7 @@ from gradcli.engine.ad.continuation import NotAnalyticError, continued
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.evaluator import new_run
 from gradcli.engine.formulas.functions import scalar_function, scalar_partial
-from gradcli.engine.operations.apply import structural
+from gradcli.engine.operations.structural import structural
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, Heat, only
 from gradcli.tasks.evaluation import Evaluation
 
 from .programs import evaluate, executed, failure, value
@@ -17,7 +17,7 @@ from .random_programs import RELAXED, Program, points, programs
 def _in_both(source: str) -> list[Evaluation]:
     answers = []
     for tier in (INTERPRETED, NATIVE):
-        with only(tier, AT_ONCE):
+        with only(tier, FIRST_USE):
             answers.append(evaluate(source))
     return answers
 
@@ -28,7 +28,7 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
     x, v = point
     answers = []
     for tier in (INTERPRETED, NATIVE):
-        with only(tier, AT_ONCE):
+        with only(tier, FIRST_USE):
             evaluation = evaluate(
                 program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g',
                 {"x": x, "v": v},
@@ -61,7 +61,7 @@ def test_loops_give_the_same_and_record_less(body: str) -> None:
     source = f"var x = 1.25; frozen k = 0.5; z = x; s = 0.3; for i in range(9) {{ {body} }}; y = s"
     records = []
     for tier in (INTERPRETED, NATIVE):
-        with only(tier, AT_ONCE):
+        with only(tier, FIRST_USE):
             run, _ = executed(source)
         records.append(run.trace.number)
     assert records[0] >= records[1]
@@ -76,13 +76,13 @@ def test_the_kinds_of_operands_may_change() -> None:
         assert value(f"{source}; r = real(y)") == pytest.approx(sum([2, 5, 5, 7, 8, 5, -1]))
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_an_overflow_is_still_an_error_at_its_place() -> None:
     found = failure("n = 1; for i in range(100) { n = n * 3 + 1 }")
     assert (found.code, found.span.text if found.span else "") == ("E305", "n * 3")
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_paused_and_second_order() -> None:
     source = "var x = 1.5; pause { for i in range(3) { p = x * x + 1.0 } }; for i in range(3) { y = x * x * x + sin(x) * 2.0 }"
     evaluation = evaluate(f"{source}; g = grad(y, x); h = grad(g, x); output p, h")
@@ -90,7 +90,7 @@ def test_paused_and_second_order() -> None:
     assert evaluation.gradients["p"]["x"] is None
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_an_unassigned_name_is_found_first() -> None:
     with pytest.raises(GradcliError, match="E307"):
         evaluate(

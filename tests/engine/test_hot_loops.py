@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, Heat, only
 from gradcli.engine.calls import closures as calls
 
 from .hot_and_cold import WAYS, assert_same
@@ -60,7 +60,7 @@ CALLS = [
 
 def answers(tier: int, source: str, **inputs: float) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
-    with only(tier, AT_ONCE):
+    with only(tier, FIRST_USE):
         try:
             evaluation = evaluate(source, inputs)
         except GradcliError as error:
@@ -151,7 +151,7 @@ def test_an_int_and_a_float_take_functions_of_their_own() -> None:
 
 def test_steps_are_counted() -> None:
     source = f"{W}frozen x = 0.3\nfor i in range(9) {{ z = grad(f)(x, 0.5) }}\noutput z"
-    with only(heat=AT_ONCE), pytest.raises(GradcliError) as error:
+    with only(heat=FIRST_USE), pytest.raises(GradcliError) as error:
         evaluate(source, max_steps=300)
     assert error.value.diagnostics[0].code == "E403"
 

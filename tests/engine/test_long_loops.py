@@ -87,7 +87,10 @@ NEVER = 2**62
 
 def answers(long: int, some: int, source: str, **options: Any) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
-    with only(heat=Heat(turns=long, least_turns=1)), pytest.MonkeyPatch.context() as patch:
+    with (
+        only(heat=Heat(iterations=long, least_iterations=1)),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr(long_loops, "SOME", some)
         try:
             evaluation = evaluate(source, **options)
@@ -183,7 +186,7 @@ def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> 
     source = f"{HEAD}s = 0.0\nfor i in range(100000) {{ s = x*i*w }}\noutput s"
     evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
     assert evaluation.gradients["s"] == {"x": 99999 * 0.4, "w": 99999 * 0.7}
-    assert sum(done) == 100_000 - HEAT.turns
+    assert sum(done) == 100_000 - HEAT.iterations
 
 
 def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:

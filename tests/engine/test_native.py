@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gradcli.engine.backends.backend import CPU, ieee
-from gradcli.engine.backends.tiers import AT_ONCE, WRITTEN, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, WRITTEN, Heat, only
 from gradcli.engine.formulas.compound import cotangents
 from gradcli.engine.kernels import native, native_source
 from gradcli.engine.kernels.row_functions import pull_function, value_function
@@ -178,6 +178,6 @@ def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_native_code_numpy_computes() -> None:
     _forget()
     x = np.arange(6.0).reshape(1, 6)
-    with only(WRITTEN, AT_ONCE):
+    with only(WRITTEN, FIRST_USE):
         (y,) = value_function(CPU, key_of(Formula("operand", 0) * 3.0), (True,), ())((1, 6), x)
     np.testing.assert_array_equal(y, x * 3)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, Heat, only
 from gradcli.engine.calls import calling
 from gradcli.engine.trace.tape import STRIDE, reachable
 
@@ -169,7 +169,7 @@ PLACES = [0.8, -1.3, 0.0, 1e200, float("nan")]
 
 
 def answers(tier: int, source: str, inputs: dict[str, float]) -> tuple[str, Any, Any]:
-    with only(tier, AT_ONCE):
+    with only(tier, FIRST_USE):
         try:
             evaluation = evaluate(source, inputs)
         except GradcliError as error:
@@ -262,7 +262,7 @@ output y, grad(d)(0.4), jvp(d)(w, 2.0), jvp(grad(d))(w, 1.0), grad(p)(w), jvp(p)
     assert expected[1] is not None
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_a_tape_knows_what_the_function_used() -> None:
     """The derivative doesn't read `w`, and the function does."""
     source = """var x = 2.0; var w = 3.0
@@ -281,13 +281,13 @@ output len(t.watched_variables())"""
     assert_same(found, expected)
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_a_captured_name_is_read_when_it_is_called() -> None:
     source = "k = 1.0; fn f(x) = k*x*x; s = 0.0; z = 1.5; for i in range(4) { s = s + grad(f)(z); k = k*2.0 }; output s"
     assert list(evaluate(source).outputs.values()) == [2 * 1.5 * (1 + 2 + 4 + 8)]
 
 
-@pytest.mark.usefixtures("at_once")
+@pytest.mark.usefixtures("hot_at_first_use")
 def test_one_record_for_a_derivative() -> None:
     run, frame = executed(f"var x = 0.8\n{F}for i in range(2) {{ s = grad(grad(f))(x) }}")
     traced = [v for v in frame if type(v) is tuple]
@@ -318,6 +318,6 @@ def test_outputs_that_are_derivatives_get_no_gradient_unasked(
         "var x = 0.8; var w = 3.0; fn f(x) = x**3 * w; fn k(x) { a = x*x; return a + grad(f)(a) }\n"
     )
     for source, expected in ((f"z = {expression}", asked), (f"s = {expression}; z = s * x", True)):
-        with only(tier, AT_ONCE):
+        with only(tier, FIRST_USE):
             found = evaluate(functions + f"for i in range(5) {{ {source} }}\noutput z")
         assert bool(found.gradients) == expected

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.engine.backends.backend import CPU
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.formulas.compound import cotangents, differentiate
 from gradcli.engine.formulas.formula_source import FormulaSource
 from gradcli.engine.formulas.functions import array_by_name
@@ -239,6 +239,6 @@ def test_conditions_compare_derivatives_and_those_that_are_numbers() -> None:
         "output vmap(row)(array([0.5, -1.0, 2.0, 3.0]), array([0.5, 9.0, 0.1, 30.0]))"
     )
     for tier in (INTERPRETED, WRITTEN, NATIVE):
-        with only(tier, AT_ONCE._replace(evaluations=2)):
+        with only(tier, FIRST_USE._replace(evaluations=2)):
             (found,) = gradcli.load(source=text).run({}).outputs.values()
         np.testing.assert_array_equal(found, [1.5, -3.0, 6.0, 9.0])

@@ -68,7 +68,7 @@ def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
 
 
 @pytest.fixture(autouse=True)
-def _fused_at_once() -> Iterator[None]:
+def _fused_at_first_use() -> Iterator[None]:
     with only(heat=Heat(elements=1, least_elements=1)):
         yield
 

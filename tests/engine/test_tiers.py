@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gradcli.engine.backends.tiers import (
-    AT_ONCE,
+    FIRST_USE,
     HEAT,
     INTERPRETED,
     NATIVE,
@@ -81,8 +81,8 @@ def test_what_is_no_tier_is_an_error(text: str) -> None:
 def test_only_holds_inside_and_nests() -> None:
     outside = policy()
     with only(INTERPRETED):
-        with only(WRITTEN, AT_ONCE):
-            assert policy() == Policy(WRITTEN, AT_ONCE)
+        with only(WRITTEN, FIRST_USE):
+            assert policy() == Policy(WRITTEN, FIRST_USE)
         assert policy() == Policy(INTERPRETED, HEAT)
         with pytest.raises(ZeroDivisionError), only(NATIVE):
             1 / 0  # noqa: B018

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine.backends.tiers import AT_ONCE, HEAT, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, Heat, only
 
 from .programs import outputs, value
 from .random_programs import RELAXED, Program, points, programs
@@ -151,7 +151,7 @@ def exact(function: Any, x: float, order: int) -> float:
 
 
 @pytest.mark.parametrize(("body", "function"), FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("heat", [HEAT, AT_ONCE], ids=["cold", "hot"])
+@pytest.mark.parametrize("heat", [HEAT, FIRST_USE], ids=["cold", "hot"])
 def test_closed_forms(body: str, function: Any, heat: Heat) -> None:
     for depth in (1, 2, 3):
         expected = exact(function, 0.7, depth)
@@ -200,7 +200,7 @@ ROOT = "fn root(a) { r = a; while abs(r * r - a) > 1e-13 * a { r = 0.5 * (r + a 
 @pytest.mark.parametrize(
     "modes", pairs, ids=lambda m: "-".join(k for p in m for k, v in MODES.items() if v == p)
 )
-@pytest.mark.parametrize("heat", [HEAT, AT_ONCE], ids=["cold", "hot"])
+@pytest.mark.parametrize("heat", [HEAT, FIRST_USE], ids=["cold", "hot"])
 def test_a_while_inside_inside(modes: tuple[str, str], heat: Heat) -> None:
     """d/dx x · d/dy root(x y), with another loop around that the value of the inner derivative
     ends."""
@@ -261,7 +261,7 @@ k = jacobian(f, wrt = [0, 1], mode = "reverse")(x, v)
 output y = f(x, v)
 output t, g, j, k
 """
-    with only(heat=AT_ONCE if hot else HEAT):
+    with only(heat=FIRST_USE if hot else HEAT):
         found = outputs(source)
     jacobian = [
         np.reshape(block, (-1, np.size(block) // np.size(found["y"]))) for block in found["j"]
@@ -303,7 +303,7 @@ reverse_forward = grad(fn(v) = jvp(f, wrt = 1)(x, v, v = u))(v)
 forward_forward = jvp(fn(v) = jvp(f, wrt = 1)(x, v, v = u))(v, u)
 output h, columns, product, forward_reverse, reverse_forward, forward_forward
 """
-    with only(heat=AT_ONCE if hot else HEAT):
+    with only(heat=FIRST_USE if hot else HEAT):
         found = outputs(source)
     h, u = found["h"], np.array([-1.1, 0.7, 0.4])
     close = {"rtol": 1e-9, "atol": 1e-9 * max(1.0, np.abs(h).max())}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, only
 
 from .random_windows import window_programs
 from .window_model import RefusedError, UnspecifiedError
@@ -53,7 +53,7 @@ def test_programs_mean_what_the_model_says(program: Program, fused: bool, mode: 
         reject()
     except RefusedError as error:
         expected = error
-    with only(NATIVE if fused else INTERPRETED, AT_ONCE):
+    with only(NATIVE if fused else INTERPRETED, FIRST_USE):
         ours = gradcli.load(source=program.source).with_options(of=program.targets, mode=mode)
         if isinstance(expected, RefusedError):
             with pytest.raises(GradcliError, match=expected.code):

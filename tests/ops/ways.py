@@ -184,7 +184,7 @@ def large_fused(call: str, points: np.ndarray) -> Found:
 
 
 @contextmanager
-def _native_at_once() -> Iterator[None]:
+def _native_at_first_use() -> Iterator[None]:
     functions = (value_function, pull_function, sum_function)
     for function in functions:
         function.cache_clear()
@@ -197,7 +197,7 @@ def _native_at_once() -> Iterator[None]:
 
 
 def native_arrays(call: str, points: np.ndarray) -> Found:
-    with _native_at_once():
+    with _native_at_first_use():
         return large_fused(call, points)
 
 

@@ -13,7 +13,7 @@ from operator import or_
 from typing import Any
 
 from ...ops import OPS
-from ..operations.by_rows import ApartError, apart_by, part_by
+from ..operations.rows.separation import SeparationError, separate_by_index, separate_group
 from ..trace.records import Record, path
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Segment, Traced, reachable
@@ -37,8 +37,8 @@ def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> 
         if segment.records[k].op is MERGE and _reaches_past(targets, source):
             options = segment.records[k + 4]
             if len(options["groups"]) > 1:
-                apart_by(run, options["group"], options["indices"])
-            part_by(run, options["group"])  # the other rows lack the value
+                separate_by_index(run, options["group"], options["indices"])
+            separate_group(run, options["group"])  # the other rows lack the value
 
 
 def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
@@ -84,7 +84,7 @@ def connected(
     rows = {number: found[number] & made.get(number, connections.all) for number in sources}
     for some in rows.values():
         if some not in (0, connections.all):
-            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(some)))
+            raise SeparationError(run.group, run.backend.xp.asarray(connections.labels(some)))
     return wanted - {number for number, some in rows.items() if not some}
 
 

@@ -17,7 +17,8 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ..backends.backend import CPU, shape_of
 from ..formulas.functions import forward_formula
-from ..operations.apply import elementwise, structural
+from ..operations.elementwise import elementwise
+from ..operations.structural import structural
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Lanes, deepest, narrow, with_rows

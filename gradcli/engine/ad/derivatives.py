@@ -12,7 +12,7 @@ from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
-from ..operations.narrowing import narrowed
+from ..operations.rows.narrowing import narrowed
 from ..trace.run import Run, Unconnected
 from ..trace.tape import Site, Traced, blank, primal
 from ..trace.unregistered import request

@@ -17,9 +17,10 @@ from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..formulas.compound import tangent_op
 from ..formulas.functions import array_push, partial_formula, scalar_push
-from ..operations.apply import apply, refuse
+from ..operations.apply import apply
 from ..operations.rules import Language, Value, array_language, replay
-from ..operations.scalar_calls import call_on_scalars
+from ..operations.scalar_calls import apply_to_scalars
+from ..operations.structural import refuse
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, primal
@@ -86,7 +87,7 @@ def _elementwise(
     else:
         op, reads = tangent_op(site.op, active)
         operands = [y if read == "result" else primals[int(read)] for read in reads]
-        total = call_on_scalars(run, site.derived(op), *given, *operands)
+        total = apply_to_scalars(run, site.derived(op), *given, *operands)
     return matched(run, site, total, y)
 
 

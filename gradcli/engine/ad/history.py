@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Span
 from ..backends.backend import CPU, shape_of
-from ..operations.apply import apply, elementwise, structural
-from ..operations.at_once import at_once, on_floats
+from ..operations.apply import apply
+from ..operations.elementwise import elementwise
+from ..operations.fast_path import apply_fast, on_floats
+from ..operations.structural import structural
 from ..trace.keeping import KeepingTrace, carries
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, reachable
@@ -333,7 +335,7 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
     """The result of a step for other operands; a list for several results. `continues`: of real
     numbers with infinitesimal imaginary parts, where they are complex."""
     site, options = step.site, step.options
-    if site.op.passes_floats and (y := at_once(run, site, operands, {}, False)) is not None:
+    if site.op.passes_floats and (y := apply_fast(run, site, operands, {}, False)) is not None:
         return y
     if site.op.name == "part":
         return operands[0][options["index"]] if type(operands[0]) is list else operands[0]

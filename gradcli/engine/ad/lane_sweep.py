@@ -13,10 +13,10 @@ from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull, is_bounded
 from ..kernels.row_functions import pulled
 from ..operations.apply import apply
-from ..operations.at_once import is_plain
-from ..operations.narrowing import narrowed
+from ..operations.fast_path import is_basic_index
+from ..operations.rows.narrowing import narrowed
+from ..operations.rows.slices import add_part
 from ..operations.rules import Value
-from ..operations.slices import add_part
 from ..trace.tape import Site, WithPartials
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
@@ -188,7 +188,7 @@ class LaneSweep(SeededSweep):
             type(x) is not Lanes
             or x.group is not g.group
             or x.dtype != g.dtype
-            or not is_plain(index)
+            or not is_basic_index(index)
             or self.recorded
         ):
             return False

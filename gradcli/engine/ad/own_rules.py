@@ -19,9 +19,9 @@ from ...lang import program
 from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..operations.apply import apply, to_array
-from ..operations.by_rows import by_sort, part_by
 from ..operations.invoke import call_function
 from ..operations.iteration import unpacked
+from ..operations.rows.separation import for_each_part, separate_group
 from ..trace.keeping import KeepingTrace
 from ..trace.pullbacks import Pullback, ReverseSweep
 from ..trace.run import Run
@@ -172,13 +172,13 @@ class OwnCall(Pullback):
             )
             return {k: _marked(run, site, g) for k, g in found.items()} if sweep.recorded else found
 
-        for rows, found in by_sort(run, group, ask):
+        for rows, found in for_each_part(run, group, ask):
             for k in asked:
                 if k in found:
                     sweep.add(numbers[k], sweep.of_rows(found[k], rows, operands[k]))
                     continue
                 if rows is not None and run.parts_rows:
-                    part_by(run, rows)  # they have no gradient, and others may
+                    separate_group(run, rows)  # they have no gradient, and others may
                 if isinstance(segment.trace, KeepingTrace):
                     segment.trace.declined[numbers[k]] = site, rule.code.node
 

@@ -14,7 +14,7 @@ from ...ops import OPS
 from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
 from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull, is_bounded, scalar_pull
-from ..operations.scalar_calls import call_on_scalars
+from ..operations.scalar_calls import apply_to_scalars
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Blank, Segment, Site, WithPartials, primal
 from ..trace.windows import inputs_of
@@ -328,7 +328,7 @@ class Sweep(StructuralSweep):
         elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
             self.add_lanes(n, old, c, fresh)
         elif self.recorded:
-            self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
+            self.cotangents[n] = apply_to_scalars(self.run, self.site.derived(ADD), old, c)
             self.owned.add(n)
         elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
             old += c

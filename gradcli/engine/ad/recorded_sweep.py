@@ -10,10 +10,10 @@ from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.compound import cotangent_op
 from ..formulas.functions import partial_formula
 from ..operations.apply import apply
-from ..operations.by_rows import ApartError
-from ..operations.narrowing import shared
+from ..operations.rows.narrowing import pick_shared
+from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
-from ..operations.scalar_calls import call_on_scalars
+from ..operations.scalar_calls import apply_to_scalars
 from ..trace.tape import Blank, Segment, Site, primal
 from ..trace.windows import inputs_of
 from ..values.lanes import Group, Lanes, common, united
@@ -91,10 +91,10 @@ class RecordedSweep(Sweep):
             c = (
                 g
                 if derived is None
-                else call_on_scalars(run, derived, g, *[values[read] for read in reads])
+                else apply_to_scalars(run, derived, g, *[values[read] for read in reads])
             )
             old = cotangents.get(n)
-            cotangents[n] = c if old is None else call_on_scalars(run, site.derived(ADD), old, c)
+            cotangents[n] = c if old is None else apply_to_scalars(run, site.derived(ADD), old, c)
 
     def _pull_recorded(
         self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
@@ -105,10 +105,10 @@ class RecordedSweep(Sweep):
         if partial.kind == "number" and partial.value == 1:
             c = g
         elif partial.kind == "number" and partial.value == -1:
-            c = call_on_scalars(run, site.derived(NEG), g)
+            c = apply_to_scalars(run, site.derived(NEG), g)
         elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
             op, reads = cotangent_op(site.op, k)
-            c = call_on_scalars(
+            c = apply_to_scalars(
                 run,
                 site.derived(op),
                 g,
@@ -153,7 +153,7 @@ class RecordedSweep(Sweep):
                 c = self._back_to_rows(g, **options)
             else:
                 own = options["groups"][k] if site.op is MERGE_ROWS else options["of"]
-                found = shared(self.run, site.derived(PICK_ROWS), g, own)
+                found = pick_shared(self.run, site.derived(PICK_ROWS), g, own)
                 if found is None:
                     continue
                 c, _, _ = found
@@ -227,7 +227,7 @@ class RecordedSweep(Sweep):
             there if running is whole else [rows[running.way_to(whole)] for rows in there]
         )
         if bool((has & ~reached).any()):
-            raise ApartError(running, reached.astype("int64"))
+            raise SeparationError(running, reached.astype("int64"))
 
 
 def _on_floats(site: Site, a: Any) -> bool:

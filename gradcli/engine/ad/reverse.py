@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...ops.op import OpError
-from ..operations.apply import refuse
+from ..operations.structural import refuse
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable

@@ -11,7 +11,7 @@ from ...ops.op import Op
 from ...ops.rules import one_axis
 from ..backends.backend import Backend, is_complex, shape_of, sum_to
 from ..formulas.functions import array_partial, array_pull, is_bounded, partial_formula, per_op
-from ..operations.at_once import is_plain
+from ..operations.fast_path import is_basic_index
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Group, Lanes, zeros
@@ -71,7 +71,7 @@ class SeededSweep:
             self._parts(site, operands, options, numbers, g)
         elif site.op is GETITEM or site.op is INDEX_ADD:
             index = options["index"] if type(options) is dict else options
-            if not is_plain(index) or (
+            if not is_basic_index(index) or (
                 site.op is GETITEM and not self._whole(numbers[0], operands[0], index, g)
             ):
                 return False

@@ -15,8 +15,9 @@ from ...ops.op import OpError
 from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.functions import array_push, scalar_push
-from ..operations.apply import apply, refuse
+from ..operations.apply import apply
 from ..operations.rules import RowLanguage, Value, array_language
+from ..operations.structural import refuse
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.lanes import Lanes, with_rows

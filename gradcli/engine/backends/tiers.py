@@ -23,23 +23,30 @@ class Heat(NamedTuple):
     """The work after which code is hot: about as much as compiling it costs.
 
     evaluations  of an expression or a call on scalars
-    turns        iterations of a loop; a run of fewer than `least_turns` stays in the interpreter,
-                 as starting the compiled loop would cost more
+    iterations   of a loop; a run of fewer than `least_iterations` stays in the interpreter, as
+                 starting the compiled loop would cost more
     elements     computed by an expression on arrays or rows; of rows those of operands with
                  `least_elements`
     operations   on elements by NumPy, before native code replaces it
     """
 
     evaluations: int = 40
-    turns: int = 2000
-    least_turns: int = 16
+    iterations: int = 2000
+    least_iterations: int = 16
     elements: int = 2**16
     least_elements: int = 2**10
     operations: int = 2**24
 
 
 HEAT = Heat()
-AT_ONCE = Heat(evaluations=1, turns=1, least_turns=1, elements=1, least_elements=1, operations=0)
+FIRST_USE = Heat(
+    evaluations=1,
+    iterations=1,
+    least_iterations=1,
+    elements=1,
+    least_elements=1,
+    operations=0,
+)  # for tests: code is hot when it is first used
 
 
 class Policy(NamedTuple):

@@ -14,8 +14,9 @@ from ..backends.backend import shape_of
 from ..jacobian.batches import batch_jacobian
 from ..jacobian.jacobians import hessian, jacobian, verify_mode
 from ..operations.apply import to_array
-from ..operations.by_rows import RowRange, agreed_value
 from ..operations.iteration import LAZY
+from ..operations.rows.ranges import RowRange
+from ..operations.rows.separation import uniform_value
 from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..transforms.attached import attach_grad
@@ -28,7 +29,7 @@ def _listed(name: str) -> Callable[..., List]:
         values = LAZY[name](run, site, operands)
         if type(values) is RowRange:  # lists of one length only can be one
             values = range(
-                *[agreed_value(run, v) for v in (values.start, values.stop, values.step)]
+                *[uniform_value(run, v) for v in (values.start, values.stop, values.step)]
             )
         if type(values) is range:
             run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)

@@ -17,15 +17,7 @@ from ..operations.apply import apply
 from ..operations.invoke import CALL, call_function
 from ..trace.tape import Site
 from ..transforms import tape_members
-from ..values.kinds import (
-    UNSET,
-    Function,
-    Instance,
-    Namespace,
-    Tape,
-    Transform,
-    plain,
-)
+from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform, plain
 from . import builtins
 from .calling import call_value, run_op
 

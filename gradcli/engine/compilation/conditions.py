@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import program
-from ..operations.by_rows import agreed, joint
+from ..operations.rows.separation import operation_group, uniform_bool
 from ..trace.keeping import KeepingTrace
 from ..trace.tape import primal
 from ..values.boxes import Dual, up_to
@@ -68,9 +68,9 @@ def _truths(run: Any, value: Lanes, span: Any) -> Any:
             span,
             help="reduce it with `any()` or `all()`",
         )
-    group = joint(run, (value,), span)
+    group = operation_group(run, (value,), span)
     array = narrow(value, group).array.reshape(group.size)
-    return agreed(run, array, group)
+    return uniform_bool(run, array, group)
 
 
 _NUMBERS = frozenset((float, int, bool))

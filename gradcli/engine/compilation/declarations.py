@@ -12,9 +12,10 @@ from ...lang.program.walks import own_nodes
 from ...ops import OPS
 from ..backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from ..operations.access import read_index
-from ..operations.apply import plain_array, to_array
-from ..operations.by_rows import part_off
-from ..operations.scalar_calls import call_on_scalars
+from ..operations.apply import to_array
+from ..operations.list_arrays import plain_array
+from ..operations.rows.separation import separate_running_rows
+from ..operations.scalar_calls import apply_to_scalars
 from ..operations.writing import write
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
@@ -55,7 +56,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
 
     def declare(frame: list[Any]) -> None:
         run, path = frame[0], path_of(frame)
-        part_off(run)
+        separate_running_rows(run)
         given = None if value is None else value(frame, path)
         if node.kind == "const" and path not in run.inputs and node.type is None:
             given = _with_history(run, given, node)
@@ -419,7 +420,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
                 passes_over or not trace.keeps_all
             ):  # a state has no history, so what leads to it needs none
                 old, new = primal(old), primal(new)
-            new = call_on_scalars(run, op_site, old, new)
+            new = apply_to_scalars(run, op_site, old, new)
         _set_state(run, variable, new, index, node)
 
     return update

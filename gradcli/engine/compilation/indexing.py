@@ -11,7 +11,8 @@ from ...lang import program
 from ...ops import OPS
 from ..operations.access import fail_index, member, read_index
 from ..operations.apply import to_array
-from ..operations.by_rows import agreed_value, of_one_kind
+from ..operations.rows.number_kinds import uniform_kind
+from ..operations.rows.separation import uniform_value
 from ..trace.run import Run
 from ..trace.tape import Blank, Site, primal
 from ..values.kinds import List, Variable, describe
@@ -97,16 +98,16 @@ def _written(bound: program.Expression | None) -> tuple[int | None] | None:
 
 
 def _bound(run: Run, value: Any, span: Span) -> Any:
-    value = of_one_kind(run, primal(value))
+    value = uniform_kind(run, primal(value))
     if value is None or (type(value) is int):
         return value
     if type(value) is Lanes and value.dtype.kind == "i":
-        return agreed_value(run, value)  # the size of a slice must be one
+        return uniform_value(run, value)  # the size of a slice must be one
     run.fail("E303", f"a slice takes ints, and this is {describe(value)}", span)
 
 
 def _index(run: Run, value: Any, span: Span) -> Any:
-    value = of_one_kind(run, primal(value))
+    value = uniform_kind(run, primal(value))
     if type(value) is List:
         value = primal(to_array(run, Site(GETITEM, span), value))
         value = value.astype("int64") if not value.size else value

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from ...lang import program
 from ..operations.access import GETITEM, member, read_index
-from ..operations.by_rows import part_off
 from ..operations.iteration import iterate
+from ..operations.rows.separation import separate_running_rows
 from ..operations.writing import SETITEM, replace, write
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -63,7 +63,7 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
         holder, at = (frame[k], 0) if cell else (frame, k)
         old = holder[at]
         if type(old) is Variable and old is not value and old.name == path(frame):
-            part_off(frame[0])
+            separate_running_rows(frame[0])
             frame[0].replaced.setdefault(old.name, (old, span))
             value = read(value) if type(value) is Variable and value.kind == "const" else value
         holder[at] = value

@@ -21,7 +21,7 @@ from ..formulas.scalars import FAST
 from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
-from ..operations.equality import compares_whole, same
+from ..operations.equality import compares_to_one_bool, same_value
 from ..operations.overwriting import WRITES_OVER, gives_new
 from ..trace.tape import Site, primal
 from ..values.kinds import FRAME_HEAD, UNSET, List
@@ -253,8 +253,8 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
     """A comparison of any two values."""
-    if site.op.name in ("eq", "ne") and compares_whole(primal(a), primal(b)):
-        return same(run, a, b) == (site.op.name == "eq")
+    if site.op.name in ("eq", "ne") and compares_to_one_bool(primal(a), primal(b)):
+        return same_value(run, a, b) == (site.op.name == "eq")
     return apply(run, site, (a, b))
 
 

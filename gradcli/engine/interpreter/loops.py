@@ -16,8 +16,8 @@ from ..lanes.divergence import divide
 from ..lanes.exits import Exits
 from ..lanes.merging import MERGE
 from ..lanes.parts import Alive, Split
-from ..operations.by_rows import RowRange
 from ..operations.iteration import LAZY, iterate
+from ..operations.rows.ranges import RowRange
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD
 

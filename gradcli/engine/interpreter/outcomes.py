@@ -11,8 +11,8 @@ from ...lang import program
 from ..backends.backend import shape_of
 from ..compilation.compiler import Compiler
 from ..compilation.conditions import truth
-from ..operations.by_rows import joint
-from ..operations.equality import same
+from ..operations.equality import same_value
+from ..operations.rows.separation import operation_group
 from ..trace.run import Expectation, Run
 from ..trace.tape import primal
 from ..values.kinds import List, describe, is_number, plain, read, show, show_shape
@@ -126,7 +126,7 @@ def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
 
 def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, Group]:
     """The rows in which values of one shape aren't close, among those of the group."""
-    group = joint(run, (x, y), None)
+    group = operation_group(run, (x, y), None)
     p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
     return ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0), group
 
@@ -165,7 +165,7 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
     ):
         return (
             ""
-            if _thing(x) and _thing(y) and same(run, a, b)
+            if _thing(x) and _thing(y) and same_value(run, a, b)
             else f"expected {show(b)}, got {show(a)}"
         )
     if Lanes in (type(x), type(y)):
@@ -191,7 +191,7 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
 
 def _array(run: Run, items: list[Any]) -> Any:
     if Lanes in map(type, items):
-        group = joint(run, items, None)
+        group = operation_group(run, items, None)
         return Lanes(
             run.backend.xp.stack([spread(run.backend.xp, item, group).array for item in items]),
             group,

@@ -11,7 +11,7 @@ from ...lang import program
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import truth
 from ..compilation.sequence import compile_block
-from ..operations.apply import plain_array
+from ..operations.list_arrays import plain_array
 from ..trace.run import Run
 from ..trace.windows import Window
 from ..transforms.attached import attach, recorded

@@ -18,7 +18,7 @@ from ..compilation.compiler import Closure
 from ..formulas.formula_source import function_of
 from ..formulas.scalars import FAST
 from ..operations.apply import apply
-from ..operations.scalar_calls import call_on_scalars
+from ..operations.scalar_calls import apply_to_scalars
 from ..trace.tape import STRIDE, Site
 from ..values.boxes import Dual
 from ..values.kinds import Variable
@@ -212,7 +212,7 @@ _NAMES: dict[str, Any] = {
     "Variable": Variable,
     "Dual": Dual,
     "moves": _moves,
-    "on_duals": call_on_scalars,
+    "on_duals": apply_to_scalars,
     "INT_MIN": INT_MIN,
     "INT_MAX": INT_MAX,
 }

@@ -24,7 +24,7 @@ from ..compilation.targets import compile_entry_read, compile_entry_write, compi
 from ..lanes.divergence import divide
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
-from ..operations.by_rows import part_off
+from ..operations.rows.separation import separate_running_rows
 from ..trace.changes import note, take_back
 from ..trace.tape import Site
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
@@ -173,7 +173,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     c.asks, c.rules = c.asks or compiled.asks, c.rules or compiled.rules
 
     def load(frame: list[Any]) -> None:
-        part_off(frame[0])
+        separate_running_rows(frame[0])
         namespace = run_import(frame[0], compiled, node)
         if node.slot.cell:
             frame[k][0] = namespace

@@ -23,7 +23,7 @@ from ...ops.op import Op
 from ...ops.rules import all_axes
 from ..ad.own_rules import OwnCall
 from ..backends.backend import CPU, count, shape_of
-from ..operations.by_rows import varies
+from ..operations.rows.on_lanes import varies
 from ..operations.rules import array_language
 from ..trace.records import Record
 from ..trace.tape import Blank

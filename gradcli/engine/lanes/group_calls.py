@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..operations.by_rows import ApartError, part_by_lack, parts_of
+from ..operations.rows.separation import SeparationError, separate_by_missing, separated
 from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..trace.tape import Site, primal
@@ -48,8 +48,8 @@ def call_group(run: Run, group: Group, call: Callable[[], Any], site: Site) -> A
     run.changes.append({})
     try:
         value = call()
-        part_by_lack(run, [primal(read(part)) for part in leaves(value)])
-    except ApartError as error:
+        separate_by_missing(run, [primal(read(part)) for part in leaves(value)])
+    except SeparationError as error:
         take_back(run, divisions)
         take_back_reports(run, so_far)
         return _call_separately(run, group, call, error, site)
@@ -70,11 +70,11 @@ def call_group(run: Run, group: Group, call: Callable[[], Any], site: Site) -> A
 
 
 def _call_separately(
-    run: Run, group: Group, call: Callable[[], Any], error: ApartError, site: Site
+    run: Run, group: Group, call: Callable[[], Any], error: SeparationError, site: Site
 ) -> Any:
     """The merged results of one call for each part of the rows, and `Separate` ones where they
     don't merge."""
-    parts = parts_of(run, group, error)
+    parts = separated(run, group, error)
     pieces: Pieces = []
     for part in parts:
         value = call_group(run, part, call, site)
@@ -82,12 +82,13 @@ def _call_separately(
     run.group = group
     try:
         return _merged(run, group, pieces, site)
-    except ApartError:
+    except SeparationError:
         return Separate(pieces)
 
 
 def _merged(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
-    """The results of parts of a group as one value. Raises ApartError where they don't merge."""
+    """The results of parts of a group as one value. Raises SeparationError where they don't
+    merge."""
     parts = [part for part, _ in pieces]
     return merge(
         run,

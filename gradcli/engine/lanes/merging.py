@@ -8,8 +8,8 @@ from typing import Any
 from ...ops import OPS
 from ..backends.backend import shape_of
 from ..operations.apply import apply
-from ..operations.by_rows import apart_by
-from ..operations.narrowing import shared
+from ..operations.rows.narrowing import pick_shared
+from ..operations.rows.separation import separate_by_index
 from ..trace.changes import held
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -60,8 +60,8 @@ def merge(
     indices: Sequence[Any],
     values: list[Any],
 ) -> Any:
-    """The values of several groups as one value of all their rows. Raises ApartError where no value
-    can hold them all."""
+    """The values of several groups as one value of all their rows. Raises SeparationError where no
+    value can hold them all."""
     first = values[0]
     if all(v is first for v in values):
         return first
@@ -75,7 +75,7 @@ def merge(
         if all(type(v) is not Lanes and not shape_of(v) and _equal(v, plain[0]) for v in values):
             return first
         if len({shape_of(v) for v in plain}) > 1 or len({_kind(v) for v in plain} | {"n"}) > 2:
-            apart_by(run, group, indices)
+            separate_by_index(run, group, indices)
         numbers = [v.box if type(v) is Variable else v for v in values]
         options = {"indices": indices, "groups": groups, "group": group}
         return apply(run, site, tuple(numbers), options)
@@ -88,7 +88,7 @@ def merge(
         }
     if all(type(v) is str and v == first for v in plain):
         return first
-    apart_by(run, group, indices)
+    separate_by_index(run, group, indices)
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -116,7 +116,7 @@ def _merge_where_set(
     for value, own, index in zip(values, groups, indices, strict=True):
         inner = primal(value)
         if type(inner) is Lanes and not own.within(inner.group):  # set in some rows of this group
-            found = shared(run, Site(PICK, site.span), value, own)
+            found = pick_shared(run, Site(PICK, site.span), value, own)
             if found is None:
                 continue
             value, own, mine = found
@@ -126,7 +126,7 @@ def _merge_where_set(
     if not some:
         return UNSET
     if not all(is_number(primal(value)) for value, _, _ in some):
-        apart_by(run, group, indices)
+        separate_by_index(run, group, indices)
     rows = xp.sort(xp.concatenate([index for _, _, index in some]))
     inner = group if len(rows) == group.size else Group(len(rows), group, rows)
     options = {

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 from ...ops import OPS
 from ..backends.backend import shape_of
 from ..operations.apply import apply
-from ..operations.by_rows import ApartError
+from ..operations.rows.separation import SeparationError
 from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..values.kinds import List, describe, is_number, read
@@ -83,7 +83,7 @@ def _rows_in(run: Run, group: Group, there: Pieces) -> tuple[list[bool], Any]:
     rows = xp.sort(xp.concatenate([part.way_to(group) for part, _ in there]))
     has = xp.isin(xp.arange(group.size), rows).reshape(1 if outside is None else outside.size, -1)
     if outside is not None and not bool((has == has[:1]).all()):
-        raise ApartError(outside, xp.unique(has, axis=0, return_inverse=True)[1].reshape(-1))
+        raise SeparationError(outside, xp.unique(has, axis=0, return_inverse=True)[1].reshape(-1))
     return has[0].tolist(), rows
 
 

@@ -18,7 +18,7 @@ from ..formulas.functions import rule_reads
 from ..kernels import native
 from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value
-from ..operations.at_once import LARGE
+from ..operations.fast_path import LARGE
 from ..operations.overwriting import is_unneeded
 from ..trace.recording import record
 from ..trace.run import Run

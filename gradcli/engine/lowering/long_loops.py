@@ -67,7 +67,7 @@ class LongLoop:
         breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
         self._statements = 1 if breaks else len(node.body)  # in each turn, at least
         heat = policy().heat
-        self._long, self._least = heat.turns, heat.least_turns
+        self._long, self._least = heat.iterations, heat.least_iterations
         self._is_read = False
         self._looped: Looped | None = None
         self._places: list[

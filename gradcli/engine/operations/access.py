@@ -1,5 +1,5 @@
-"""Reading elements and members of any value: `x[i]`, `d.k`, `x.T`, and what is wrong where there is
-none."""
+"""Reading elements and members of any value, such as `x[i]`, `d.k` and `x.T`, and the errors where
+there is no such element or member."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ..trace.tape import Site, primal
 from ..values.kinds import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 from ..values.lanes import Lanes
 from .apply import apply, to_array
-from .at_once import part_of_array
-from .by_rows import agreed_value, of_one_kind
+from .fast_path import read_array_part
 from .instances import member as instance_member
-from .slices import read_part
+from .rows.number_kinds import uniform_kind
+from .rows.separation import uniform_value
+from .rows.slices import read_part
 
 GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 
@@ -25,12 +26,12 @@ GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 
 
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
-    """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
+    """`x[index]` for any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
     if run.group is not None:
         part = read_part(run, site, x, index)
     else:
-        part = part_of_array(run, site, x, index) if run.short_cuts else None
+        part = read_array_part(run, site, x, index) if run.fast_paths else None
     if part is not None:
         return part
     container = primal(x)
@@ -50,11 +51,14 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         run.fail("E303", f"a string is no index of {describe(container)}", site.span)
     if not shape_of(container):
         run.fail("E303", f"{describe(container)} has no elements to index", site.span)
-    if run.group is not None:  # what a mask picks must be of one size
+    if run.group is not None:  # a mask must pick as many elements in all rows
         index = tuple(
-            [agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index]
+            [
+                uniform_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i
+                for i in index
+            ]
         )
-    if run.backend is not CPU:  # where an array of indices is taken modulo the size
+    if run.backend is not CPU:  # CuPy takes indices modulo the size instead of refusing them
         verify_index(run, container, index, site.span)
     try:
         return apply(run, site, (x,), {"index": index})
@@ -66,8 +70,8 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
 
 def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
     first = index[0]
-    if type(first) is Lanes:  # of another kind than the other items, perhaps
-        first = agreed_value(run, first)
+    if type(first) is Lanes:  # items may differ in kind, so rows must agree on one
+        first = uniform_value(run, first)
     if type(first) is slice:
         value: Any = List(items.items[first])
     elif type(first) is int:
@@ -110,7 +114,7 @@ def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:
 
 
 def fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
-    """Says what is wrong with an index."""
+    """Reports what is wrong with an index."""
     verify_index(run, container, index, span)
     run.fail(
         "E303", f"the index doesn't fit an array of shape {show_shape(shape_of(container))}", span
@@ -171,8 +175,8 @@ _ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name", "grad")
 
 
 def member(run: Run, value: Any, name: str, span: Span) -> Any:
-    """`value.name`: a key of a dict, a name of an import or instance, or an attribute of an
-    array."""
+    """`value.name`: an entry of a dict, a name in an import or instance, or an attribute of an
+    array. Raises GradcliError (E309) where there is none."""
     if type(value) is dict:
         return dict_item(run, value, name, span)
     if type(value) is Namespace:
@@ -208,7 +212,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     if is_number and name == "ndim":
         return len(shape_of(number))
     if is_number and name == "dtype":
-        return dtype_name(of_one_kind(run, number))
+        return dtype_name(uniform_kind(run, number))
     run.fail(
         "E309",
         f"{describe(value)} has no member `{name}`",
@@ -218,7 +222,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
 
 
 def gradient(run: Run, value: Any, span: Span) -> Any:
-    """`x.grad`: zeros at first, then what `backward` filled it with; none under `req = "null"`.
+    """`x.grad`: zeros at first, then what `backward` put there; none under `req = "null"`.
 
     Raises GradcliError (E316) where no gradient is attached.
     """

@@ -1,4 +1,4 @@
-"""Instances of modules: what their members are, and the variables of a run that live in them."""
+"""Instances of modules: their members, and the variables of a run that are in them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..values.kinds import (
     variables,
 )
 
-# ---- what an instance answers --------------------------------------------------------------------
+# ---- members -------------------------------------------------------------------------------------
 
 
 def member(run: Run, instance: Instance, name: str, span: Span) -> Any:
-    """`instance.name`: a name of the module's body, or else what every instance has. Raises
-    GradcliError (E309)."""
+    """`instance.name`: a name of the module's body, or a member that every instance has. Raises
+    GradcliError (E309) where there is neither."""
     value = instance.member(name)
     if value is not UNSET:
         return value
@@ -56,8 +56,8 @@ _MEMBERS: dict[str, Callable[[Instance], Any]] = {
 
 
 def call_member(run: Run, instance: Instance, span: Span) -> Any:
-    """What a call of an instance calls: the `call` of its module. Raises GradcliError (E308) where
-    there is none."""
+    """The function that a call of an instance calls: `call` of its module. Raises GradcliError
+    (E308) where the module defines none."""
     value = instance.member("call")
     if value is UNSET:
         message = f"{describe(instance)} can't be called: `{instance.name}` defines no `call`"
@@ -71,7 +71,8 @@ def call_member(run: Run, instance: Instance, span: Span) -> Any:
 
 
 def refuse_assignment(run: Run, instance: Instance, name: Any, span: Span) -> NoReturn:
-    """An instance's names are bound by the module's body alone. Raises GradcliError (E312)."""
+    """Raises GradcliError (E312) for an assignment to a member of an instance: only the module's
+    body binds its names."""
     if type(name) is str and type(instance.member(name)) is Variable:
         help = f"`{name}` is a variable, and updated with `:=`"
     else:
@@ -91,9 +92,9 @@ def refuse_assignment(run: Run, instance: Instance, name: Any, span: Span) -> No
 
 
 def named_variables(run: Run, node: program.Program, frame: list[Any]) -> dict[str, Variable]:
-    """Every variable that the top level can name, by its path: the declared ones, and those of the
-    instances that its names hold when the program has ended; in the order of the names. A variable
-    that was replaced is still there."""
+    """All variables that the top level can name, by path and in the order of the names: the
+    declared ones, and those in instances that its names hold at the end of the program. Variables
+    that were replaced are included."""
     if not node.has_modules:
         return run.declared
     declared: dict[str, list[Variable]] = {}
@@ -114,6 +115,7 @@ def named_variables(run: Run, node: program.Program, frame: list[Any]) -> dict[s
 
 
 def _replaced(run: Run, instance: Instance, path: str) -> Iterator[tuple[str, Variable]]:
+    """The variables of an instance whose names hold something else now."""
     for name, value in instance.members():
         if type(value) is not Variable and f"{instance.path}.{name}" in run.replaced:
             yield f"{path}.{name}", run.replaced[f"{instance.path}.{name}"][0]

@@ -1,4 +1,4 @@
-"""Ints: of 64 bits, whatever computes them, and an error where those don't hold a result."""
+"""Operations on ints: results have 64 bits on every backend, and overflow is an error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def is_integer(value: Any) -> bool:
 
 
 def as_floats(run: Run, value: Any) -> Any:
-    """An int or ints as floats of the run's type; a number of Python's stays one, which widens
-    nothing."""
+    """An int or an array of ints as floats of the run's dtype. A Python int becomes a Python float,
+    which doesn't widen arrays."""
     if type(value) in INTEGERS:
         return run.real(float(value))
     return value.astype(run.settings.dtype)
 
 
 def on_ints(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
+    """An op that keeps ints, on Python ints. Raises GradcliError for overflow and division by 0."""
     try:
         y = scalars.INTEGER[op.name](*map(int, primals))
     except OverflowError:
@@ -48,8 +49,7 @@ def _fail_division(run: Run, site: Site) -> NoReturn:
 
 
 def on_int_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
-    """An op that keeps ints, on int arrays: in 64 bits, and an error where those don't hold the
-    result."""
+    """An op that keeps ints, on int arrays. Raises GradcliError for overflow and division by 0."""
     xp = run.backend.xp
     ints = [xp.asarray(p, "int64") for p in primals]
     if op.name in ("floordiv", "mod", "fmod") and not xp.all(ints[1]):
@@ -65,12 +65,13 @@ def on_int_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
 
 
 def _exactly(run: Run, op: Op, ints: list[Any]) -> Any:
+    """The result of the op in Python's ints, which don't overflow."""
     return CPU.xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*map(run.backend.exact, ints))
 
 
 def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable[[], Any]) -> None:
-    """Raises an overflow error where `y` wrapped: `estimate` is the result in floats, `exact`
-    computes it in Python's ints."""
+    """Raises an overflow error where `y` wrapped around. `estimate` is the result in floats, and
+    `exact` computes it in Python's ints."""
     xp = run.backend.xp
     if not getattr(y, "size", 1):
         return

@@ -1,4 +1,4 @@
-"""Calls of the program's own functions: a frame for the arguments, and the body run in it."""
+"""Calls of the program's own functions: the body runs in a frame that holds the arguments."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def call_function(
     site: Site,
     path: str | None = None,
 ) -> Any:
-    """Calls a function of the program; `path` is where its result goes. Raises GradcliError with
-    this call added to the calls that led to it."""
+    """Calls a function of the program; `path` is the name that its result is assigned to. Adds this
+    call to the call stack of a GradcliError that it raises."""
     code = function.code
     frame = code.template.copy()
     frame[0] = run
@@ -66,6 +66,8 @@ def _bind(
     keywords: dict[str, Any],
     span: Span,
 ) -> None:
+    """Puts the arguments into the frame. Raises GradcliError (E308) where they don't match the
+    parameters."""
     parameters = function.code.parameters
     n = len(arguments)
     if n == len(parameters) and not keywords:

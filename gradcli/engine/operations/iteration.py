@@ -1,4 +1,4 @@
-"""Sequences: what `for` and variadic builtins go through, and lists of numbers as arrays."""
+"""Sequences: what `for` and variadic builtins iterate over, and lists of numbers as arrays."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from ..values.kinds import List, describe, read
 from ..values.lanes import Lanes
 from .access import read_index
 from .apply import to_array
-from .by_rows import RowRange, of_one_kind
+from .rows.number_kinds import uniform_kind
+from .rows.ranges import RowRange
 
 GETITEM = OPS["getitem"]
 
 
 def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
-    """What `for` takes from a value: elements of a list, rows of an array, keys of a dict."""
+    """Iterates over a value as `for` does: the items of a list, the rows of an array, the keys of a
+    dict. Raises GradcliError (E319) for a value that has none."""
     value = read(value)
     inner = primal(value)
     if type(inner) is List:
@@ -46,8 +48,8 @@ def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
 
 
 def unpacked(run: Run, site: Site, value: Any) -> list[Any]:
-    """The operands of a variadic builtin that was given one list of them (or one array, for its
-    rows)."""
+    """The operands of a variadic builtin that is called with one list of them, or with one array
+    whose rows they are."""
     value = read(value)
     inner = primal(value)
     if type(inner) is List or shape_of(inner):
@@ -56,8 +58,8 @@ def unpacked(run: Run, site: Site, value: Any) -> list[Any]:
 
 
 def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
-    """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
-    numbers = [of_one_kind(run, primal(read(o))) for o in operands]
+    """The ints of `range(...)`. Raises GradcliError for anything but one to three ints."""
+    numbers = [uniform_kind(run, primal(read(o))) for o in operands]
     for number in numbers:
         if type(number) is not int and not (
             type(number) is Lanes and number.dtype.kind == "i" and not number.shape
@@ -79,12 +81,14 @@ def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     return range(*numbers)
 
 
-def side_by_side(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+def zipped(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    """The lists of `zip(...)`."""
     sequences = [_sequence(run, o, site.span) for o in operands]
     return (List(list(items)) for items in zip(*sequences, strict=False))
 
 
-def numbered(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+def enumerated(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    """The pairs of `enumerate(...)`."""
     return (List([k, item]) for k, item in enumerate(_sequence(run, operands[0], site.span)))
 
 
@@ -92,11 +96,11 @@ def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
     return iterate(run, value, span)
 
 
-# `for` reads these as they come; anywhere else they are lists.
+# Builtins that `for` iterates over lazily; anywhere else they give lists.
 LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {
     "range": bounds,
-    "zip": side_by_side,
-    "enumerate": numbered,
+    "zip": zipped,
+    "enumerate": enumerated,
 }
 
 
@@ -104,7 +108,7 @@ LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {
 
 
 def with_arrays(run: Run, site: Site, value: Any) -> Any:
-    """An argument with every list of numbers in it, and of rows of equal length, as an array."""
+    """An argument in which every list of numbers, or of rows of equal length, is an array."""
     value = read(value)
     if type(value) is List:
         if _list_shape(value) is not None:
@@ -118,7 +122,8 @@ def with_arrays(run: Run, site: Site, value: Any) -> Any:
 
 
 def _list_shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of the array that lists of numbers stand for; None for what is no such list."""
+    """The shape that nested lists of numbers have as an array; None where they are ragged or hold
+    anything else."""
     value = read(value)
     if type(value) is not List:
         return () if is_scalar(primal(value)) else None

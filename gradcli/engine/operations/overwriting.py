@@ -1,5 +1,5 @@
-"""Which operations may write their result over an operand: `x @ w + b` needs no second array for
-the sum."""
+"""Operands that donate their array to the result: in `x @ w + b`, the sum is written over the
+product."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from ..backends.backend import CPU
 from ..formulas.functions import rule_reads
 from ..trace.tape import Site
 
-WRITES_OVER = frozenset(
-    ("add", "sub", "mul", "div")
-)  # elementwise ops whose first operand's array can be the result's
-MAKES_NEW = WRITES_OVER | {"matmul"}  # ops that never give an array that somebody else may hold
+# Elementwise ops that can write their result over their first operand.
+WRITES_OVER = frozenset(("add", "sub", "mul", "div"))
+MAKES_NEW = WRITES_OVER | {"matmul"}  # ops whose result is never an alias of another array
 
 
 def gives_new(node: program.Expression) -> bool:
-    """Whether what an expression gives, if it is an array, is new and known to nobody else."""
+    """Whether an array that this expression gives is new, so that nothing else refers to it."""
     return isinstance(node, program.Apply) and node.op.name in MAKES_NEW
 
 
 def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
-    """The array of the first operand, which was computed for this operation alone, if it can hold
-    the result and no record needs it; else None."""
+    """The array of the first operand, which was computed for this operation only, if it can hold
+    the result and no record needs it; None otherwise."""
     array, other = primals
     if type(array) is not type(other) or type(array) is not CPU.xp.ndarray:
         return None
@@ -39,9 +38,9 @@ def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
 
 
 def is_unneeded(op: Op, operand: int, value: Any, array: Any, active: tuple[int, ...]) -> bool:
-    """Whether no record needs the array that was computed for this operand alone: neither the one
-    that made it, nor that of the op, whose operands `active` are traced. It must be all of what it
-    is a part of."""
+    """Whether no record needs the array of this operand, which was computed for this op only:
+    neither the record that made it, nor that of the op, whose operands `active` are traced. A view
+    of another array is always needed."""
     if array.base is not None or (type(value) is tuple and value[2].kept(value[1]) is array):
         return False
     return not active or operand not in rule_reads(op, active)

@@ -1,9 +1,9 @@
-"""How structural rules run: the two readings of the `m` that they are written in.
+"""The interpretations of `m`, in whose functions the derivative rules of the table are written.
 
-`Language` takes every call in a rule through `apply`, at the place of the operation that is being
-differentiated. So what a sweep computes is recorded wherever a window is open, and can be
-differentiated again; `Value` is what rules then see of an operand. `ArrayLanguage` computes on
-arrays at once, for sweeps that nobody will differentiate.
+`Language` sends every call in a rule through `apply`, at the site of the operation that is
+differentiated. So the work of a sweep is recorded wherever a window is open, and can be
+differentiated again; rules then see operands as `Value`. `RowLanguage` and `ArrayLanguage` compute
+directly on lanes and on arrays, for sweeps that are not differentiated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..trace.tape import Site, primal
 from ..values.kinds import List
 from ..values.lanes import Group, Lanes, with_rows
 from .apply import apply
-from .by_rows import varies
+from .rows.on_lanes import varies
 
 STRICT_MUL = OPS["strict_mul"]
 
@@ -100,8 +100,8 @@ class Language:
     def call(
         self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
     ) -> Any:
-        """The op `name` on values; options that aren't given have their defaults. A list for an op
-        of several results."""
+        """Applies the op `name` to values, with defaults for options that aren't given. Returns a
+        list for an op with several results."""
         op = OPS[name]
         operands = tuple([_unwrap(a) for a in arguments])
         given = {p.name: p.default for p in op.signature.options if not p.required}
@@ -124,8 +124,8 @@ def _unwrap(value: Any) -> Any:
 
 
 class RowLanguage(Language):
-    """The same where nobody records what rules compute, and where the rows are those of one group:
-    without what an operation of the program's has to verify."""
+    """A `Language` for lanes of one group where nothing is recorded: without the checks that an
+    operation of the program needs."""
 
     __slots__ = ()
 
@@ -157,7 +157,7 @@ class RowLanguage(Language):
 
 @per_op
 def _by_rows(op: Op, backend: Backend) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """What an op's rule for rows computes by, and the options that have defaults."""
+    """The `compute` of an op for its rule for rows, and the defaults of its options."""
     assert op.compute is not None
     return partial(op.compute, backend.xp), {
         p.name: p.default for p in op.signature.options if not p.required
@@ -176,15 +176,15 @@ def _is_simple(value: Any, group: Group) -> bool:
 
 
 class ArrayLanguage:
-    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators
-    themselves."""
+    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators of their
+    own."""
 
     def __init__(self, backend: Backend, dtype: str) -> None:
         self._backend, self._dtype = backend, dtype
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function = self._function(name)
-        setattr(self, name, function)  # the next time it is an attribute like any other
+        setattr(self, name, function)  # found without `__getattr__` from now on
         return function
 
     def _function(self, name: str) -> Callable[..., Any]:

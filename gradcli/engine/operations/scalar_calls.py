@@ -1,9 +1,9 @@
-"""An elementwise op on floats, some of them traced or with tangents, as one generated function:
-compute, and append the record.
+"""Generated functions that apply an elementwise op to floats, traced ones or ones with tangents,
+and append the record.
 
-What it does is what `apply` does, written out for the kinds of operands at hand; results that
-Python refuses, strict products that aren't finite, and traces and tangents that mix go to `apply`.
-Hot expressions (`fusion.py`) and recorded sweeps use it.
+Each is `apply` specialised to the kinds of its operands. It falls back to `apply` for results that
+Python refuses, strict products that aren't finite, and operands of different levels. Hot
+expressions (`fusion.py`) and recorded sweeps use these functions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ assert STRIDE == 6  # the record below is written out
 
 
 class Operand(NamedTuple):
-    """An operand in the source: the local that holds its primal, those of its number and segment if
-    it is traced, and that which holds the dual if it has a tangent."""
+    """The locals that hold an operand in generated source: its primal; its number and segment if it
+    is traced; the dual if it has a tangent."""
 
     primal: str
     number: str = ""
@@ -49,13 +49,14 @@ def call_lines(
 ) -> list[str]:
     """The lines that compute `op` on floats, record it at the site `active`, and return the result.
 
-    `mixed` is the statement for traces of different levels, `refused` for what Python refuses;
-    `names` gets what the lines refer to. `head` stands before, where exceptions are caught as well.
+    `mixed` is the statement for operands of different traces, `refused` the one for results that
+    Python refuses. `names` gets the globals of the lines. `head` are lines to put first, inside the
+    same `try`.
     """
     source = FormulaSource(arrays=False, fast=True)
     for k, operand in enumerate(operands):
         source.lines.append(f"x{k} = {operand.primal}")
-    if op.forward is None:  # a function of Python's
+    if op.forward is None:  # it has no formula, so its scalar function is called
         formula = Formula(
             op.name, None, tuple([Formula("operand", k) for k in range(len(operands))])
         )
@@ -106,8 +107,8 @@ def call_lines(
 
 @per_op
 def _caller(op: Op, kinds: str) -> Callable[..., Any]:
-    """`(run, site, active, *values)`: the op on values of these kinds, as `call_on_scalars` tells
-    them."""
+    """The function `(run, site, active, *values)` that applies the op to values of these kinds, one
+    letter each as in `apply_to_scalars`."""
     names: dict[str, Any] = {"apply": apply}
     parameters = ", ".join(f"v{k}" for k in range(len(kinds)))
     otherwise = f"return apply(run, site, ({parameters},))"
@@ -136,8 +137,8 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
 
 
 def _may_be_int(op: Op, kinds: str) -> bool:
-    """Whether the op may give an int as it is, or of ints alone, which then has to be verified or
-    made a float."""
+    """Whether the op may return an int: an operand unchanged, or a result of ints only. It would
+    have to be checked or made a float."""
     given = set() if op.forward is None else returned_operands(forward_formula(op))
     return set(kinds) == {"i"} or any(kinds[k] == "i" for k in given)
 
@@ -145,9 +146,9 @@ def _may_be_int(op: Op, kinds: str) -> bool:
 _TRACED, _MOVING = "tb", "db"  # the kinds that are traced, and those that have a tangent
 
 
-def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
-    """The elementwise op of `site` on values, as `apply`; faster where they are numbers, be they
-    traced or with tangents."""
+def apply_to_scalars(run: Run, site: Site, *values: Any) -> Any:
+    """Applies the elementwise op of `site` to values as `apply` does, but faster for numbers, also
+    traced ones and ones with tangents."""
     kinds = ""
     for value in values:
         if type(value) is float:

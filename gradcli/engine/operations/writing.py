@@ -1,5 +1,5 @@
-"""Writing elements and entries: `a[i] = v`, `d.k = v`, with value semantics: no other name sees the
-change."""
+"""Assignment to elements and entries, such as `a[i] = v` and `d.k = v`, with value semantics: no
+other name sees the change."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from ..values.kinds import Instance, List, Variable, describe, read, show_shape
 from ..values.lanes import Group, Lanes
 from .access import GETITEM, dict_item, fail_index, list_item, read_index, verify_index
 from .apply import apply, to_array
-from .by_rows import agreed_value, of_one_kind
 from .instances import refuse_assignment
+from .rows.number_kinds import uniform_kind
+from .rows.separation import uniform_value
 
 SETITEM = OPS["setitem"]
 
 
 def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any) -> Any:
-    """The array with `value` at `index`: in place where nobody else holds it, else in a copy.
+    """The array with `value` at `index`: written in place where the array has no alias, otherwise
+    into a copy.
 
     `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller
-    must have let go of the value but for its own local name; the count of references then tells
-    whether anybody else could see the change.
+    must hold the only reference to the array, in a local name; its reference count then shows
+    whether there is an alias.
     """
     alone = sys.getrefcount(array) <= _SOLE_OWNER
     value = read(value)
     if type(value) is List:
         value = to_array(run, site, value)
     if run.group is not None:
-        index = _picked_alike(run, array, index, value)
+        index = _uniform_masks(run, array, index, value)
     if type(array) is Dual:
         return _write_dual(run, site, array, origin, index, value, alone)
-    if type(array) is tuple:  # a traced one of another level below
+    if type(array) is tuple:  # traced at a lower level, too
         verify_index(run, primal(array), index, site.span)
         return apply(run, site, ((array, *origin), value), {"index": index})
     x = primal(value)
     if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
         return _write_lanes(run, site, array, origin, index, value, alone)
-    keeps = run.trace.room > 0  # the array as it was, too
+    keeps = run.trace.room > 0  # whether the record keeps the array as it was before
     owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps
     _verify_kind(run, site, array, x)
     if any(type(i) is str for i in index):
@@ -52,7 +54,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         verify_index(run, array, index, site.span)
     if run.level and (
         origin is not None or level_of(value) != UNBOXED
-    ):  # `apply` knows which box to take off first
+    ):  # `apply` takes off the boxes in the order of their levels
         return apply(
             run, site, (array if origin is None else (array, *origin), value), {"index": index}
         )
@@ -72,9 +74,9 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     return run.trace.record(site.on(active), inputs, saved, index, kept, y)
 
 
-def _picked_alike(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    """The index with masks that all rows share; rows may have masks of their own where these choose
-    between an element and one number."""
+def _uniform_masks(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """The index with masks that are the same for all rows. Masks may differ between rows where the
+    value is one number, as each element is then the number or stays as it was."""
     if (
         len(index) == 1
         and not shape_of(primal(value))
@@ -82,13 +84,13 @@ def _picked_alike(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> t
     ):
         return index
     return tuple(
-        [agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index]
+        [uniform_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index]
     )
 
 
 def _verify_kind(run: Run, site: Site, array: Any, x: Any) -> None:
-    """Raises GradcliError (E301, E312) for what is no number, or of a wider kind than the array's
-    elements."""
+    """Raises GradcliError (E301, E312) for a value that is no number, or of a wider kind than the
+    array's elements."""
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
         run.fail(
             "E301",
@@ -116,9 +118,9 @@ def _fail_shape(run: Run, site: Site, shape: tuple[int, ...], target: tuple[int,
 def _write_lanes(
     run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
 ) -> Any:
-    """The same where the array, the index or the value differs between rows."""
+    """`write` where the array, the index or the value differs between rows."""
     x = primal(value)
-    array = of_one_kind(run, array)
+    array = uniform_kind(run, array)
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
     mine = (
@@ -149,7 +151,7 @@ def _write_lanes(
 def _write_dual(
     run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
 ) -> Any:
-    """The same for an array with a tangent; `alone`: nobody else holds the dual."""
+    """`write` for an array with a tangent; with `alone`, nothing else refers to the dual."""
     if origin is not None or level_of(value) > dual.level:
         verify_index(run, primal(dual), index, site.span)
         return apply(
@@ -161,7 +163,7 @@ def _write_dual(
         (dual.tangent, value.tangent if level_of(value) == level else 0.0),
     ]
     if alone:
-        dual.primal = dual.tangent = None  # so that each part has one owner, too
+        dual.primal = dual.tangent = None  # so that each part has only one reference, too
     written = []
     while pairs:
         array, new = pairs.pop()
@@ -173,8 +175,8 @@ def _write_dual(
 
 
 def _calibrate() -> int:
-    """How many references `write` sees of an array that only its caller's local name holds, on this
-    Python."""
+    """The reference count that `write` sees, on this version of Python, for an array that only its
+    caller's local name refers to."""
 
     def callee(array: Any) -> int:
         return sys.getrefcount(array)
@@ -184,8 +186,8 @@ def _calibrate() -> int:
 
 
 def _holders(lanes: Lanes) -> int:
-    """How many references there are of the array of lanes. A view of it, as of a part that a record
-    keeps, is one."""
+    """The reference count of the array of lanes. A view of it, such as one that a record keeps, is
+    a reference."""
     return sys.getrefcount(lanes.array)
 
 
@@ -194,7 +196,7 @@ _SOLE_HOLDER = _holders(Lanes(object(), Group(0)))
 
 
 def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
-    """The container with another entry at `path`, sharing everything beside it."""
+    """The container with another entry at `path`; everything else is shared with the old one."""
     step, rest = path[0], path[1:]
     if type(container) is Variable:
         run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
@@ -202,7 +204,7 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
         refuse_assignment(run, container, step, site.span)
     if type(container) is List:
         if not isinstance(step, str) and type(step[0]) is Lanes:
-            step = (agreed_value(run, step[0]), *step[1:])
+            step = (uniform_value(run, step[0]), *step[1:])
         if (
             isinstance(step, str)
             or (len(step) != 1 and not isinstance(step[0], int))

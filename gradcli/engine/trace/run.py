@@ -100,8 +100,8 @@ class Run:
                (`divergence.py`)
     parts_rows whether rows that do what is kept for all of them as one part from the others and
                begin again (`row_runs.py`)
-    short_cuts whether what `apply` does may be done in a shorter way, as in all tiers but the
-               interpreter's (`tiers.py`)
+    fast_paths whether operations may take the fast paths beside `apply` (`fast_path.py`), as in
+               all tiers but the interpreter's (`tiers.py`)
     passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     claims     the two sides of every `expect A ~= B` that held, where they are to be
@@ -130,6 +130,7 @@ class Run:
         "draws",
         "executed",
         "expectations",
+        "fast_paths",
         "group",
         "imports",
         "inputs",
@@ -145,7 +146,6 @@ class Run:
         "replaced",
         "rules",
         "settings",
-        "short_cuts",
         "sizes",
         "steps",
         "trace",
@@ -181,7 +181,7 @@ class Run:
         self.claims: list[tuple[Any, Any, Any]] | None = None
         self.domains: list[tuple[Any, Any, Any, Span]] | None = None
         self.group: Group | None = None
-        self.parts_rows, self.short_cuts = False, policy().writes
+        self.parts_rows, self.fast_paths = False, policy().writes
         self.changes: list[dict[Any, Any]] = []
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None

@@ -16,7 +16,7 @@ from ...ops import OPS
 from ..ad.derivatives import zeros_like
 from ..backends.backend import is_inexact
 from ..operations.apply import to_array
-from ..operations.by_rows import of_one_kind
+from ..operations.rows.number_kinds import uniform_kind
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
@@ -74,7 +74,7 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
             attach(run, item, req, span)
         return value
     variable = value if type(value) is Variable else _new_variable(run, value, span, name)
-    state = of_one_kind(run, variable.state)
+    state = uniform_kind(run, variable.state)
     if not is_inexact(state):
         run.fail(
             "E314",

@@ -137,7 +137,7 @@ def value_and_tangent(
     site: Site,
 ) -> tuple[Any, Any]:
     """Returns the value and its tangent along the vector."""
-    is_plain = not (run.asks or keywords) and run.short_cuts
+    is_plain = not (run.asks or keywords) and run.fast_paths
     if (
         is_plain
         and type(vector) is float

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..operations.narrowing import narrowed
+from ..operations.rows.narrowing import narrowed
 from ..trace.run import Run
 from ..trace.tape import Site, Trace
 from ..values.boxes import Dual, level_of, lowered

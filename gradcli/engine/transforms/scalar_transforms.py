@@ -23,7 +23,7 @@ def is_short(run: Run) -> bool:
     """
     trace = run.trace
     return (
-        run.short_cuts and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
+        run.fast_paths and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
     )
 
 

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from ..backends.backend import is_inexact
-from ..operations.by_rows import of_one_kind
 from ..operations.iteration import with_arrays
+from ..operations.rows.number_kinds import uniform_kind
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..trace.unregistered import UnregisteredError
@@ -74,7 +74,7 @@ def _of_one_kind(run: Run, value: Any) -> Any:
     """An argument to differentiate by, or the ints that it is in all rows that run. Parts these
     where they differ in that."""
     inner = primal(read(value))
-    kept = of_one_kind(run, inner)
+    kept = uniform_kind(run, inner)
     return value if kept is inner or is_inexact(kept) else kept
 
 

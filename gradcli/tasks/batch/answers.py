@@ -8,8 +8,8 @@ from typing import Any
 
 from ...engine.backends.backend import ieee, shape_of
 from ...engine.compilation.compiled import deep_stack
-from ...engine.operations.by_rows import part_by
 from ...engine.operations.instances import named_variables
+from ...engine.operations.rows.separation import separate_group
 from ...engine.trace.run import Run
 from ...engine.trace.tape import primal
 from ...engine.values.kinds import List, is_number, plain, read, show
@@ -48,7 +48,7 @@ def _columns(run: Run, name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """A value as columns: one for a number or an array, one for each part of a list or dict."""
     value = primal(read(value))
     if type(value) is Lanes and value.group is not run.group:
-        part_by(run, value.group)
+        separate_group(run, value.group)
     if type(value) is List:
         parts = [primal(read(item)) for item in value]
         if parts and all(is_number(p) for p in parts) and len({shape_of(p) for p in parts}) == 1:
@@ -71,7 +71,7 @@ def _stacked(run: Run, parts: list[Any]) -> Any:
     """Numbers of one shape as an array."""
     for part in parts:
         if type(part) is Lanes and part.group is not run.group:
-            part_by(run, part.group)
+            separate_group(run, part.group)
     xp, group = run.backend.xp, run.group
     if group is None or Lanes not in map(type, parts):
         return xp.stack([xp.asarray(part) for part in parts])

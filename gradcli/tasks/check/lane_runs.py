@@ -16,7 +16,7 @@ from ...engine.ad.derivatives import number_of
 from ...engine.ad.history import History, ValueTrace
 from ...engine.backends.backend import CPU, shape_of
 from ...engine.evaluator import execute, new_run, release
-from ...engine.operations.by_rows import ApartError
+from ...engine.operations.rows.separation import SeparationError
 from ...engine.trace.run import Run
 from ...engine.transforms.forward_level import perturb
 from ...engine.values.boxes import level_of, lowered, primal
@@ -144,7 +144,7 @@ def together(go: Callable[[], Any]) -> Any:
     fails."""
     try:
         return go()
-    except (ApartError, UnrelatedError, MemoryError):
+    except (SeparationError, UnrelatedError, MemoryError):
         raise NotTogetherError from None
     except GradcliError as error:
         if error.diagnostics[0].code == "E404":

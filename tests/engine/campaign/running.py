@@ -9,13 +9,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 
 from .comparing import difference
 from .programs import Written, program
 from .ways import Answer, alone, by_rows, evaluated, mapped, parsed
 
-SOON = AT_ONCE._replace(evaluations=2, turns=2, least_turns=2)
+SOON = FIRST_USE._replace(evaluations=2, iterations=2, least_iterations=2)
 HOT = {WRITTEN: "hot", NATIVE: "native"}
 
 

@@ -1,29 +1,29 @@
-"""Reading a part of each row's value by ints and slices, there and back: what `getitem` and its
-rule do, for floats of the rows that run, without looking at each operand as an operation does."""
+"""The fast path of `getitem` and of its rule for lanes that are indexed by ints and slices."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...ops import OPS
-from ..backends.backend import Backend
-from ..trace.recording import record
-from ..trace.run import Run
-from ..trace.tape import Site
-from ..values.lanes import Lanes, zeros
-from .at_once import is_plain
-from .by_rows import in_order
+from ....ops import OPS
+from ...backends.backend import Backend
+from ...trace.recording import record
+from ...trace.run import Run
+from ...trace.tape import Site
+from ...values.lanes import Lanes, zeros
+from ..fast_path import is_basic_index
+from .on_lanes import rows_contiguous
 
 GETITEM = OPS["getitem"]
 
 
 def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
-    """`x[index]` of lanes, traced or not; None for what `apply` has to look at."""
+    """`x[index]` of lanes, traced or not; None for any other value or index, which `apply`
+    handles."""
     array = x[0] if type(x) is tuple else x
     if (
         type(array) is not Lanes
         or array.group is not run.group
-        or not is_plain(index)
+        or not is_basic_index(index)
         or len(index) > array.ndim
     ):
         return None
@@ -33,11 +33,12 @@ def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     try:
         y = array.array[index]
     except IndexError:
-        return None  # which `apply` reports
-    # A view shows what is written to its array in place; but that isn't done to an array that
-    # somebody else holds, and a view does. What is small must not keep what is large.
+        return None  # `apply` reports it
+    # A view is safe: an array that has one is an alias, and is never written in place. But a small
+    # part is copied, so that it doesn't keep a large array alive.
     part = Lanes(
-        in_order(run.backend.xp, y.copy() if 2 * y.size < array.array.size else y), array.group
+        rows_contiguous(run.backend.xp, y.copy() if 2 * y.size < array.array.size else y),
+        array.group,
     )
     return part if array is x else record(trace, site, [x], [array], {"index": index}, part, (0,))
 
@@ -45,8 +46,8 @@ def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
 def add_part(
     backend: Backend, total: Lanes | None, g: Lanes, x: Lanes, index: tuple[Any, ...]
 ) -> Lanes:
-    """The cotangent `g` of `x[index]` added to that of `x`, a buffer that nobody else holds, or to
-    a new one."""
+    """Adds the cotangent `g` of `x[index]` to `total`, the cotangent of `x` in a buffer without
+    aliases, or to a new one if that is None."""
     if total is not None:
         total.array[index] += g.array
         return total

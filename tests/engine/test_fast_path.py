@@ -1,5 +1,5 @@
-"""What is done at once for floats and plain arrays is what `apply` does the long way: the same
-bits, the same records."""
+"""The fast path for floats and plain arrays gives the bits and the records of the general path of
+`apply`."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = r
 @contextmanager
 def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apply, "at_once", lambda *given: None)
-        patch.setattr(access, "part_of_array", lambda *given: None)
+        patch.setattr(apply, "apply_fast", lambda *given: None)
+        patch.setattr(access, "read_array_part", lambda *given: None)
         yield
 
 

@@ -1,21 +1,21 @@
-"""A value of many rows by some of them, on the trace."""
+"""Narrowing a value to some of its rows, as a recorded operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...ops import OPS
-from ..trace.run import Run
-from ..trace.tape import Site
-from ..values.boxes import primal
-from ..values.lanes import Group, Lanes, common
-from .apply import apply
+from ....ops import OPS
+from ...trace.run import Run
+from ...trace.tape import Site
+from ...values.boxes import primal
+from ...values.lanes import Group, Lanes, common
+from ..apply import apply
 
 PICK = OPS["pick_rows"]
 
 
 def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
-    """A value of an outer group by the rows of `group`; any other as it is."""
+    """A value of an outer group narrowed to the rows of `group`; any other value as it is."""
     inner = primal(value)
     if type(inner) is not Lanes or group is None or not group.within(inner.group):
         return value
@@ -33,9 +33,9 @@ def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
     return value
 
 
-def shared(run: Run, site: Site, value: Any, own: Group) -> tuple[Any, Group, Any] | None:
-    """A value by those of the rows of `own` that it has, their group, and where these are in `own`;
-    None where it has none of them. `site` is that of picking rows."""
+def pick_shared(run: Run, site: Site, value: Any, own: Group) -> tuple[Any, Group, Any] | None:
+    """A value narrowed to those rows of `own` that it has, their group, and their indices in `own`;
+    None where it has none of them. `site` is that of the `pick_rows` to record."""
     inner: Group = primal(value).group
     whole, xp = common(own, inner), run.backend.xp
     if whole is None:

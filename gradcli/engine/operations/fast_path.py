@@ -1,9 +1,9 @@
-"""What `apply` does for most operations, at once: elementwise ones on floats, be they plain,
-traced, or with tangents, and on float64 arrays of one shape, and numbers; and parts and elements of
-such arrays by ints and slices.
+"""The fast path of `apply` for the most frequent operations.
 
-There nothing has to be verified or converted, and the rules read plain numbers and arrays;
-everything else goes the long way.
+These are elementwise operations on floats (plain, traced, or with tangents) and on float64 arrays
+of one shape, and reads of such arrays by ints and slices. There nothing has to be checked or
+converted. For everything else the functions here return None, and the caller falls back to the
+general path.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..values.boxes import Dual
 from ..values.kinds import Variable
 from .overwriting import spare
 
-LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
+LARGE = 2**21  # elements: smaller arrays are allocated without checking the free memory
 
 
-def at_once(
+def apply_fast(
     run: Run, site: Site, operands: Sequence[Any], options: Mapping[str, Any], over: bool
 ) -> Any:
-    """The result of an elementwise op that gives floats of floats, traced where an operand is; None
-    for operands of other kinds. `over` as in `apply`."""
+    """The result of an elementwise op that maps floats to floats, traced if an operand is; None for
+    operands of other kinds. `over` as in `apply`."""
     trace = run.trace
     shape: Any = None
     dual: Dual | None = None
@@ -44,7 +44,7 @@ def at_once(
             p = value[0]
             if run.level and value[2].trace is not trace:
                 if active:
-                    return None  # of several levels
+                    return None  # operands of several levels
                 trace = value[2].trace
             active.append(k)
         if type(p) is float:
@@ -71,7 +71,7 @@ def at_once(
             y = on_floats(run, site, primals) if any_float else None
         if y is None or not active or trace.segment is None:
             return y
-        return _traced(trace, site, values, primals, y, active, options)
+        return _record_all(trace, site, values, primals, y, active, options)
     if not shape or dual is not None or run.backend is not CPU:
         return None
     y = _on_arrays(run, site, values, primals, active, over)
@@ -79,26 +79,27 @@ def at_once(
         return None
     if not active or trace.segment is None:
         return y
-    record = _traced if trace.room > 0 else _recorded
+    record = _record_all if trace.room > 0 else _record_reads
     return record(trace, site, values, primals, y, active, options)
 
 
 def on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
-    """The elementwise op of `site` on floats and ints, as floats; None where it refuses, or that
-    isn't what the run computes with."""
+    """The elementwise op of `site` on floats and ints, as a float. None where the op refuses its
+    operands, gives no float, or the run computes in float32."""
     if run.settings.dtype != "float64":
         return None
     if (function := site.on_floats) is None:
         function = site.on_floats = scalar_function(site.op)
     try:
         y = function(*map(float, primals))
-    except OpError:  # of a function that another package registered
+    except OpError:  # by a function that another package registered
         return None
     return y if type(y) is float else None
 
 
 def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
-    """On floats of which some have float tangents, all of one level."""
+    """The elementwise op on floats of which some have float tangents, all of one level; None for
+    other operands."""
     level = 0
     primals: list[Any] = []
     tangents: list[float] = []
@@ -125,7 +126,7 @@ def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
     return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)
 
 
-def _traced(
+def _record_all(
     trace: Trace,
     site: Site,
     values: list[Any],
@@ -134,8 +135,8 @@ def _traced(
     active: list[int],
     options: Mapping[str, Any],
 ) -> Any:
-    """The result with its record, which keeps everything: numbers take no room, and of arrays there
-    is enough."""
+    """Records the operation with all operands and the result: numbers take little memory, and for
+    arrays the trace has room. Returns the traced result."""
     site = site.on(tuple(active))
     inputs = [values[k] for k in active]
     if site.narrow:
@@ -148,6 +149,8 @@ def _traced(
 def _on_arrays(
     run: Run, site: Site, values: list[Any], primals: list[Any], active: list[int], over: bool
 ) -> Any:
+    """The elementwise op on float64 arrays of one shape and floats, written over an operand that is
+    no longer needed; None where the op refuses them."""
     if (function := site.on_arrays) is None:
         function = site.on_arrays = array_function(CPU, site.op)
     out = None
@@ -163,9 +166,9 @@ def _on_arrays(
         return None
 
 
-def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
-    """`x[index]` of an array, traced or not, where there are no rows; None for any other value, and
-    for what `apply` has to look at."""
+def read_array_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
+    """`x[index]` of an array, traced or not, outside of lanes; None for any other value or index,
+    which `apply` handles."""
     trace = run.trace
     array = x[0] if type(x) is tuple else x
     if run.level or run.backend is not CPU or (array is x and trace.sees_plain):
@@ -174,14 +177,14 @@ def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         type(array) is not CPU.ndarray
         or array.dtype.char != "d"
         or len(index) > array.ndim
-        or not is_plain(index)
+        or not is_basic_index(index)
     ):
         return None
     try:
         y = array[index]
     except IndexError:
-        return None  # which `apply` reports
-    # Never a view: it would keep the whole array alive, and show what is written to it in place.
+        return None  # `apply` reports it
+    # A copy, never a view: a view would keep the whole array alive, and show later writes to it.
     y = y.copy() if type(y) is type(array) else y.item()
     if array is x or trace.segment is None:
         return y
@@ -190,13 +193,13 @@ def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     return trace.record(site.on((0,)), [x], (saved,), {"index": index}, kept, y)
 
 
-def is_plain(index: tuple[Any, ...]) -> bool:
-    """Whether an index is of ints and slices alone: it names no element twice, and every row has
-    the same."""
+def is_basic_index(index: tuple[Any, ...]) -> bool:
+    """Whether an index has only ints and slices: it selects no element twice, and is the same for
+    every row."""
     return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
 
 
-def _recorded(
+def _record_reads(
     trace: Trace,
     site: Site,
     values: list[Any],
@@ -205,10 +208,12 @@ def _recorded(
     active: list[int],
     options: Mapping[str, Any],
 ) -> Any:
-    """The same where arrays that no rule reads are not kept."""
+    """Records the operation with only those arrays that its rule reads. Returns the traced
+    result."""
     site = site.on(tuple(active))
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
-    unread = Blank(y.shape, y.dtype)  # of all that no rule reads: they are alike
+    # stands for every array that no rule reads: all have its shape
+    unread = Blank(y.shape, y.dtype)
     saved = [
         unread if k not in reads and type(p) is CPU.ndarray else p for k, p in enumerate(primals)
     ]

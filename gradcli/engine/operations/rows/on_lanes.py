@@ -1,0 +1,150 @@
+"""Structural operations on lanes, by the op's rule for rows (`ops/rows.py`) or row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ....diagnostics import GradcliError
+from ....ops import OPS
+from ...trace.run import Run
+from ...trace.tape import Site
+from ...values.lanes import Group, Lanes, narrow
+from .number_kinds import all_ints, with_ints, with_row_dtypes
+from .separation import SeparationError, operation_group
+
+WHERE = OPS["where"]
+
+
+def varies(options: Mapping[str, Any]) -> bool:
+    """Whether some option differs between rows."""
+    return any(map(_varies, options.values()))
+
+
+def _varies(value: Any) -> bool:
+    return type(value) is Lanes or (type(value) in (list, tuple) and any(map(_varies, value)))
+
+
+def on_lanes(
+    run: Run,
+    site: Site,
+    primals: list[Any],
+    options: Mapping[str, Any],
+    compute: Callable[..., Any],
+) -> Any:
+    """The structural op of `site` where operands or options are lanes. Narrows `primals` to the
+    rows that run.
+
+    `compute(primals, options, function)` computes the op on arrays, with `function` in place of its
+    own if that is given.
+    """
+    op, xp = site.op, run.backend.xp
+    if op.category == "lanes":
+        assert op.compute is not None
+        y = op.compute(xp, *primals, **options)
+        return y if type(y) is not Lanes or y.ints is None else with_ints(run, y, y.ints)
+    options = {name: tuple(v) if type(v) is list else v for name, v in options.items()}
+    varying = [
+        v
+        for value in options.values()
+        for v in (value if type(value) is tuple else (value,))
+        if type(v) is Lanes
+    ]
+    group = operation_group(run, (*primals, *varying), site.span, site.of is not None)
+    primals[:] = [narrow(p, group) for p in primals]
+    if (
+        op.category != "casting"
+        and (ints := all_ints([p for p in primals if p is not None])) is not None
+    ):
+        raise SeparationError(group, ints.astype("int64"))
+    if op is WHERE:
+        primals[1:] = with_row_dtypes(run, primals[1:])
+    laned = [type(p) is Lanes for p in primals]
+    if varying:
+        options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
+    by_index = "index" in options and op.rows is not None
+    if op.rows is None or (varying and not by_index):
+        return _row_by_row(run, primals, options, group, compute)
+
+    def function(xp: Any, *arrays: Any, **options: Any) -> Any:
+        y = op.rows(xp, partial(op.compute, xp), arrays, laned, options, group.size)  # type: ignore[misc, arg-type]
+        if y is NotImplemented:
+            raise _ByRowError
+        return y
+
+    try:
+        y = compute(
+            [p.array if own else p for p, own in zip(primals, laned, strict=True)],
+            options,
+            function,
+        )
+    except _ByRowError:
+        return _row_by_row(run, primals, options, group, compute)
+    except GradcliError as error:
+        if error.diagnostics[0].code in _SHAPE_ERRORS:  # a row by itself reports its own shapes
+            _row_by_row(run, primals, options, group, compute)
+        raise
+    return (
+        [Lanes(rows_contiguous(xp, part), group) for part in y]
+        if type(y) is list
+        else Lanes(rows_contiguous(xp, y), group)
+    )
+
+
+_SHAPE_ERRORS = ("E304", "E320")
+
+
+def rows_contiguous(xp: Any, y: Any) -> Any:
+    """The array with its rows contiguous in memory, or broadcast from one, as later operations want
+    them. Few rows of large values, as in sweeps from several seeds, stay as they are. Complex
+    numbers get the width that they have in a single row."""
+    if y.dtype.char == "F" and y.ndim == 1:
+        return y.astype("complex128")
+    few = y.size > y.shape[-1] ** 2
+    return y if few or y.strides[-1] in (y.dtype.itemsize, 0) else xp.ascontiguousarray(y)
+
+
+class _ByRowError(Exception):
+    """The op's rule for rows doesn't handle these operands."""
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    return tuple([function(v) for v in value]) if type(value) is tuple else function(value)
+
+
+def _row_by_row(
+    run: Run,
+    primals: list[Any],
+    options: Mapping[str, Any],
+    group: Group,
+    compute: Callable[..., Any],
+) -> Any:
+    """The op computed for one row after another. Separates rows whose results differ in shape or
+    dtype."""
+    xp, settle = run.backend.xp, run.backend.settle
+    drawn = run.draws
+    results = []
+    for k in range(group.size):
+        run.draws = drawn  # each row draws what it would draw by itself
+        row = partial(_row, settle, k)
+        results.append(
+            compute([row(p) for p in primals], {name: _map(row, v) for name, v in options.items()})
+        )
+    several = type(results[0]) is list
+    table = [[xp.asarray(part) for part in (y if several else [y])] for y in results]
+    forms: dict[Any, int] = {}
+    labels = [
+        forms.setdefault(tuple([(part.shape, part.dtype) for part in row]), len(forms))
+        for row in table
+    ]
+    if len(forms) > 1:
+        raise SeparationError(group, xp.asarray(labels))
+    parts = [
+        Lanes(xp.stack([row[i] for row in table], axis=-1), group) for i in range(len(table[0]))
+    ]
+    return parts if several else parts[0]
+
+
+def _row(settle: Any, k: int, value: Any) -> Any:
+    return settle(value.array[..., k].copy()) if type(value) is Lanes else value
