@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import gradcli
-from gradcli.engine.evaluator import compile_program, execute, new_run
+from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.formulas.functions import forward_formula
 from gradcli.engine.trace.run import Run, Settings
 from gradcli.engine.trace.tape import STRIDE, reachable
@@ -67,10 +67,9 @@ CHEAP = Goal("gradient / function", "", 4.0, ratio("gradcli", FUNCTION))
 def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
     """A finished run, with its trace, and its frame, which keeps the values alive that keep the
     trace alive."""
-    settings = Settings()
-    run = new_run(settings, inputs)
-    frame = execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
-    return run, frame
+    compiled = compile_program(Settings(), gradcli.load(source=source)._resolved)
+    execution = Execution(compiled, inputs).execute()
+    return execution.run, execution.frame
 
 
 def operations(frame: list[Any]) -> int:

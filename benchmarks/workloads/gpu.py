@@ -63,7 +63,7 @@ def _gradcli(dtype: str) -> Task:
 
     def task() -> list[Any]:
         with backend.active():
-            runs = RowRuns(compiled, options.settings, {}, {"x": x}, partial(ask, node, options))
+            runs = RowRuns(compiled, {}, {"x": x}, partial(ask, options))
             (found,) = runs.answers(ROWS)
             backend.xp.cuda.get_current_stream().synchronize()
         return [

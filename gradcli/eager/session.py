@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends.backend import ieee
-from ..engine.evaluator import new_run
+from ..engine.execution import new_run
 from ..engine.trace.run import Settings
 from ..engine.values import kinds as values
 

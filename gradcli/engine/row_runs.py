@@ -18,14 +18,12 @@ from ..diagnostics import Diagnostic, GradcliError
 from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
-from .evaluator import execute, new_run, release
+from .execution import Execution
 from .operations.rows.separation import SeparationError
-from .trace.run import Run, Settings
+from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
 
-Ask = Callable[
-    [Run, list[Any]], Any
-]  # what is wanted of a run that has ended, from its top-level frame
+Ask = Callable[[Execution], Any]  # what is wanted of a run that has ended
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
 _OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
@@ -57,18 +55,11 @@ class RowRuns:
     def __init__(
         self,
         compiled: Compiled,
-        settings: Settings,
         inputs: Mapping[str, Any],
         columns: Mapping[str, Any],
         ask: Ask,
     ) -> None:
-        self.compiled, self.settings, self.inputs, self.columns, self.ask = (
-            compiled,
-            settings,
-            inputs,
-            columns,
-            ask,
-        )
+        self.compiled, self.inputs, self.columns, self.ask = compiled, inputs, columns, ask
         self.runs = self.records = 0
         self._crowded = False  # whether the last rows were too many for the memory
 
@@ -95,14 +86,15 @@ class RowRuns:
 
     def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
         """What a run for some of the rows gave, if it did, and the rows that are to run again."""
-        backend, group = backend_for(self.settings.device), Group(len(rows))
+        backend, group = backend_for(self.compiled.settings.device), Group(len(rows))
         laned = {
             name: Lanes(_taken(backend, column, rows, size), group)
             for name, column in self.columns.items()
         }
-        run = self._run(laned, group)
+        execution = self._execution(laned, group)
+        run = execution.run
         try:
-            answered, failing = self._together(run, rows, group)
+            answered, failing = self._together(execution, rows, group)
         except SeparationError as error:
             return None, _parted(run, rows, group, error)
         except UnrelatedError:
@@ -120,15 +112,17 @@ class RowRuns:
             return None, np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
         return answered, [rows[[k]] for k in failing]
 
-    def _together(self, run: Run, rows: Any, group: Group) -> tuple[Answered | None, list[int]]:
-        frame = execute(self.compiled, run)
+    def _together(
+        self, execution: Execution, rows: Any, group: Group
+    ) -> tuple[Answered | None, list[int]]:
+        run = execution.execute().run
         self.records = max(self.records, run.trace.number)
         failing: set[int] = set()
         for expectation in run.expectations:
             if not expectation.passed:
                 failing.update(expectation.rows)
-        answer = None if len(failing) == len(rows) else self.ask(run, frame)
-        release(run, frame)
+        answer = None if len(failing) == len(rows) else self.ask(execution)
+        execution.release()
         if answer is None:
             return None, sorted(failing)
         good = None
@@ -139,27 +133,26 @@ class RowRuns:
 
     def _alone(self, row: int) -> Answered | Failed:
         rows = np.array([row])
-        run = self._run(
-            {name: _single(column[..., row]) for name, column in self.columns.items()}, None
-        )
+        values = {name: _single(column[..., row]) for name, column in self.columns.items()}
+        execution = self._execution(values, None)
         try:
-            frame = execute(self.compiled, run)
+            run = execution.execute().run
             failed = [e.diagnostic for e in run.expectations if e.diagnostic is not None]
             if failed:
                 return Failed(rows, failed)
-            answer = self.ask(run, frame)
+            answer = self.ask(execution)
         except GradcliError as error:
             if error.diagnostics[0].code in _OF_THE_JOB:
                 raise
             return Failed(rows, error.diagnostics)
-        release(run, frame)
+        execution.release()
         return Answered(rows, None, None, answer)
 
-    def _run(self, values: dict[str, Any], group: Group | None) -> Run:
+    def _execution(self, values: dict[str, Any], group: Group | None) -> Execution:
         self.runs += 1
-        run = new_run(self.settings, {**self.inputs, **values})
-        run.group, run.parts_rows = group, group is not None
-        return run
+        execution = Execution(self.compiled, {**self.inputs, **values})
+        execution.run.group, execution.run.parts_rows = group, group is not None
+        return execution
 
 
 def _taken(backend: Backend, column: Any, rows: Any, size: int) -> Any:

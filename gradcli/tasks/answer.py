@@ -8,33 +8,26 @@ from functools import partial
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine.ad.derivatives import differentiable, gradients, ones_like, verify_target, zeros_like
+from ..engine.ad.derivatives import differentiable
 from ..engine.analysis.declared import declared_names
 from ..engine.analysis.facts import Facts
-from ..engine.backends.backend import ieee, shape_of
-from ..engine.compilation.compiled import Compiled as Compiled
-from ..engine.compilation.compiled import deep_stack
-from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.jacobian.compressed import Sparse, zero_block
-from ..engine.jacobian.jacobians import entries, hessians, jacobians
-from ..engine.operations.instances import named_variables
-from ..engine.trace.run import Run
+from ..engine.backends.backend import shape_of
+from ..engine.execution import Compiled, Execution, compile_program, running
+from ..engine.jacobian.compressed import Sparse
+from ..engine.jacobian.jacobians import entries
 from ..engine.trace.tape import primal
 from ..engine.values.kinds import (
-    FRAME_HEAD,
     UNSET,
     Namespace,
     Tape,
     Variable,
     is_callable,
     leaves,
-    map_structure,
     plain,
     read,
     show,
 )
 from ..lang import program
-from ..platform.collector import collector_paused
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns
 from .omissions import has_floats, has_ints, notes
@@ -85,10 +78,10 @@ def _paths(node: program.Program, name: str) -> list[str]:
     return [head + rest for head in node.names] if node.has_modules and rest else []
 
 
-def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
+def verify_used(execution: Execution, variables: Mapping[str, Variable]) -> None:
     """Raises GradcliError (E003) for values given by the path of a variable that no instance
     had."""
-    known = declared_names(node)
+    run, known = execution.run, declared_names(execution.program)
     unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
     if unused:
         names = [variable.name for variable in variables.values()]
@@ -110,10 +103,8 @@ def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variabl
 
 def answered(node: program.Program, inputs: Mapping[str, Any], options: Options) -> Answer:
     """The answer of one run, in reverse mode. Raises GradcliError where the run fails."""
-    run = new_run(options.settings, inputs)
-    frame = execute(prepare(node, options, alone=True), run)
-    answer = Answer(node, run, frame, named_variables(run, node, frame), options)
-    with collector_paused(), ieee(), deep_stack():
+    answer = Answer(Execution(prepare(node, options, alone=True), inputs).execute(), options)
+    with running():
         answer.compute(None)
     return answer
 
@@ -122,25 +113,17 @@ def answered(node: program.Program, inputs: Mapping[str, Any], options: Options)
 
 
 class Answer:
-    """The targets and sources of a run, and the derivatives of the ones by the others."""
+    """The targets and sources of an execution, and the derivatives of the ones by the others."""
 
-    def __init__(
-        self,
-        node: program.Program,
-        run: Run,
-        frame: list[Any],
-        variables: Mapping[str, Variable],
-        options: Options,
-    ) -> None:
-        self.node, self.run, self.frame, self.variables, self.options = (
-            node,
-            run,
-            frame,
-            variables,
-            options,
+    def __init__(self, execution: Execution, options: Options) -> None:
+        self.execution, self.options = execution, options
+        self.node, self.run, self.facts = (
+            execution.program,
+            execution.run,
+            execution.compiled.facts,
         )
-        self.outputs = result_values(node, run, frame)
-        self.requested = set() if options.of else run.compiled.facts.requested
+        self.variables, self.outputs = execution.variables, execution.outputs
+        self.requested = set() if options.of else self.facts.requested
         self.targets = (
             {name: self._named(name) for name in options.of}
             if options.of
@@ -156,20 +139,13 @@ class Answer:
         self.hessians: dict[str, dict[str, Any]] = {}
         self.missing: dict[tuple[str, str], None] = {}  # pairs of names that are unconnected
 
-    def again(self, run: Run, frame: list[Any]) -> Answer:
-        """The answer of another run of the program to the question that this one answers."""
-        return Answer(self.node, run, frame, named_variables(run, self.node, frame), self.options)
-
     def _named(self, name: str) -> Any:
         """The value of an output or a top-level name. Raises GradcliError (E003) if there is
         none."""
         if name in self.outputs:
             return self.outputs[name]
-        slot = self.node.names.get(name)
-        value: Any = UNSET
-        if slot is not None:
-            value = self.frame[slot.index + FRAME_HEAD]
-            value = value[0] if slot.cell else value
+        if name in self.node.names:
+            value = self.execution.name(name)
         else:
             value = self.variables.get(name, UNSET)
         if value is UNSET:
@@ -199,9 +175,7 @@ class Answer:
         """Fills in which outputs would have a gradient unasked, if they weren't ints."""
         asked = not self.options.differentiates or self.options.of
         ints = [] if asked else [name for name, value in self.others.items() if has_ints(value)]
-        self.ints = (
-            [name for name in ints if name in self.run.compiled.facts.of_variables] if ints else []
-        )
+        self.ints = [name for name in ints if name in self.facts.of_variables] if ints else []
 
     def _sources(self) -> dict[str, Any]:
         """The variables, or what was asked for by name; the name of an instance stands for all its
@@ -220,41 +194,41 @@ class Answer:
 
     def compute(self, forward: ForwardRuns | None) -> None:
         """What the options ask for: in reverse mode, a target at a time, by all sources at once."""
-        run, options, by = self.run, self.options, self.sources
+        execution, options, by = self.execution, self.options, self.sources
         names, sources = list(by), list(by.values())
         singles = [(name,) for name in names]
         along = {} if forward is None or not options.grad else self._along(forward)
+
+        def zero(x: str) -> Any:
+            return execution.zero_gradient(by[x])
+
         for of, target in self.targets.items():
             if along:
-                self.gradients[of] = self._row(of, along[of], lambda x: zeros_like(run, by[x]))
+                self.gradients[of] = self._row(of, along[of], zero)
             elif options.grad:
-                seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
-                found = gradients(run, seeds, sources, recorded=False)
-                self.gradients[of] = self._row(
-                    of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x])
-                )
+                found = zip(singles, execution.gradients(target, sources), strict=True)
+                self.gradients[of] = self._row(of, found, zero)
             if options.jacobian:
-                found = jacobians(run, target, sources, options.mode, options.sparse)
+                blocks = execution.jacobians(target, sources, options.mode, options.sparse)
                 self.jacobians[of] = self._row(
-                    of, zip(singles, found, strict=True), partial(self._zero_jacobian, target)
+                    of, zip(singles, blocks, strict=True), partial(self._zero_jacobian, target)
                 )
             if options.hessian or options.hessian_blocks:
-                pairs = hessians(
-                    run, target, sources, options.hessian_blocks, options.mode, options.sparse
+                pairs = execution.hessians(
+                    target, sources, options.hessian_blocks, options.mode, options.sparse
                 )
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
                 self.hessians[of] = self._row(
-                    of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse)
+                    of, named, lambda x, z: execution.zero_block(by[x], by[z], options.sparse)
                 )
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
 
-        def values(run: Run, frame: list[Any]) -> dict[str, Any]:
-            variables = named_variables(run, self.node, frame)
-            return Answer(
-                self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))
-            ).targets
+        options = self.options.with_changes(of=tuple(self.targets))
+
+        def values(execution: Execution) -> dict[str, Any]:
+            return Answer(execution, options).targets
 
         found = forward.gradients(self.run, self.targets, self.sources, values)
         return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
@@ -276,9 +250,7 @@ class Answer:
         return row
 
     def _zero_jacobian(self, target: Any, by: str) -> Any:
-        return map_structure(
-            lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target
-        )
+        return self.execution.zero_block(target, self.sources[by], self.options.sparse)
 
     def is_replaced(self, name: str) -> bool:
         """Whether a variable has lost its name to a plain value, so that there is no gradient under
@@ -316,17 +288,3 @@ def host(to_host: Any, value: Any) -> Any:
     if is_callable(value) or type(value) in (Tape, Namespace):
         return show(value)  # what has no value outside the program
     return to_host(value)
-
-
-def result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[str, Any]:
-    """The outputs: what `output` named, or the value of the last statement."""
-    if run.outputs:
-        return run.outputs
-    results = {}
-    for name, expression in node.results:
-        if isinstance(expression, program.Read):
-            value = frame[expression.slot.index + FRAME_HEAD]
-            value = value[0] if expression.slot.cell else value
-            if value is not UNSET:
-                results[name] = read(value)
-    return results

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
-from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.values.kinds import describe, is_callable, plain
+from ..engine.execution import Execution, compile_program
+from ..engine.values.kinds import (
+    describe,
+    is_callable,
+    plain,
+)
 from ..lang.parser import parse
 from ..lang.resolve import resolve
-from .answer import result_values
 from .evaluation import Options
 
 
@@ -26,9 +29,9 @@ def constant(text: str, name: str) -> Any:
             raise GradcliError(
                 Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}")
             )
-        run = new_run(Options(max_steps=1000, max_memory=2**30).settings, {})
-        frame = execute(compile_program(run.settings, node), run)
-        value = plain(result_values(node, run, frame)["result"])
+        settings = Options(max_steps=1000, max_memory=2**30).settings
+        execution = Execution(compile_program(settings, node), {}).execute()
+        value = plain(execution.outputs["result"])
         if is_callable(value):
             raise GradcliError(
                 Diagnostic(

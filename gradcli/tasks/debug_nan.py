@@ -8,26 +8,23 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import gradients, ones_like, verify_target
-from ..engine.backends.backend import count, ieee, shape_of
-from ..engine.compilation.compiled import deep_stack
-from ..engine.evaluator import compile_program, execute, release
+from ..engine.backends.backend import count, shape_of
+from ..engine.execution import running
 from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.blame import blame, blame_gradient, blame_plain
 from ..engine.explain.nonfinite import Maker, is_finite
 from ..engine.explain.reasons import Reason, number_on
 from ..engine.explain.walks import walk
 from ..engine.jacobian.jacobians import unit
-from ..engine.trace.run import Run
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import leaves, read
 from ..lang import program
-from ..platform.collector import collector_paused
 from .answer import Answer
 from .chains import names_of
 from .evaluation import Evaluation, Options
 from .omissions import all_finite, listed, nonfinite
 from .rewritings import advice
-from .second_runs import keeping_run
+from .second_runs import keeping_execution
 
 Found = tuple[Reason, Maker]
 
@@ -44,26 +41,24 @@ def find_nonfinite(
 
     The program runs a second time, with a trace that keeps everything.
     """
-    with ieee():
-        reached = nonfinite(evaluation)
+    reached = nonfinite(evaluation)
     if not reached:
         return []
-    run = keeping_run(inputs, options)
-    frame: list[Any] = []
+    execution = keeping_execution(node, inputs, options)
     try:
-        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
-        with collector_paused(), ieee(), deep_stack():
-            return [_Search(run, answer.again(run, frame), evaluation).diagnostic(reached)]
+        with running():
+            again = Answer(execution.execute(), answer.options)
+            return [_Search(again, evaluation).diagnostic(reached)]
     except GradcliError as error:
         return error.diagnostics
     finally:
-        release(run, frame)
+        execution.release()
 
 
 class _Search:
-    def __init__(self, run: Run, answer: Answer, evaluation: Evaluation) -> None:
-        self.run, self.answer, self.evaluation = run, answer, evaluation
-        self.ancestry = Ancestry(run.trace)  # type: ignore[arg-type]
+    def __init__(self, answer: Answer, evaluation: Evaluation) -> None:
+        self.run, self.answer, self.evaluation = answer.run, answer, evaluation
+        self.ancestry = Ancestry(self.run.trace)  # type: ignore[arg-type]
 
     def diagnostic(self, reached: list[str]) -> Diagnostic:
         what = listed(reached)

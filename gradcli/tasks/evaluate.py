@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends.backend import ieee
-from ..engine.compilation.compiled import Compiled, deep_stack
-from ..engine.evaluator import execute, new_run, release
-from ..engine.operations.instances import named_variables
+from ..engine.execution import Compiled, Execution, running
 from ..engine.trace.run import Run
 from ..engine.trace.tracing import dump
 from ..lang import program
-from ..platform.collector import collector_paused
 from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
@@ -41,66 +37,79 @@ def evaluate(
     all_declared = inputs.keys() <= compiled.facts.declares
     if not all_declared:
         verify_inputs(node, inputs, options.ignore_extra)
-    mode = chosen_mode(compiled.facts, inputs, options)
-    forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
-    evaluation = Evaluation(node.source.name, mode=mode)
-    while True:
-        run = new_run(compiled.settings, inputs) if forward is None else forward.first()
-        answer = None
-        started = time.perf_counter()
-        try:
-            frame = execute(compiled, run)
-            variables = named_variables(run, node, frame)
-            if not (options.ignore_extra or all_declared):
-                verify_used(node, run, variables)
-            answer = Answer(node, run, frame, variables, options)
-            with (
-                collector_paused(),
-                ieee(),
-                deep_stack(),
-            ):  # a rule of the program is a call like any other
-                answer.compute(forward)
-        except GradcliError as error:
-            if _is_from_outside(error):
-                raise
-            _collect(evaluation, run)
-            if answer is not None:
-                answer.fill(evaluation)
-            evaluation.diagnostics += with_reason(node, inputs, options, error.diagnostics)
+    evaluation = Evaluation(node.source.name)
+    with running():
+        answer = _answer(evaluation, compiled, inputs, options, verifies=not all_declared)
+        if answer is None:
             return evaluation
-        evaluation.timings.append(time.perf_counter() - started)
-        if len(evaluation.timings) >= options.repeat:
-            break
-        release(run, frame)
-    _collect(evaluation, run)
-    answer.fill(evaluation)
-    evaluation.diagnostics += compiled.facts.discarded
-    answer.find_ints()
-    if run.unconnected or answer.missing or answer.ints:
-        evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
-    if options.differentiates:
-        evaluation.diagnostics += without_gradients(answer.sources, evaluation.diagnostics)
-    if options.unconnected == "error":
-        for target, source in answer.missing:
-            message = f"`{target}` has no gradient with respect to `{source}`"
-            evaluation.diagnostics.append(
-                Diagnostic("E318", message, help="the warning above says why")
-            )
-    if options.debug_nan:
-        from .debug_nan import find_nonfinite  # with what it takes to search for the operation
+        run = answer.run
+        evaluation.diagnostics += compiled.facts.discarded
+        answer.find_ints()
+        if run.unconnected or answer.missing or answer.ints:
+            evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
+        if options.differentiates:
+            evaluation.diagnostics += without_gradients(answer.sources, evaluation.diagnostics)
+        if options.unconnected == "error":
+            for target, source in answer.missing:
+                message = f"`{target}` has no gradient with respect to `{source}`"
+                evaluation.diagnostics.append(
+                    Diagnostic("E318", message, help="the warning above says why")
+                )
+        if options.debug_nan:
+            from .debug_nan import find_nonfinite  # with what it takes to search for the operation
 
-        evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
-    else:
-        with ieee():
+            evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
+        else:
             evaluation.diagnostics += finiteness(nonfinite(evaluation))
-    if options.trace:
-        evaluation.trace = dump(run.trace)
-    release(run, frame)
+        if options.trace:
+            evaluation.trace = dump(run.trace)
+        answer.execution.release()
     if options.closed_form:
         from .closed_form import add_closed_forms  # SymPy is imported where it is asked for
 
         add_closed_forms(evaluation, node, inputs, options)
     return evaluation
+
+
+def _answer(
+    evaluation: Evaluation,
+    compiled: Compiled,
+    inputs: Mapping[str, Any],
+    options: Options,
+    verifies: bool,
+) -> Answer | None:
+    """Runs the program as often as `options` ask for, and fills in what the last run answers. None
+    where it fails, which then is a diagnostic of the evaluation; `verifies` whether all inputs
+    must have been used."""
+    mode = evaluation.mode = chosen_mode(compiled.facts, inputs, options)
+    forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
+    while True:
+        execution = Execution(compiled, inputs) if forward is None else forward.first()
+        answer = None
+        started = time.perf_counter()
+        try:
+            answer = Answer(execution.execute(), options)
+            if verifies and not options.ignore_extra:
+                verify_used(execution, answer.variables)
+            with running():  # a rule of the program is a call like any other
+                answer.compute(forward)
+        except GradcliError as error:
+            if _is_from_outside(error):
+                raise
+            _collect(evaluation, execution.run)
+            if answer is not None:
+                answer.fill(evaluation)
+            evaluation.diagnostics += with_reason(
+                compiled.program, inputs, options, error.diagnostics
+            )
+            return None
+        evaluation.timings.append(time.perf_counter() - started)
+        if len(evaluation.timings) >= options.repeat:
+            break
+        execution.release()
+    _collect(evaluation, execution.run)
+    answer.fill(evaluation)
+    return answer
 
 
 def _is_from_outside(error: GradcliError) -> bool:

@@ -13,8 +13,7 @@ from ..diagnostics import Diagnostic, GradcliError
 from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import count, is_complex, is_inexact, shape_of
 from ..engine.backends.selection import backend_for
-from ..engine.compilation.compiled import Compiled
-from ..engine.evaluator import execute, new_run, release
+from ..engine.execution import Compiled, Execution
 from ..engine.jacobian.jacobians import unit
 from ..engine.trace.run import Run
 from ..engine.transforms.forward_level import perturb
@@ -56,24 +55,26 @@ class ForwardRuns:
             next(iter(options.wrt or names), "") if names else ""
         )  # what the first run perturbs already
 
-    def first(self) -> Run:
-        """The run that gives the values: recorded only if the program itself asks for derivatives,
-        or where Jacobians are asked for, which tangents over the trace give all at once."""
-        run = new_run(self.compiled.settings, self.inputs)
+    def first(self) -> Execution:
+        """The execution that gives the values: recorded only if the program itself asks for
+        derivatives, or where Jacobians are asked for, which tangents over the trace give all at
+        once."""
+        execution = Execution(self.compiled, self.inputs)
+        run = execution.run
         if not self.recorded:
             perturb(
                 run,
                 lambda name, state: unit(run, state, 0) if name == self.leading else None,
                 traced=False,
             )
-        return run
+        return execution
 
     def gradients(
         self,
         run: Run,
         targets: dict[str, Any],
         sources: dict[str, Any],
-        values: Callable[[Run, list[Any]], dict[str, Any]],
+        values: Callable[[Execution], dict[str, Any]],
     ) -> dict[str, dict[str, Any]]:
         """The gradient of each target's sum by each source; None where unconnected. `run` is the
         first one, with its targets; `values` gives those of another.
@@ -104,7 +105,7 @@ class ForwardRuns:
         return found
 
     def _elements(
-        self, source: Variable, values: Callable[[Run, list[Any]], dict[str, Any]]
+        self, source: Variable, values: Callable[[Execution], dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """For each number in a variable (each part of a complex one), the tangents of the
         targets."""
@@ -116,7 +117,8 @@ class ForwardRuns:
             max(count(shape_of(source.state)), 1)
         ):  # an empty array has a run, too: is it connected?
             for turn in turns:
-                run = new_run(self.compiled.settings, self.inputs)
+                execution = Execution(self.compiled, self.inputs)
+                run = execution.run
 
                 def direction(
                     name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run
@@ -126,11 +128,9 @@ class ForwardRuns:
                     return unit(run, state, k) if turn == 1.0 else unit(run, state, k) * turn
 
                 perturb(run, direction, self.traced)
-                frame = execute(self.compiled, run)
-                elements.append(
-                    {of: _total_tangent(run, value) for of, value in values(run, frame).items()}
-                )
-                release(run, frame)
+                targets = values(execution.execute())
+                elements.append({of: _total_tangent(run, v) for of, v in targets.items()})
+                execution.release()
         return elements
 
     def _assembled(self, state: Any, tangents: list[Any]) -> Any:

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends.backend import shape_of
-from ..engine.operations.instances import named_variables
-from ..engine.trace.run import Run
+from ..engine.execution import Execution
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import List, read, show_shape
-from ..lang import program
 from .answer import Answer
 from .evaluation import Options
 
@@ -29,13 +27,14 @@ class Part(NamedTuple):
 
 
 class Question:
-    """The targets and sources of a run. Raises GradcliError (E003) for names and elements that
-    there aren't."""
+    """The targets and sources of an execution. Raises GradcliError (E003) for names and elements
+    that there aren't."""
 
-    def __init__(self, node: program.Program, run: Run, frame: list[Any], options: Options) -> None:
-        variables = named_variables(run, node, frame)
+    def __init__(self, execution: Execution, options: Options) -> None:
+        node = execution.program
         self.options = options
-        known = {*node.names, *variables, *run.outputs, *(name for name, _ in node.results)}
+        results = [name for name, _ in node.results]
+        known = {*node.names, *execution.variables, *execution.run.outputs, *results}
         split = {
             name: m.groups()
             for name in (*options.of, *options.wrt)
@@ -48,7 +47,7 @@ class Question:
             tuple(dict.fromkeys(whole[name] for name in names))
             for names in (options.of, options.wrt)
         )
-        self.answer = Answer(node, run, frame, variables, options.with_changes(of=of, wrt=wrt))
+        self.answer = Answer(execution, options.with_changes(of=of, wrt=wrt))
         self.targets = list(_parts(self.answer.targets, options.of, split))
         self.sources = list(_parts(self.answer.sources, options.wrt, split))
 

@@ -9,14 +9,10 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import differentiable
-from ..engine.backends.backend import ieee
-from ..engine.compilation.compiled import deep_stack
-from ..engine.evaluator import compile_program, execute, new_run
+from ..engine.execution import Execution, compile_program, running
 from ..engine.explain import reasons
-from ..engine.trace.run import Run
 from ..engine.values.kinds import Variable
 from ..lang import program
-from ..platform.collector import collector_paused
 from .answer import Answer
 from .evaluation import Options
 
@@ -30,15 +26,19 @@ UNSAID = (
 )
 
 
-def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything."""
-    return new_run(options.settings, inputs, keeps_all=True)
+def keeping_execution(
+    node: program.Program, inputs: Mapping[str, Any], options: Options
+) -> Execution:
+    """An execution that keeps everything."""
+    return Execution(compile_program(options.settings, node, keeps_all=True), inputs)
 
 
-def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """The same within a budget of steps, for what nobody asked for."""
+def _short_execution(
+    node: program.Program, inputs: Mapping[str, Any], options: Options
+) -> Execution:
+    """An execution that keeps everything, within a budget of steps: nobody asked for it."""
     budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
-    return new_run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
+    return keeping_execution(node, inputs, options.with_changes(max_steps=budget))
 
 
 def with_reason(
@@ -48,9 +48,8 @@ def with_reason(
     it."""
     if failed[0].code != "E325":
         return failed
-    run = _short_run(inputs, options)
     try:
-        execute(compile_program(run.settings, node, keeps_all=True), run)
+        _short_execution(node, inputs, options).execute()
     except GradcliError as error:
         again = error.diagnostics[0]
         if again.reason and (again.code, again.span) == (failed[0].code, failed[0].span):
@@ -69,12 +68,10 @@ def explain(
     second run that keeps everything."""
     if answer.run.passed > EXPLAIN_STEPS:
         return _unsaid(answer)  # as it would turn out
-    run = _short_run(inputs, options)
     try:
-        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
-        with collector_paused(), ieee(), deep_stack():
-            again = answer.again(run, frame)
-            return _reasons(node, run, answer, again, in_program)
+        with running():
+            execution = _short_execution(node, inputs, options).execute()
+            return _reasons(answer, Answer(execution, answer.options), in_program)
     except GradcliError:
         return _unsaid(answer)
 
@@ -89,13 +86,11 @@ def _unsaid(answer: Answer) -> list[Diagnostic]:
     return found + [Diagnostic("W202", message, help=FLOATS, reason="integer") for message in ints]
 
 
-def _reasons(
-    node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool
-) -> list[Diagnostic]:
+def _reasons(answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
     """A warning for each gradient that is missing in `answer`, from the values of the second run in
     `again`."""
-    found: list[Diagnostic] = []
-    why = reasons.Reasons(run, node)
+    run, found = again.run, list[Diagnostic]()
+    why = reasons.Reasons(run, again.node)
     for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
         name = asked.source.name if type(asked.source) is Variable else ""
         found.append(why.explain(asked.target, "", asked.source, name, asked.span, asked.window))

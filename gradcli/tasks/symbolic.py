@@ -11,10 +11,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import differentiable
-from ..engine.backends.backend import ieee
-from ..engine.compilation.compiled import Compiled, deep_stack
-from ..engine.evaluator import compile_program, execute
-from ..engine.operations.instances import named_variables
+from ..engine.execution import Compiled, compile_program, running
 from ..engine.symbolic import calculus, printing
 from ..engine.symbolic.algebra import as_condition, attached, is_form
 from ..engine.symbolic.code import Part
@@ -23,9 +20,8 @@ from ..engine.symbolic.forms import Forms
 from ..engine.symbolic.languages import LANGUAGES
 from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
 from ..engine.symbolic.simplifier import Simplifier
-from ..engine.symbolic.traces import form_run
+from ..engine.symbolic.traces import form_execution
 from ..lang import program
-from ..platform.collector import collector_paused
 from .answer import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic
@@ -157,20 +153,19 @@ class _Reading:
 
     def walk(self, script: Sequence[bool]) -> Path:
         """One run of the program, the first conditions decided by the script."""
-        run = form_run(self.options.settings, self.inputs, script, self.names)
+        execution = form_execution(self.compiled, self.inputs, script, self.names)
+        run = execution.run
         try:
-            frame = execute(self.compiled, run)
-            variables = named_variables(run, self.node, frame)
-            asked = Answer(self.node, run, frame, variables, self.options)
+            asked = Answer(execution.execute(), self.options)
         except GradcliError as error:
             if not script:
                 raise
             forms = Forms(run, _sources(run.declared, {}))
             return Path(self.outcomes(forms), {}, error.diagnostics[0])
-        forms = Forms(run, _sources({**run.declared, **variables}, asked.sources, self.names))
+        forms = Forms(run, _sources({**run.declared, **asked.variables}, asked.sources, self.names))
         outcomes = self.outcomes(forms) if script else []
         values: dict[str, Any] = {}
-        with collector_paused(), ieee(), deep_stack():
+        with running():
             for name, value in {**asked.outputs, **asked.targets}.items():
                 if self.options.of and name not in self.options.of:
                     continue
@@ -189,7 +184,7 @@ class _Reading:
         one has no form."""
         verify_bounded(span for _, span, _ in forms.trace.outcomes)
         found = []
-        with deep_stack():
+        with running():
             for condition, span, holds in forms.trace.outcomes:
                 try:
                     found.append(Outcome(as_condition(forms.of(condition)), span, holds))
@@ -270,7 +265,7 @@ def simplify(found: ClosedForms, simplifier: Simplifier, seconds: float) -> None
     all stays as it is, and a diagnostic says so."""
     everything = [found.values, found.derivatives]
     forms = list(dict.fromkeys(form for table in everything for form in calculus.flat_forms(table)))
-    with deep_stack():
+    with running():
         simpler = simplifier.simplified(forms, found.point, seconds)
         places = {form: new for form, new in zip(forms, simpler, strict=True) if new is not None}
         found.values = _replaced(found.values, places)
@@ -304,7 +299,7 @@ def written(found: ClosedForms, to: str) -> Symbolic:
     answer = Symbolic(
         found.file, to, summed=found.summed, diagnostics=list(found.diagnostics), notes=found.notes
     )
-    with deep_stack():
+    with running():
         write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
         answer.values = {of: write(form) for of, form in found.values.items()}
         answer.derivatives = {

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from ..diagnostics import GradcliError, Span
 from ..engine.ad.derivatives import differentiable, ones_like, verify_target
 from ..engine.analysis.discarded import discarded
-from ..engine.backends.backend import ieee, shape_of
-from ..engine.compilation.compiled import deep_stack
-from ..engine.evaluator import compile_program, execute, release
+from ..engine.backends.backend import shape_of
+from ..engine.execution import running
 from ..engine.explain import reasons
 from ..engine.explain.ancestry import Way
 from ..engine.explain.blame import blame_gradient, blame_value
@@ -26,21 +25,19 @@ from ..engine.explain.nonfinite import Maker, is_finite
 from ..engine.explain.reasons import Reason, Reasons, number_on
 from ..engine.explain.walks import Walk, size_of, walk
 from ..engine.explain.zeros import cancelled, zero_reason
-from ..engine.operations.instances import named_variables
 from ..engine.trace.run import Run, Unconnected
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import Variable, leaves, plain, read
 from ..lang import program
-from ..platform.collector import collector_paused
 from .answer import host, verify_inputs, verify_used
 from .chains import Chains, names_of
 from .evaluation import Options
 from .explanations import Answer, Explanation, Step
 from .parts import Part, Question
 from .rewritings import advice
-from .second_runs import keeping_run
+from .second_runs import keeping_execution
 
 
 def explain(
@@ -55,21 +52,19 @@ def explain(
     """
     verify_inputs(node, inputs, options.ignore_extra)
     answer = Answer(node.source.name, diagnostics=discarded(node))
-    run = keeping_run(inputs, options)
-    frame: list[Any] = []
+    execution = keeping_execution(node, inputs, options)
     try:
-        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
-        if not options.ignore_extra:
-            verify_used(node, run, named_variables(run, node, frame))
-        with collector_paused(), ieee(), deep_stack():
-            answer.explanations = list(
-                _Why(run, Question(node, run, frame, options), steps).explanations()
-            )
+        with running():
+            execution.execute()
+            if not options.ignore_extra:
+                verify_used(execution, execution.variables)
+            asked = Question(execution, options)
+            answer.explanations = list(_Why(execution.run, asked, steps).explanations())
     except GradcliError as error:
         if all(d.code.startswith("E0") for d in error.diagnostics):
             raise
         answer.diagnostics += error.diagnostics
-    release(run, frame)
+    execution.release()
     return answer
 
 

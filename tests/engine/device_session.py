@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run
 from gradcli.engine.operations.rules import Language, Value
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.values.lanes import Lanes

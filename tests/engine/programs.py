@@ -9,7 +9,7 @@ import numpy as np
 
 import gradcli
 from gradcli.diagnostics import Diagnostic, GradcliError
-from gradcli.engine.evaluator import compile_program, execute, new_run
+from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.trace.run import Run
 from gradcli.tasks.evaluation import Evaluation, Options
 
@@ -56,8 +56,9 @@ def warnings(source: str, **options: Any) -> list[Diagnostic]:
 def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
     """A run and its top-level frame, for tests that look at the trace itself."""
     settings = Options(**options).settings
-    run = new_run(settings, {})
-    return run, execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
+    compiled = compile_program(settings, gradcli.load(source=source)._resolved)
+    execution = Execution(compiled, {}).execute()
+    return execution.run, execution.frame
 
 
 def garbage(source: str) -> int:

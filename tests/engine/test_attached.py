@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.evaluator import compile_program, execute, new_run
+from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.trace.tape import Segment
 from gradcli.tasks.evaluation import Options
 
@@ -131,8 +131,7 @@ def test_scalars(program: str, expected: Any) -> None:
 def test_a_run_that_keeps_everything_goes_the_same_way(program: str, expected: Any) -> None:
     settings = Options().settings
     node = gradcli.load(source=f"x = 3.0; attach_grad(x); {program}; output r")._resolved
-    run = new_run(settings, {}, keeps_all=True)
-    execute(compile_program(settings, node, keeps_all=True), run)
+    run = Execution(compile_program(settings, node, keeps_all=True), {}).execute().run
     assert [e.message for e in run.expectations if not e.passed] == []
     assert run.trace.recorders == 0
     assert len(run.trace.windows) == 1

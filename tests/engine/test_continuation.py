@@ -11,7 +11,7 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ad.continuation import NotAnalyticError, continued
 from gradcli.engine.backends.backend import ieee
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run
 from gradcli.engine.formulas.functions import scalar_function, scalar_partial
 from gradcli.engine.operations.structural import structural
 from gradcli.engine.trace.run import Settings

@@ -13,7 +13,7 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.ad.history import ValueTrace
-from gradcli.engine.evaluator import compile_program, execute, new_run
+from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.operations import access, apply
 from gradcli.engine.symbolic.traces import FormTrace
 from gradcli.engine.trace.keeping import KeepingTrace
@@ -100,13 +100,12 @@ def test_the_same_to_the_last_bit(source: str, dtype: str) -> None:
 def records(source: str, trace: Trace | None = None) -> list[Any]:
     """What a program leaves on the trace; without the numbers in arrays, unless all of them are
     kept."""
-    settings = Options().settings
-    run = new_run(settings, {})
-    run.trace = run.trace if trace is None else trace
-    compiled = compile_program(
-        settings, gradcli.load(source=HEAD + source)._resolved, keeps_all=run.trace.keeps_all
-    )
-    frame = execute(compiled, run)
+    node = gradcli.load(source=HEAD + source)._resolved
+    keeps_all = trace is not None and trace.keeps_all
+    execution = Execution(compile_program(Options().settings, node, keeps_all=keeps_all), {})
+    if trace is not None:
+        execution.run.trace = trace
+    frame = execution.execute().frame
     found: list[Any] = []
     for segment in reachable([v[2] for v in frame if type(v) is tuple], 0):
         found += map(_shown, _flat(segment.records))

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ad.derivatives import gradients, ones_like
 from gradcli.engine.backends.backend import ieee
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply
 from gradcli.engine.trace.run import Run, Settings
 from gradcli.engine.trace.tape import Site, primal

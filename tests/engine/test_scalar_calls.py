@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply
 from gradcli.engine.operations.scalar_calls import apply_to_scalars
 from gradcli.engine.trace.run import Run, Settings

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ad.reverse import sweep
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run
 from gradcli.engine.operations.rules import Language, Value
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Site, primal

@@ -11,7 +11,7 @@ from scipy import special
 
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ad.history import History, ValueTrace
-from gradcli.engine.evaluator import new_run
+from gradcli.engine.execution import new_run, running
 from gradcli.engine.operations.rules import Language, Value
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Site
@@ -20,7 +20,6 @@ from gradcli.ops.op import Op
 from gradcli.ops.registry import replaced
 from gradcli.tasks.check.blame import Doubt, wrong_steps
 from gradcli.tasks.check.checking import check
-from gradcli.tasks.check.program import quiet
 from gradcli.tasks.check.results import Check, CheckOptions
 from gradcli.tasks.programs import parse_program
 
@@ -60,7 +59,7 @@ def doubts(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> list
     run.trace = ValueTrace()
     m = Language(run, Site(OPS["add"], Span(Source("<test>", "x"), 0, 1)))
     leaf = run.trace.leaf(operands[k])
-    with quiet():
+    with running():
         y = m.call(
             op.name, tuple(Value(leaf if j == k else v, m) for j, v in enumerate(operands)), options
         )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ...lang import program
 from ...lang.program.walks import own_cells
-from ...platform.collector import collector_paused
-from ...platform.recursion import recursion
 from ..analysis.declared import declarations
 from ..analysis.facts import Facts
-from ..trace.run import MAX_DEPTH, Run, Settings
+from ..trace.run import Run, Settings
+from ..trace.running import running
 from ..values.kinds import FRAME_HEAD, UNSET, Cell, Namespace
 from .compiler import Compiler, Handlers
 from .sequence import Statement, compile_block
@@ -20,10 +18,11 @@ from .sequence import Statement, compile_block
 class Compiled:
     """A program compiled for one choice of settings; can be run any number of times.
 
-    settings  those that it is compiled for
-    facts     what follows from its text
-    once      no derivative that it asks for will be differentiated again, and so none needs to be
-              recorded
+    settings   those that it is compiled for
+    facts      what follows from its text
+    keeps_all  its runs keep every value (`KeepingTrace`)
+    once       no derivative that it asks for will be differentiated again, and so none needs to be
+               recorded
     """
 
     def __init__(
@@ -34,9 +33,10 @@ class Compiled:
         block: Statement,
         asks: bool,
         rules: bool,
+        keeps_all: bool,
     ) -> None:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
-        self.asks, self.rules = asks, rules
+        self.asks, self.rules, self.keeps_all = asks, rules, keeps_all
         self.derives = self.once = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
@@ -67,21 +67,11 @@ def compile_program(
     c.places = node.has_modules or places
     c.functions = c.known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
-    with collector_paused(), deep_stack():
+    with running():
         block = compile_block(c, node.body)
-    compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules)
+    compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules, keeps_all)
     compiled.derives = c.derives
     return compiled
-
-
-def deep_stack() -> AbstractContextManager[None]:
-    """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each,
-    and for deep expressions.
-
-    Python's own functions don't use the C stack when they call each other, so the limit may be
-    high; but C code that recurses relies on it, so it is restored.
-    """
-    return recursion(50 * MAX_DEPTH)
 
 
 def run_import(run: Run, compiled: Compiled, node: program.Import) -> Namespace:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
-from ..evaluator import new_run
+from ..compilation.compiled import Compiled
+from ..execution import Execution
 from ..trace.keeping import KeepingTrace
-from ..trace.run import Run, Settings
 from ..trace.tape import Leaf, Site, Traced
 from ..values.lanes import Lanes
 
@@ -95,14 +95,14 @@ class FormTrace(KeepingTrace):
         return outcome
 
 
-def form_run(
-    settings: Settings,
+def form_execution(
+    compiled: Compiled,
     inputs: Mapping[str, Any],
     script: Sequence[bool] = (),
     names: Collection[str] = (),
-) -> Run:
-    """A run whose trace can be read as forms, in terms of the trainable variables and of what else
-    is in `names`. The program must be compiled with `keeps_all=True`."""
-    run = new_run(settings, inputs, keeps_all=True)
-    run.trace = FormTrace(script, names)
-    return run
+) -> Execution:
+    """An execution whose trace can be read as forms, in terms of the trainable variables and of
+    what else is in `names`. The program must be compiled with `keeps_all=True`."""
+    execution = Execution(compiled, inputs)
+    execution.run.trace = FormTrace(script, names)
+    return execution

@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...engine.backends.backend import ieee, shape_of
-from ...engine.compilation.compiled import deep_stack
-from ...engine.operations.instances import named_variables
+from ...engine.backends.backend import shape_of
+from ...engine.execution import Execution, running
 from ...engine.operations.rows.separation import separate_group
 from ...engine.trace.run import Run
 from ...engine.trace.tape import primal
 from ...engine.values.kinds import List, is_number, plain, read, show
 from ...engine.values.lanes import Lanes, spread
-from ...lang import program
-from ...platform.collector import collector_paused
 from ..answer import Answer
 from ..evaluation import Options
 
@@ -24,16 +21,16 @@ Named = dict[
 ]  # a value of each column: lanes, an array or a number that all rows have, a string, or None
 
 
-def ask(node: program.Program, options: Options, run: Run, frame: list[Any]) -> Named:
+def ask(options: Options, execution: Execution) -> Named:
     """The values of every column, for the rows that ran. Parts the rows where some of them have
     none."""
-    return named(Answer(node, run, frame, named_variables(run, node, frame), options))
+    return named(Answer(execution, options))
 
 
 def named(answer: Answer) -> Named:
     """The values of every column of an answer."""
     run = answer.run
-    with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
+    with running():  # a rule of the program is a call like any other
         answer.compute(None)
         found: Named = {}
         for name, value in answer.outputs.items():

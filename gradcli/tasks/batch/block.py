@@ -199,8 +199,8 @@ class Computer:
     def _row_runs(self, tile: dict[str, Any], asked: Ask | None = None) -> RowRuns:
         plan = self.plan
         columns = {name: self.backend.to_device(value) for name, value in tile.items()}
-        asked = asked or partial(ask, self.node, plan.options)
-        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, asked)
+        asked = asked or partial(ask, plan.options)
+        return RowRuns(self.compiled, self._shared(), columns, asked)
 
     def _shared(self) -> Mapping[str, Any]:
         """What all rows have, once on the device for all tiles."""

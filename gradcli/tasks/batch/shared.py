@@ -8,9 +8,8 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...engine.analysis.declared import declarations
-from ...engine.operations.instances import named_variables
+from ...engine.execution import Execution
 from ...engine.row_runs import Answered, Failed
-from ...engine.trace.run import Run
 from ...lang import program
 from ..answer import Answer, verify_used
 from ..evaluation import Options
@@ -38,16 +37,15 @@ class FirstRuns:
         self.warnings: dict[str, Diagnostic] = {}
         self.notes: dict[str, None] = {}
 
-    def ask(self, run: Run, frame: list[Any]) -> Named:
+    def ask(self, execution: Execution) -> Named:
         """The values of every column."""
-        variables = named_variables(run, self.node, frame)
+        answer = Answer(execution, self.options)
         if not self._used:
             try:
-                verify_used(self.node, run, variables)
+                verify_used(execution, answer.variables)
                 self._used = True
             except GradcliError as error:
                 self._unused = error
-        answer = Answer(self.node, run, frame, variables, self.options)
         if self.options.grad:
             self.warnings.update(without_floats(answer.sources))
             self.warnings.update(self._ints(answer))

@@ -17,7 +17,7 @@ from ...engine.ad.history import History, Step, compute, rounding
 from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
-from ...engine.evaluator import new_run
+from ...engine.execution import new_run
 from ...engine.operations.apply import apply
 from ...engine.trace.run import Run
 from ...engine.trace.tape import STRIDE, Blank, Traced

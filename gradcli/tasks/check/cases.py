@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ...engine.ad.history import ValueTrace
+from ...engine.execution import running
 from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame
@@ -14,7 +15,7 @@ from .elements import small_elements
 from .finite import nonfinite
 from .linearity import verify_linear
 from .point import Case
-from .program import Direction, quiet
+from .program import Direction
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
 from .settling import blame_steps, explain, settle
@@ -43,7 +44,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
             findings = [wrong if f.method == wrong.method else f for f in findings]
             blame_steps(case, found)
         if options.order == 2:
-            with quiet():
+            with running():
                 twice = [SecondJudge(judge) for judge in judges]
             findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
         found.findings += findings
@@ -55,7 +56,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
         for variable, others in _mixed(variables):
             pairs = case.pairs(variable, others)
             on_trace = is_held or any(_is_unsettable(case, other) for other in others)
-            with quiet():
+            with running():
                 mixed = [SecondJudge(_judge(case, a, options, on_trace), bs) for a, bs in pairs]
             apply_not = _inapplicable(
                 [f for f in found.findings[begin:] if f.variable in (variable, *others)]
@@ -164,7 +165,7 @@ def _second(
         judge.apply_not = apply_not
     rows = [{method: judge.finding(method) for method in methods} for judge in judges]
     if any(f.verdict == DISAGREE for row in rows for f in row.values()):
-        with quiet():
+        with running():
             doubts = second.wrong_derivatives(case, by[0], by[1:])
         if doubts and not found.blamed:
             found.blamed.append(blame(case.output, doubts[0]))

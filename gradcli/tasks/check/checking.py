@@ -11,7 +11,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.ad.history import History
 from ...engine.analysis.discarded import discarded
-from ...engine.evaluator import execute, new_run, release
+from ...engine.execution import Execution, running
 from ...engine.trace.run import Expectation
 from ...engine.values.kinds import show
 from ...lang import program
@@ -34,7 +34,7 @@ from .linearity import blame_rule, nonlinear_call
 from .path import Conditions
 from .point import Point
 from .points import findings_together
-from .program import Program, quiet
+from .program import Program
 from .results import AGREE, DISAGREE, RULES, Check, CheckOptions, Finding
 
 FILES_A_PROCESS = 4
@@ -115,7 +115,7 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         if options.points:
             _check_points(point, options, found)
         if any(case.gradients for case in point.cases):
-            with quiet():
+            with running():
                 found.path = Conditions(point).path()
         point.release()
     except GradcliError as error:
@@ -138,7 +138,7 @@ def _check_others(point: Point, options: CheckOptions, found: Check, number: int
 
 def _check_asked(point: Point, found: Check) -> None:
     """The rules behind these derivatives, each at its actual operands."""
-    with quiet():
+    with running():
         run, sweeps = point.sweeps()
         outputs = [part for case in point.cases for part in case.history.targets]
         places, doubts, broken = asked_for(run, sweeps, outputs)
@@ -237,9 +237,9 @@ def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectatio
     """What becomes of the program's `expect` statements with other values of its variables."""
     if not expected_lines(declared.program.node):
         return []
-    run = new_run(declared.program.options.settings, {**declared.inputs, **values})
-    release(run, execute(declared.program.compiled, run))
-    return run.expectations
+    execution = Execution(declared.program.compiled, {**declared.inputs, **values}).execute()
+    execution.release()
+    return execution.run.expectations
 
 
 def _failed_expectations(

@@ -11,12 +11,12 @@ from ...diagnostics import Diagnostic, GradcliError
 from ...engine.ad.derivatives import gradients
 from ...engine.analysis.requests import is_request
 from ...engine.backends.backend import CPU, shape_of
+from ...engine.execution import running
 from ...engine.trace.run import Expectation, Run
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read, show
 from ...lang import program
 from .point import Point, seed_of
-from .program import quiet
 from .scatter import Scatter
 
 CLOSE = 1e-6  # of what is added up to a derivative
@@ -35,7 +35,7 @@ def broken_claims(point: Point) -> Iterator[Expectation]:
         ]
         sources = [answer.sources[name] for name in names]
         try:
-            with quiet():
+            with running():
                 left, right = (_slopes(run, side, sources) if sources else [] for side in (a, b))
         except GradcliError:
             continue  # what has no second derivative

@@ -10,7 +10,6 @@ from typing import Any
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.ad.history import ValueTrace
 from ...engine.backends.backend import is_complex, is_inexact, shape_of
-from ...engine.evaluator import execute
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from .point import Case, Point
@@ -172,14 +171,13 @@ def _forms(point: Point) -> Any:
     if point.forms is None:
         from ...engine.symbolic.exact import binary
         from ...engine.symbolic.forms import Forms
-        from ...engine.symbolic.traces import form_run
+        from ...engine.symbolic.traces import form_execution
 
         program = point.program
-        run = form_run(program.options.settings, point.inputs, names=point.answer.sources)
+        execution = form_execution(program.keeping, point.inputs, names=point.answer.sources)
         try:
-            frame = execute(program.keeping, run)
-            answer = program.answer(run, frame, point.answer.targets)
-            point.forms = Forms(run, answer.sources, binary, MAX_NODES), answer
+            answer = program.answer(execution.execute(), point.answer.targets)
+            point.forms = Forms(execution.run, answer.sources, binary, MAX_NODES), answer
         except GradcliError as error:
             point.forms = _said(error.diagnostics[0])
     if isinstance(point.forms, str):

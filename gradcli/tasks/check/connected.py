@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends.backend import CPU, is_inexact
+from ...engine.execution import running
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, describe, read
 from ..omissions import without_gradients
 from ..second_runs import explain
 from .point import Case, Point
-from .program import quiet
 from .results import DISAGREE, INCONCLUSIVE, Check, Finding
 
 STEP = 1e-3  # times the reach of a variable
@@ -90,7 +90,7 @@ def _moves(case: Case, *names: str) -> bool:
         if case.directions(name)
     ]
     try:
-        with quiet():
+        with running():
             return bool(moves) and not _is_same(case.rerun(*moves), case.value)
     except GradcliError:
         return False

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ...diagnostics import Diagnostic, GradcliError
+from ...diagnostics import Diagnostic, GradcliError, Span
 from ...engine.backends.backend import CPU, is_inexact, shape_of
-from ...engine.evaluator import execute, new_run, release
+from ...engine.execution import Execution
 from ...engine.values.kinds import show
 from .point import Point
 
@@ -19,18 +19,19 @@ def random_points(point: Point, n: int) -> Iterator[dict[str, Any]]:
     declared value suggests. Raises GradcliError (E005) for an interval without points."""
     program = point.program
     random = CPU.xp.random.default_rng(program.options.seed)
-    run = new_run(program.options.settings, point.inputs)
-    run.domains = []
-    frame = execute(program.compiled, run)
+    execution = Execution(program.compiled, point.inputs)
+    found: list[tuple[Any, Any, Any, Span]] = []
+    execution.run.domains = found
+    execution.execute()
     domains = []
-    for variable, *ends, place in run.domains:
+    for variable, *ends, place in found:
         low, high = map(float, ends)
         if not low < high:
             message = f"the domain of `{variable.name}` has no points: ({show(low)}, {show(high)})"
             raise GradcliError(Diagnostic("E005", message, place))
         if is_inexact(variable.state):
             domains.append((variable.name, variable.state, low, high))
-    release(run, frame)
+    execution.release()
     for _ in range(n):
         yield {name: _drawn(random, state, low, high) for name, state, low, high in domains}
 

@@ -15,7 +15,7 @@ from ...diagnostics import GradcliError
 from ...engine.ad.derivatives import number_of
 from ...engine.ad.history import History, ValueTrace
 from ...engine.backends.backend import CPU, shape_of
-from ...engine.evaluator import execute, new_run, release
+from ...engine.execution import Execution
 from ...engine.operations.rows.separation import SeparationError
 from ...engine.trace.run import Run
 from ...engine.transforms.forward_level import perturb
@@ -88,11 +88,11 @@ class LaneRun:
     ) -> None:
         self.size = next(iter(columns.values())).shape[-1]
         group = self.group = Group(self.size)
-        run = self.run = new_run(
-            program.options.settings,
+        self.execution = Execution(
+            program.keeping if kind == "kept" else program.compiled,
             {**inputs, **{n: Lanes(c, group) for n, c in columns.items()}},
-            kind == "kept",
         )
+        run = self.run = self.execution.run
         run.group, run.parts_rows = group, True
         if kind == "kept":
             run.trace, run.bodies = ValueTrace(), 1
@@ -101,11 +101,10 @@ class LaneRun:
         elif kind == "values" and program.asks_for_nothing:
             perturb(run, lambda name, state: None, traced=False)
 
-        def go() -> tuple[list[Any], Answer]:
-            frame = execute(program.keeping if kind == "kept" else program.compiled, run)
-            return frame, program.answer(run, frame, targets)
+        def go() -> Answer:
+            return program.answer(self.execution.execute(), targets)
 
-        self.frame, self.answer = together(go)
+        self.answer: Answer = together(go)
         self._histories: dict[str, History] = {}
 
     def history(self, output: str) -> History:
@@ -136,7 +135,7 @@ class LaneRun:
         return CPU.xp.broadcast_to(array, (*array.shape[:-1], self.size))
 
     def release(self) -> None:
-        release(self.run, self.frame)
+        self.execution.release()
 
 
 def together(go: Callable[[], Any]) -> Any:

@@ -17,13 +17,13 @@ from ...engine.ad.history import History, Step
 from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU
+from ...engine.execution import running
 from ...engine.trace.tape import STRIDE
 from ...engine.trace.windows import inputs_of
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
 from .blame import like
 from .point import Case
-from .program import quiet
 from .results import DISAGREE, Blame, Check, Finding
 from .scatter import Scatter
 
@@ -38,7 +38,7 @@ SCALES = (1024.0, 2.0**-10, -1.0)
 def verify_linear(case: Case, found: Check) -> list[Finding]:
     """A finding for each gradient of an output that goes through a rule which isn't linear; the
     first such rule is blamed."""
-    with quiet():
+    with running():
         fault = nonlinear_call(case.history)
     if fault is None:
         return []

@@ -13,7 +13,7 @@ from ...diagnostics import GradcliError
 from ...engine.ad.derivatives import gradients, number_of
 from ...engine.ad.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
-from ...engine.evaluator import compile_program, execute, new_run, release
+from ...engine.execution import Compiled, Execution, compile_program, running
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
 from ...engine.transforms.forward_level import perturb
@@ -21,10 +21,9 @@ from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from ...lang import program
 from ..answer import Answer
-from ..evaluation import Options
 from .differences import Beside
 from .lane_runs import Neighbours, tangent_of
-from .program import Direction, Program, quiet
+from .program import Direction, Program
 from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -41,9 +40,9 @@ class Point:
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.program, self.inputs = program, inputs
-        self.run = new_run(program.options.settings, inputs)
-        self.frame = execute(program.compiled, self.run)
-        self.answer = program.answer(self.run, self.frame)
+        self.execution = Execution(program.compiled, inputs).execute()
+        self.run = self.execution.run
+        self.answer = program.answer(self.execution)
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
@@ -57,25 +56,26 @@ class Point:
     @cached_property
     def kept(self) -> tuple[Run, Answer]:
         """The run whose trace kept every value."""
-        run, trace = self._keeping_run(self.program.options)
-        frame = self._kept_frame = execute(self.program.keeping, run)
+        execution, trace = self._keeping(self.program.keeping)
+        execution.execute()
         self._sweeps = trace.sweeps.copy()  # what is asked of this run later on isn't the program's
-        return run, self.program.answer(run, frame, self.answer.targets)
+        return execution.run, self.program.answer(execution, self.answer.targets)
 
-    def _keeping_run(self, options: Options) -> tuple[Run, ValueTrace]:
-        run = new_run(options.settings, self.inputs, keeps_all=True)
-        trace = run.trace = ValueTrace(self.rows_one_by_one)
-        run.bodies = 1  # functions with a rule of their own keep what their bodies gave
-        return run, trace
+    def _keeping(self, compiled: Compiled) -> tuple[Execution, ValueTrace]:
+        execution, trace = Execution(compiled, self.inputs), ValueTrace(self.rows_one_by_one)
+        execution.run.trace = trace
+        execution.run.bodies = 1  # functions with a rule of their own keep what their bodies gave
+        return execution, trace
 
     def claims(self) -> tuple[Run, Answer, list[tuple[Any, Any, program.Expect]]]:
         """Another run in which every derivative is recorded, and the two sides of the `expect A ~=
         B` that held there."""
         compiled = compile_program(self.program.options.settings, self.program.node, keeps_all=True)
-        run, _ = self._keeping_run(self.program.options)
-        run.claims = []
-        frame = execute(compiled, run)
-        return run, self.program.answer(run, frame, self.answer.targets), run.claims
+        execution, _ = self._keeping(compiled)
+        found: list[tuple[Any, Any, program.Expect]] = []
+        execution.run.claims = found
+        answer = self.program.answer(execution.execute(), self.answer.targets)
+        return execution.run, answer, found
 
     def sweeps(self) -> tuple[Run, list[tuple[list[Traced], set[int]]]]:
         """The derivatives that the program itself asked for, and the run that did. Where there is
@@ -84,12 +84,13 @@ class Point:
             return self.kept[0], self._sweeps
         options = self.program.options
         options = options.with_changes(max_steps=min(FIRST_STEPS, options.max_steps or FIRST_STEPS))
-        run, trace = self._keeping_run(options)
+        compiled = compile_program(options.settings, self.program.node, keeps_all=True)
+        execution, trace = self._keeping(compiled)
         trace.patience = PATIENCE
         with suppress(GradcliError, EnoughError):
-            execute(compile_program(options.settings, self.program.node, keeps_all=True), run)
+            execution.execute()
         trace.patience = math.inf
-        return run, trace.sweeps.copy()
+        return execution.run, trace.sweeps.copy()
 
     def take_rows_apart(self) -> None:
         """Keeps from now on what `vmap` does for each of its rows, where kinks and wrong rules can
@@ -142,7 +143,8 @@ class Point:
 
     def _tangents_of_a_run(self, moved: Direction) -> dict[str, float]:
         name, vector = self.answer.sources[moved.variable].name, moved.vector
-        run = new_run(self.program.options.settings, self.inputs)
+        execution = Execution(self.program.compiled, self.inputs)
+        run = execution.run
 
         def direction(variable: str, state: Any) -> Any:
             if variable != name:
@@ -152,8 +154,7 @@ class Point:
             return type(state)(vector)
 
         perturb(run, direction, not self.program.asks_for_nothing)
-        frame = execute(self.program.compiled, run)
-        targets = self.program.answer(run, frame, self.answer.targets).targets
+        targets = self.program.answer(execution.execute(), self.answer.targets).targets
         found = {}
         for case in self.cases:
             parts = zip(leaves(targets[case.output]), case.weights, strict=True)
@@ -161,15 +162,15 @@ class Point:
                 t * weight for part, weight in parts if (t := tangent_of(run, part)) is not None
             ]
             found[case.output] = sum((float(t.sum() if shape_of(t) else t) for t in terms), 0.0)
-        release(run, frame)
+        execution.release()
         return found
 
     def release(self) -> None:
         """Takes the runs apart, and lets go of all that refers back to this point, so that their
         values go at once."""
-        release(self.run, self.frame)
+        self.execution.release()
         if "kept" in vars(self):
-            release(self.kept[0], self._kept_frame)
+            self.kept[1].execution.release()
         for name in ("kept", "neighbours"):
             vars(self).pop(name, None)
         self.cases.clear()
@@ -195,7 +196,7 @@ class Case:
         """The gradient by each variable, in reverse mode; none where there is none."""
         run, answer = self.point.run, self.point.answer
         names = list(answer.sources)
-        with quiet():
+        with running():
             seeds = [
                 (p, seed_of(p, w))
                 for p, w in zip(self.parts, self.weights, strict=True)
@@ -316,13 +317,13 @@ class Case:
         for direction, h in moves:
             source = point.answer.sources[direction.variable]
             inputs[source.name] = source.state + h * direction.vector
-        run = new_run(point.program.options.settings, inputs)
+        execution = Execution(point.program.compiled, inputs)
         if point.program.asks_for_nothing:  # nothing needs to be recorded
-            perturb(run, lambda name, state: None, traced=False)
-        frame = execute(point.program.compiled, run)
-        parts = leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output])
+            perturb(execution.run, lambda name, state: None, traced=False)
+        answer = point.program.answer(execution.execute(), point.answer.targets)
+        parts = leaves(answer.targets[self.output])
         value = float(self.total([primal(read(p)) for p in parts]))
-        release(run, frame)
+        execution.release()
         return value
 
     def beside(self, direction: Direction, first: float) -> list[Beside] | None:

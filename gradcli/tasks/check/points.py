@@ -19,6 +19,7 @@ from ...engine.ad.continuation import NotAnalyticError
 from ...engine.ad.derivatives import gradients, number_of
 from ...engine.ad.history import Exactly
 from ...engine.backends.backend import CPU, shape_of
+from ...engine.execution import running
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Lanes
 from .closed_form import forms_of
@@ -39,7 +40,7 @@ from .lane_runs import (
     weighed,
 )
 from .point import Case, Point
-from .program import Direction, quiet
+from .program import Direction
 from .results import AGREE, SKIPPED, Finding
 from .verdicts import tiny_step
 
@@ -59,7 +60,7 @@ def findings_together(
     for k in range(0, len(values), max(at_once, 1)):
         some = values[k : k + max(at_once, 1)]
         rows = None
-        with quiet(), suppress(NotTogetherError):
+        with running(), suppress(NotTogetherError):
             rows = Rows(declared, some) if len(some) > 1 else None
         for j in range(len(some)):
             yield _findings(rows, j, reasons, compare) if rows is not None else None

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...engine.backends.backend import ieee
-from ...engine.compilation.compiled import Compiled, deep_stack
-from ...engine.evaluator import compile_program
-from ...engine.operations.instances import named_variables
-from ...engine.trace.run import Run
+from ...engine.execution import Compiled, Execution, compile_program
 from ...lang import program
-from ...platform.collector import collector_paused
 from ..answer import Answer, prepare
 from ..evaluation import Options
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """As a program runs: deep, without floating-point warnings, the collector paused."""
-    with ExitStack() as stack:
-        for context in (collector_paused(), ieee(), deep_stack()):
-            stack.enter_context(context)
-        yield
 
 
 class Direction(NamedTuple):
@@ -55,7 +40,7 @@ class Program:
         compiled.once = self.compiled.once
         return compiled
 
-    def answer(self, run: Run, frame: list[Any], of: Iterable[str] = ()) -> Answer:
-        """What the program answers; about the outputs `of`, if there are any."""
+    def answer(self, execution: Execution, of: Iterable[str] = ()) -> Answer:
+        """What an execution answers; about the outputs `of`, if there are any."""
         options = self.options.with_changes(of=tuple(of)) if of else self.options
-        return Answer(self.node, run, frame, named_variables(run, self.node, frame), options)
+        return Answer(execution, options)

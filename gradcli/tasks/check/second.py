@@ -13,6 +13,7 @@ from ...engine.ad.continuation import NotAnalyticError
 from ...engine.ad.derivatives import gradients, number_of, seeing_itself
 from ...engine.ad.history import History, rounding
 from ...engine.backends.backend import CPU, is_complex
+from ...engine.execution import running
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from . import closed_form
@@ -21,7 +22,7 @@ from .closed_form import SkippedError
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case, seed_of
-from .program import Direction, quiet
+from .program import Direction
 from .results import AGREE, OTHERS, Finding
 from .verdicts import (
     REPEATS,
@@ -107,7 +108,7 @@ class SecondJudge(Judge):
         """Asks how far rounding errors inside move the output, and its slopes; whether that is more
         than last places say."""
         if self.is_real:
-            with quiet(), suppress(GradcliError, NotAnalyticError):
+            with running(), suppress(GradcliError, NotAnalyticError):
                 self.wobble = wobble(self)
         return super().measure_noise() or self.wobble > 0
 

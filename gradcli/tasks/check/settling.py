@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 
 from ...diagnostics import GradcliError
+from ...engine.execution import running
 from .blame import Doubt, blame, wrong_steps
 from .kinks import kinks
 from .mean_value import CONFIRMED, CONTRADICTED, finest_level, held_against
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
 from .point import MANY_ROWS, Case
-from .program import quiet
 from .results import (
     AGREE,
     DISAGREE,
@@ -61,7 +61,7 @@ def explain(
         ]
         if unclear and judge.measure_noise():
             row.update((method, judge.finding(method)) for method in unclear)
-    with quiet():
+    with running():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
             _look_finer(judge, row)
@@ -75,7 +75,7 @@ def explain(
 def blame_steps(case: Case, found: Check) -> list[Doubt]:
     """Adds the first operation whose own rule is wrong to those that are blamed; gives all such
     doubts."""
-    with quiet():
+    with running():
         doubts = wrong_steps(case.history)
     blamed = [blame(case.output, doubt) for doubt in doubts if not doubt.surrogate][:1]
     found.blamed += [b for b in blamed if b not in found.blamed]

@@ -16,6 +16,7 @@ from ...diagnostics import GradcliError
 from ...engine.ad.continuation import NotAnalyticError
 from ...engine.ad.history import Step, rounding
 from ...engine.backends.backend import CPU, is_complex, is_inexact
+from ...engine.execution import running
 from ...engine.values.kinds import Variable
 from ...engine.values.lanes import Lanes
 from . import closed_form
@@ -23,7 +24,7 @@ from .closed_form import SkippedError
 from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
 from .lane_runs import SMALLEST, first_step
 from .point import Case
-from .program import Direction, quiet
+from .program import Direction
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
@@ -72,7 +73,7 @@ class Judge:
             found.theirs = math.nan
             return found
         try:
-            with quiet():
+            with running():
                 self.apply(method, found)
         except SkippedError as reason:
             found.verdict, found.reason, found.theirs = SKIPPED, str(reason), math.nan
@@ -220,7 +221,7 @@ class Judge:
         """Asks how far rounding errors inside move the output; whether that is more than its last
         places say."""
         case = self.case
-        with quiet():
+        with running():
             disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
             others = [
                 float(case.replay((self.direction, 0.0), disturb=disturb))

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.api import Program
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.engine.compilation.compiled import Compiled
-from gradcli.engine.evaluator import execute, new_run
+from gradcli.engine.execution import Execution
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
 from gradcli.engine.values.lanes import Lanes
 from gradcli.lang import program
@@ -49,10 +49,8 @@ def _given(node: program.Program, point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _alone(node: program.Program, compiled: Compiled, point: dict[str, Any]) -> Answer:
-    run = new_run(OPTIONS.settings, point)
     try:
-        frame = execute(compiled, run)
-        return Answer(ask(node, OPTIONS, run, frame))
+        return Answer(ask(OPTIONS, Execution(compiled, point).execute()))
     except Exception as error:  # whatever it is, it is what this way gives
         return Answer({}, _code(error))
 
@@ -117,9 +115,7 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
     columns = {
         name: np.array([point[name] for point in points]) for name in _given(node, points[0])
     }
-    runs = RowRuns(
-        prepare(node, OPTIONS), OPTIONS.settings, {}, columns, partial(ask, node, OPTIONS)
-    )
+    runs = RowRuns(prepare(node, OPTIONS), {}, columns, partial(ask, OPTIONS))
     answers: dict[int, Answer] = {}
     for found in runs.answers(len(points)):
         rows = found.rows.tolist()

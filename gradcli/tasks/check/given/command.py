@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from ....diagnostics import Diagnostic, GradcliError, printable
 from ....engine.backends.backend import shape_of
-from ....engine.values.kinds import FRAME_HEAD, Variable, plain, read
+from ....engine.values.kinds import Variable, plain, read
 from ....lang import program
 from ....platform.environment import users_environment
 from ..point import Point
@@ -75,7 +75,7 @@ def _inputs(point: Point) -> dict[str, Any]:
     }
     for node in point.program.node.body:
         if isinstance(node, program.Declare) and node.kind == "const":
-            variables[node.slot.name] = point.frame[node.slot.index + FRAME_HEAD]
+            variables[node.slot.name] = point.execution.name(node.slot.name)
     return {path: _plain(plain(value)) for path, value in variables.items()}
 
 

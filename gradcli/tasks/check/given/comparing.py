@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ....diagnostics import did_you_mean
 from ....engine.ad.derivatives import gradients, ones_like, verify_target
 from ....engine.backends.backend import CPU, is_inexact
+from ....engine.execution import running
 from ....engine.values.boxes import primal
 from ....engine.values.kinds import plain, read, show
 from ...inputs import fail
 from ..point import Point
-from ..program import quiet
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
 from ..verdicts import distance
 from .mistakes import mistake
@@ -91,7 +91,7 @@ def _ours(point: Point) -> dict[tuple[str, str], Any]:
     run, answer = point.run, point.answer
     found = {}
     for output, target in answer.targets.items():
-        with quiet():
+        with running():
             seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
             row = gradients(run, seeds, list(answer.sources.values()), recorded=False)
         for variable, g in zip(answer.sources, row, strict=True):

@@ -1,0 +1,160 @@
+"""The front door of the engine: compile a program, execute it, and ask for its values and their
+derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..diagnostics import GradcliError
+from ..lang import program
+from ..lang.program.nodes import Slot
+from .ad.derivatives import gradients, ones_like, verify_target, zeros_like
+from .ad.forward import push
+from .calls.calling import call_value
+from .calls.placing import PLACED
+from .compilation import compiled
+from .compilation.compiled import Compiled as Compiled
+from .compilation.compiler import Handlers
+from .interpreter.expressions import EXPRESSIONS
+from .interpreter.statements import STATEMENTS
+from .jacobian.compressed import zero_block
+from .jacobian.jacobians import hessians, jacobians
+from .lowering.hot import Hot
+from .operations.instances import named_variables
+from .trace.run import Dispatch, Run
+from .trace.run import Settings as Settings
+from .trace.running import running as running
+from .values.kinds import FRAME_HEAD, UNSET, Cell, Variable, map_structure, read
+
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
+DISPATCH = Dispatch(push, call_value)
+
+
+def compile_program(settings: Settings, node: program.Program, **how: Any) -> Compiled:
+    """A program compiled for these settings; `how` it is compiled, `Compiler` says."""
+    return compiled.compile_program(HANDLERS, settings, node, **how)
+
+
+def new_run(settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> Run:
+    """A fresh run, for values from outside by name; `keeps_all` for one that is asked why."""
+    return Run(DISPATCH, settings, inputs, keeps_all)
+
+
+class Execution:
+    """One execution of a program: its values, and their derivatives by each other.
+
+    compiled  the program
+    run       the state of the run, which may be prepared before `execute`
+    frame     the values of the names at the top level; empty before `execute`
+    """
+
+    __slots__ = ("compiled", "frame", "run")
+
+    def __init__(self, compiled: Compiled, inputs: Mapping[str, Any]) -> None:
+        self.compiled = compiled
+        self.run = new_run(compiled.settings, inputs, compiled.keeps_all)
+        self.frame: list[Any] = []
+
+    def execute(self) -> Execution:
+        """Runs the program. Raises GradcliError; the run holds what came before it."""
+        compiled, run = self.compiled, self.run
+        self.frame = compiled.frame(run)
+        run.compiled = compiled
+        run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
+        # In forward mode, what a sweep computes has tangents.
+        run.once = compiled.once and run.direction is None
+        try:
+            with running():
+                compiled.block(self.frame)
+        except GradcliError as error:
+            if run.place is not None:  # a limit from outside doesn't know where it struck
+                error.diagnostics[:] = [
+                    d if d.span else replace(d, span=run.place) for d in error.diagnostics
+                ]
+            raise
+        except MemoryError:
+            help = "make the arrays smaller, or raise --max-memory"
+            run.fail("E405", "out of memory", run.place, help=help)
+        return self
+
+    def release(self) -> None:
+        """Takes the run apart, so that its arrays go at once: frames, functions and the trace refer
+        to each other."""
+        run = self.run
+        frames = [self.frame, *[namespace.frame for namespace in run.imports.values()]]
+        run.imports.clear()
+        run.trace.segment = None
+        for frame in frames:
+            for value in frame:
+                if type(value) is Cell:
+                    value.clear()
+            frame.clear()
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> program.Program:
+        return self.compiled.program
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The outputs by name: what `output` named, or the value of the last statement."""
+        if self.run.outputs:
+            return self.run.outputs
+        results = {}
+        for name, expression in self.program.results:
+            if isinstance(expression, program.Read):
+                value = self._slot(expression.slot)
+                if value is not UNSET:
+                    results[name] = read(value)
+        return results
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Every variable that the top level can name, by its path."""
+        return named_variables(self.run, self.program, self.frame)
+
+    def name(self, name: str) -> Any:
+        """What a name of the top level holds; `UNSET` where there is none, or nothing yet."""
+        slot = self.program.names.get(name)
+        return UNSET if slot is None else self._slot(slot)
+
+    def _slot(self, slot: Slot) -> Any:
+        value = self.frame[slot.index + FRAME_HEAD]
+        return value[0] if slot.cell else value
+
+    # ---- derivatives -----------------------------------------------------------------------------
+
+    def gradients(self, target: Any, sources: list[Any]) -> list[Any]:
+        """The gradients of the sum of a target's elements by each source; None where it doesn't
+        depend on one. Raises GradcliError for a target that has none."""
+        seeds = [(t, ones_like(self.run, t)) for t in verify_target(self.run, target, None)]
+        return gradients(self.run, seeds, sources, recorded=False)
+
+    def jacobians(
+        self, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False
+    ) -> list[Any]:
+        """The Jacobians of a target by each source, in `mode` "auto", "forward" or "reverse";
+        `sparse` ones have the entries that can differ from zero."""
+        return jacobians(self.run, target, sources, mode, sparse)
+
+    def hessians(
+        self,
+        target: Any,
+        sources: list[Any],
+        blocks: bool = False,
+        mode: str = "auto",
+        sparse: bool = False,
+    ) -> dict[tuple[int, int], Any]:
+        """The second derivatives of the sum of a target's elements by pairs of sources, by their
+        numbers: each by itself, or with `blocks` all of them."""
+        return hessians(self.run, target, sources, blocks, mode, sparse)
+
+    def zero_gradient(self, source: Any) -> Any:
+        return zeros_like(self.run, source)
+
+    def zero_block(self, target: Any, source: Any, sparse: bool = False) -> Any:
+        """Zeros as a Jacobian of a target by a source, or a block of a Hessian, has them."""
+        return map_structure(lambda value: zero_block(self.run, value, source, sparse), target)
