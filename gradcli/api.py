@@ -13,8 +13,8 @@ from .tasks.evaluation import Evaluation, Options
 from .tasks.programs import parse_program, read_source
 
 if TYPE_CHECKING:
-    from .engine.execution import Compiled
     from .lang.program import Program as ResolvedProgram
+    from .tasks.answer import Compiled
 
 
 def load(path: str | os.PathLike[str] | None = None, *, source: str | None = None) -> Program:

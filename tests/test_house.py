@@ -180,14 +180,14 @@ def test_no_circle_of_imports() -> None:
 TOUR = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 ARROWS = re.findall(r"^ +(\w+) --> (\w+)$", TOUR, re.M)
 SHOWN = {room for arrow in ARROWS for room in arrow}
-FRONT = {"evaluator", "row_runs"}  # the files of the engine that are in no room of it
+FRONT = {"execution", "row_runs"}  # the files of the engine that are in no room of it
 
 
 def box_of(module: str) -> str:
     """The box of the diagram that a module is in."""
     parts = module.split(".")
     inner = (
-        "evaluator"
+        "execution"
         if parts[-1] in FRONT
         else parts[1]
         if parts[0] == "engine" and len(parts) > 1
@@ -242,7 +242,7 @@ def test_every_arrow_is_an_import() -> None:
 
 def test_the_table_has_the_rooms_of_the_engine() -> None:
     rows = re.findall(r"^\| \[([\w.]+)\]\(\.\./gradcli/engine/.* \| (\d+) \|$", TOUR, re.M)
-    assert [room.replace("evaluator.py", "") for room, _ in rows] == [*reversed(FLOORS)]
+    assert [room.replace("execution.py", "") for room, _ in rows] == [*reversed(FLOORS)]
     for room, files in rows[:1] + rows[2:]:
         actual = len(list((HOUSE / "engine" / room).rglob("[!_]*.py")))
         assert abs(int(files) - actual) <= 3, f"engine/{room} has {actual} files"

@@ -12,7 +12,8 @@ from ..engine.ad.derivatives import differentiable
 from ..engine.analysis.declared import declared_names
 from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import shape_of
-from ..engine.execution import Compiled, Execution, compile_program, running
+from ..engine.execution import Compiled as Compiled
+from ..engine.execution import Execution, compile_program, running
 from ..engine.jacobian.compressed import Sparse
 from ..engine.jacobian.jacobians import entries
 from ..engine.trace.tape import primal
@@ -225,9 +226,8 @@ class Answer:
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
 
-        options = self.options.with_changes(of=tuple(self.targets))
-
         def values(execution: Execution) -> dict[str, Any]:
+            options = self.options.with_changes(of=tuple(self.targets))
             return Answer(execution, options).targets
 
         found = forward.gradients(self.run, self.targets, self.sources, values)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 from ...ops.op import Op
 from ...platform.memory import keep_freed_memory
@@ -180,25 +180,32 @@ class Backend:
         """
 
 
-@contextmanager
-def ieee() -> Iterator[None]:
+def ieee() -> AbstractContextManager[Any]:
     """Makes floating-point errors values inside, never warnings; the caller's own policy is
     restored.
     """
     threading = sys.modules.get("threading")
-    with ExitStack() as policy:
-        if "numpy" in sys.modules or (threading is not None and threading.active_count() > 1):
-            # Another thread may import it in the meantime.
-            policy.enter_context(_module("numpy").errstate(all="ignore"))
-        else:
-            # A program on scalars never imports it; `_module` sets the policy if this one does.
-            _without_numpy.append(policy)
-            policy.callback(_without_numpy.remove, policy)
-        yield
+    if "numpy" in sys.modules or (threading is not None and threading.active_count() > 1):
+        # Another thread may import it in the meantime.
+        policy: AbstractContextManager[Any] = _module("numpy").errstate(all="ignore")
+        return policy
+    return _WithoutNumpy()
 
 
-# The nested runs that have not imported NumPy so far.
-_without_numpy: list[ExitStack] = []
+class _WithoutNumpy(ExitStack):
+    """The policy of a run that hasn't imported NumPy. A program on scalars never does; `_module`
+    sets the policy if this one does."""
+
+    def __enter__(self) -> Self:
+        _without_numpy.append(self)
+        return super().__enter__()
+
+    def __exit__(self, *details: Any) -> None:
+        _without_numpy.remove(self)
+        super().__exit__(*details)
+
+
+_without_numpy: list[ExitStack] = []  # the policies of nested runs
 
 
 @cache

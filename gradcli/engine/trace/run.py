@@ -87,7 +87,7 @@ class Run:
     recordings how many calls are inside each other that are recorded for a transform
     derives    whether the program asks for a derivative of a function, which may be read as a
                formula
-    compiled   the program that it executes (`evaluator.py`)
+    compiled   the program that it executes (`execution.py`)
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs
                to be recorded
     rules      whether a function of the program has a rule of its own, whose derivatives depend on

@@ -32,7 +32,7 @@ class running:  # noqa: N801 - a context, and written like one
         self._changed: ExitStack | None = None
 
     def __enter__(self) -> None:
-        if _here.__dict__:
+        if getattr(_here, "runs", False):
             return
         self._changed = ExitStack()
         for context in (collector_paused(), ieee(), recursion(STACK)):
@@ -43,10 +43,10 @@ class running:  # noqa: N801 - a context, and written like one
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         if self._changed is not None:
-            del _here.runs
+            _here.runs = False
             self._changed.close()
         if kind is not None and issubclass(kind, RecursionError):
             raise GradcliError(TOO_DEEP) from None
 
 
-_here = _thread._local()  # of each thread: `runs`, while a program runs in it
+_here = _thread._local()  # of each thread: `runs`, whether a program runs in it
