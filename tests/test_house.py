@@ -20,16 +20,16 @@ import gradcli
 HOUSE = Path(gradcli.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 
+# What codes.py joins.
+CODES = ("batch_codes", "check_codes", "form_codes", "reason_codes", "run_time_codes")
+
 # A room (a folder, or a file at the top) and the rooms that it may import.
 LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "platform": set(),
     "safe_files": set(),
-    "codes": {"batch_codes", "check_codes", "form_codes", "lang.codes", "reason_codes"},
-    "batch_codes": {"lang.codes"},
-    "check_codes": {"lang.codes"},
-    "form_codes": {"lang.codes"},
-    "reason_codes": {"lang.codes"},
+    "codes": {"lang.codes", *CODES},
+    **{name: {"lang.codes"} for name in CODES},
     "ops": set(),
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},

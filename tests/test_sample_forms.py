@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.symbolic import calculus, forms, traces
+from gradcli.engine.symbolic import calculus, limits, traces
 from gradcli.tasks import symbolic
 from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
@@ -27,7 +27,7 @@ MOST = 6  # elements of one value that are compared
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what is short: the rest is as right, and takes SymPy minutes."""
-    monkeypatch.setattr(forms, "MAX_WORK", 6_000)
+    monkeypatch.setattr(limits, "MAX_WORK", 6_000)
     monkeypatch.setattr(symbolic, "MAX_WORK", 2_000)
     monkeypatch.setattr(traces, "MAX_RECORDS", 3_000)
 

@@ -13,30 +13,16 @@ from ..ops import ALIASES, BUILTINS, INFIX, OPS, registry
 from ..ops.op import BindingError, Op
 from . import program, syntax
 from .arguments import verify_call
+from .callables import could_be_function
 from .flow import Journal
 from .scopes import Binding, Scope, Scopes
 from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-_HOLDS_FUNCTIONS = frozenset(
-    ["fn", "parameter", "for", "import", "module", "tape"]
-)  # kinds of events
-_NO_FUNCTIONS = frozenset(  # no result is one
-    ["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient", "backward"]
-)
 # a search for the closest name is dear; a file with more unknown names than this has another
 # problem
 MAX_SUGGESTIONS = 20
 
-# Expressions whose value can be anything: a function, a variable.
-HOLDS_ANYTHING = (
-    syntax.Name
-    | syntax.Member
-    | syntax.Index
-    | syntax.Call
-    | syntax.Conditional
-    | syntax.ListDisplay
-)
 
 ATTACH = OPS["attach_grad"]
 
@@ -65,30 +51,6 @@ class Frame:
         return (
             name in self.assigned_outside or self.scope.local(name) is not None
         )  # the function itself
-
-
-def could_be_function(binding: Binding, scope: Scope) -> bool:
-    """Whether a name that `scope` sees can hold something to call, as far as its assignments
-    show."""
-    if binding.could_be_function is None:
-        binding.could_be_function = any(
-            event.kind in _HOLDS_FUNCTIONS
-            or (event.kind in ("assign", "const") and _may_call(event.node.value, scope))
-            for event in binding.events
-        )
-    return binding.could_be_function
-
-
-def _may_call(value: Any, scope: Scope) -> bool:
-    if isinstance(value, syntax.Call):
-        callee = value.callee
-        if isinstance(callee, syntax.Name | syntax.Member):
-            op, own = BUILTINS.get(callee.name), scope.find(callee.name)
-            if own is not None and not own.kinds.isdisjoint(_HOLDS_FUNCTIONS):
-                return True  # the program's own of that name
-            return op is None or (op.engine and op.name not in _NO_FUNCTIONS)
-        return True
-    return isinstance(value, HOLDS_ANYTHING | syntax.Function)
 
 
 class ExpressionResolver:

@@ -9,46 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-from ..diagnostics import Diagnostic, Source, Span
+from ..diagnostics import Diagnostic, Span
+from .foreign import brace_on_next_line, colon_block, else_if, increment, other_language, two_signs
 from .lalr import UnexpectedTokenError
-from .lexer import RESERVED, Lexer, Token
-from .words import OTHER_WORDS
-
-
-class Place(NamedTuple):
-    """Where the parser stopped."""
-
-    source: Source
-    token: Token  # the one that doesn't fit
-    before: Token  # the one before it
-    line: str  # the text of its line up to the token
-    open: str  # the innermost open bracket, or ""
-    opened_at: int
-    expected: frozenset[str]
-
-    @property
-    def rest(self) -> str:
-        """The text from the token on, as far as its line goes."""
-        return self.source.text[self.token[2] :].split("\n", 1)[0][:200]
-
-    def error(
-        self,
-        message: str,
-        help: str = "",
-        span: Span | None = None,
-        code: str = "E101",
-        label: str = "",
-    ) -> Diagnostic:
-        start = (
-            self.before[3] if self.token[0] == "$END" else self.token[2]
-        )  # not on an empty line behind the program
-        at = span or Span(self.source, start, max(self.token[3], start + 1))
-        return Diagnostic(code, message, at, label=label, help=help)
-
-    def before_span(self) -> Span:
-        return Span(self.source, self.before[2], self.before[3])
+from .lexer import RESERVED, Lexer
+from .places import Place, describe, rest_of_statement, span_of
 
 
 def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:
@@ -65,18 +31,6 @@ def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:
         if diagnostic is not None:
             return diagnostic
     return place.error(f"{describe(token)} doesn't fit here", label=_wanted(place.expected))
-
-
-def describe(token: Token) -> str:
-    """A token in the words of a message."""
-    kind, text, _, _ = token
-    if kind == "$END":
-        return "the end of the program"
-    if kind == "_END":
-        return "`;`" if text == ";" else "the end of the line"
-    if kind in ("NAME", "NUMBER", "STRING"):
-        return f"the {kind.lower()} `{text[:40]}`"
-    return f"`{text}`"
 
 
 _SIGNIFICANT = {
@@ -101,91 +55,6 @@ def _wanted(expected: frozenset[str]) -> str:
     return "expected " + (
         ", ".join(names[:-1]) + " or " + names[-1] if len(names) > 1 else names[0]
     )
-
-
-# ---- other languages -----------------------------------------------------------------------------
-
-
-def _other_language(place: Place) -> Diagnostic | None:
-    for token in (place.before, place.token):
-        if token[0] == "NAME" and token[1] in OTHER_WORDS:
-            span = Span(place.source, token[2], token[3])
-            return place.error(
-                f"`{token[1]}` is not a word of the language", OTHER_WORDS[token[1]], span, "E121"
-            )
-    return None
-
-
-def _else_if(place: Place) -> Diagnostic | None:
-    if place.before[0] == "else" and place.token[0] == "if":
-        return place.error(
-            "`else if` is one word here",
-            "write `elif`",
-            place.before_span().to(_span(place)),
-            "E121",
-        )
-    return None
-
-
-def _colon_block(place: Place) -> Diagnostic | None:
-    if place.token[0] == ":" and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line):
-        return place.error(
-            "a block stands in braces, not after `:`", "write `{` … `}`", None, "E121"
-        )
-    return None
-
-
-def _brace_on_next_line(place: Place) -> Diagnostic | None:
-    if (
-        place.token[0] == "_END"
-        and "{" in place.expected
-        and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line)
-    ):
-        following = place.source.text[place.token[2] :].lstrip()
-        if following.startswith("{"):
-            return place.error(
-                "the `{` of a block stands on the line of its keyword",
-                "join it to the end of this line",
-            )
-        return place.error("a block is missing", "it stands in braces: `{ … }`")
-    return None
-
-
-def _increment(place: Place) -> Diagnostic | None:
-    if place.before[0] == "SIGN" and place.source.text[place.before[2] - 1 : place.before[3]] in (
-        "++",
-        "--",
-    ):
-        sign = place.before[1]
-        return place.error(
-            f"`{sign}{sign}` is not an operator", f"write `{sign}= 1`", place.before_span(), "E121"
-        )
-    return None
-
-
-def _two_signs(place: Place) -> Diagnostic | None:
-    pair = place.source.text[place.before[2] : place.token[3]]
-    meant = {
-        "===": "==",
-        "=>": ">=",
-        "=<": "<=",
-        "<>": "!=",
-        "->": "",
-        "==>": "=",
-        "<-": "=",
-        "**=": "",
-    }.get(pair)
-    if pair == "->":
-        return place.error(
-            "`->` means nothing here",
-            "a function is `fn(x) = …`",
-            place.before_span().to(_span(place)),
-            "E121",
-        )
-    if meant and place.token[2] == place.before[3]:
-        span = place.before_span().to(_span(place))
-        return place.error(f"`{pair}` is not an operator", f"write `{meant}`", span, "E121")
-    return None
 
 
 # ---- assignment ----------------------------------------------------------------------------------
@@ -247,7 +116,7 @@ def _tuple(place: Place) -> Diagnostic | None:
         return place.error(
             "nothing stands in these parentheses",
             "an empty list is `[]`",
-            place.before_span().to(_span(place)),
+            place.before_span().to(span_of(place)),
         )
     if (
         place.token[0] in ("_END", "$END", "}")
@@ -255,7 +124,7 @@ def _tuple(place: Place) -> Diagnostic | None:
         and "," in place.line
     ):
         return place.error(
-            "a comma list is no statement", "a list is written `[a, b]`", _rest_of_statement(place)
+            "a comma list is no statement", "a list is written `[a, b]`", rest_of_statement(place)
         )
     if place.token[0] == "," and not place.open and re.match(r"\s*(fn|output)\b", place.line):
         return place.error("only one expression stands here", "a list is written `[a, b]`")
@@ -368,7 +237,7 @@ def _rule_elsewhere(place: Place) -> Diagnostic | None:
         return place.error(
             "a rule stands on the line of the body's `}`",
             "write `} backward (dy) { … }`",
-            _rest_of_statement(place),
+            rest_of_statement(place),
         )
     return None
 
@@ -404,22 +273,14 @@ def _two_operands(place: Place) -> Diagnostic | None:
     return None
 
 
-def _span(place: Place) -> Span:
-    return Span(place.source, place.token[2], place.token[3])
-
-
-def _rest_of_statement(place: Place) -> Span:
-    return Span(place.source, place.before[3] - len(place.line.strip()), place.before[3])
-
-
 _RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (
-    _else_if,
+    else_if,
     _never_closed,
-    _other_language,
-    _colon_block,
-    _brace_on_next_line,
-    _increment,
-    _two_signs,
+    other_language,
+    colon_block,
+    brace_on_next_line,
+    increment,
+    two_signs,
     _close_outside_expect,
     _equals_in_condition,
     _chained_assignment,

@@ -25,9 +25,8 @@ from .results import result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
 
-Loader = Callable[
-    [str, Span, bool], program.Program
-]  # (path or library's name, where it is imported, is it the library)
+# Of a path or a library's name, where it is imported, and whether it is the library.
+Loader = Callable[[str, Span, bool], program.Program]
 
 TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
 
@@ -71,9 +70,7 @@ class Resolver(ModuleResolver):
         self._outputs = Journal()
         self._in_expect = False
         self._is_expression = tree.is_expression and not imported
-        self._inputs: list[tuple[str, Span]] = []
-        if self._is_expression:
-            self._inputs = self._declare_inputs(tree, given)
+        self._inputs = self._declare_inputs(tree, given) if self._is_expression else []
         scopes.finish()
         self._statements: dict[type, Callable[[Any], program.Statement | None]] = {
             syntax.Declare: self._declare,
@@ -261,11 +258,10 @@ class Resolver(ModuleResolver):
         perhaps: list[list[str]] = [[] for _ in journals[1:]]
         branches: list[tuple[program.Expression, tuple[program.Statement, ...]]] = []
         otherwise: tuple[program.Statement, ...] = ()
-        bodies: list[tuple[syntax.Expression | None, tuple[syntax.Statement, ...]]]
-        bodies = [(branch.condition, branch.body.statements) for branch in node.branches]
-        bodies.append((None, node.otherwise.statements if node.otherwise is not None else ()))
-        for condition, statements in bodies:
-            test = self.optional(condition)
+        last = node.otherwise.statements if node.otherwise is not None else ()
+        for branch in (*node.branches, None):
+            test = None if branch is None else self.expression(branch.condition)
+            statements = last if branch is None else branch.body.statements
             body, reaches_end = self.block(statements)
             added, *others = [
                 journal.rewind(mark) for journal, mark in zip(journals, marks, strict=True)

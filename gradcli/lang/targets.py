@@ -7,7 +7,8 @@ from typing import Any
 from ..diagnostics import Span
 from ..ops import INFIX
 from . import program, syntax
-from .expressions import HOLDS_ANYTHING, ExpressionResolver
+from .callables import HOLDS_ANYTHING
+from .expressions import ExpressionResolver
 from .scopes import Binding
 
 _DECLARED = frozenset(["var", "frozen"])

@@ -17,17 +17,8 @@ from ..engine.execution import Execution, compile_program, running
 from ..engine.jacobian.compressed import Sparse
 from ..engine.jacobian.jacobians import entries
 from ..engine.trace.tape import primal
-from ..engine.values.kinds import (
-    UNSET,
-    Namespace,
-    Tape,
-    Variable,
-    is_callable,
-    leaves,
-    plain,
-    read,
-    show,
-)
+from ..engine.values.contents import plain
+from ..engine.values.kinds import UNSET, Namespace, Tape, Variable, is_callable, leaves, read, show
 from ..lang import program
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns

@@ -13,10 +13,11 @@ from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.nonfinite import is_finite
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import Walk, partial_by
+from ..engine.trace.blanks import Blank
 from ..engine.trace.run import Run
-from ..engine.trace.tape import Blank
 from ..engine.values.boxes import primal
-from ..engine.values.kinds import Variable, leaves, plain, read
+from ..engine.values.contents import plain
+from ..engine.values.kinds import Variable, leaves, read
 from ..lang import program
 from ..ops import OPS
 from .explanations import Step, Summary

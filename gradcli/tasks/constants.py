@@ -6,11 +6,8 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.execution import Execution, compile_program
-from ..engine.values.kinds import (
-    describe,
-    is_callable,
-    plain,
-)
+from ..engine.values.contents import plain
+from ..engine.values.kinds import describe, is_callable
 from ..lang.parser import parse
 from ..lang.resolve import resolve
 from .evaluation import Options

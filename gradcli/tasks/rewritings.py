@@ -17,10 +17,11 @@ from ..engine.explain.ancestry import Ancestry, Record
 from ..engine.explain.blame import declared
 from ..engine.explain.nonfinite import is_finite
 from ..engine.explain.reasons import Reason
+from ..engine.trace.blanks import Blank
 from ..engine.trace.run import Run
-from ..engine.trace.tape import Blank
 from ..engine.values.boxes import primal
-from ..engine.values.kinds import plain, show
+from ..engine.values.contents import plain
+from ..engine.values.kinds import show
 from ..engine.values.lanes import Lanes
 from ..lang import program
 from ..lang.parser import parse

@@ -212,7 +212,7 @@ class _Reading:
             c for n in range(1, self.order + 1) for c in combinations_with_replacement(by, n)
         ]
         n_elements = sum(math.prod(sizes[x] for x in c) for c in combinations)
-        if n_elements > MAX_DERIVATIVES or n_elements * forms.size(whole) > MAX_WORK:
+        if n_elements > MAX_DERIVATIVES or n_elements * forms.budget.size(whole) > MAX_WORK:
             message = f"the derivatives of `{of}` grow too large: {n_elements} of them"
             found.diagnostics.append(
                 Diagnostic("E408", message, help="--wrt names the variables that matter")

@@ -29,7 +29,8 @@ from ..engine.trace.run import Run, Unconnected
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
-from ..engine.values.kinds import Variable, leaves, plain, read
+from ..engine.values.contents import plain
+from ..engine.values.kinds import Variable, leaves, read
 from ..lang import program
 from .answer import host, verify_inputs, verify_used
 from .chains import Chains, names_of

@@ -13,8 +13,9 @@ from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
 from ..operations.rows.narrowing import narrowed
+from ..trace.blanks import blank
 from ..trace.run import Run, Unconnected
-from ..trace.tape import Site, Traced, blank, primal
+from ..trace.tape import Site, Traced, primal
 from ..trace.unregistered import request
 from ..trace.windows import Window
 from ..values.kinds import (

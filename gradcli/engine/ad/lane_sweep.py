@@ -17,7 +17,8 @@ from ..operations.fast_path import is_basic_index
 from ..operations.rows.narrowing import narrowed
 from ..operations.rows.slices import add_part
 from ..operations.rules import Value
-from ..trace.tape import Site, WithPartials
+from ..trace.blanks import WithPartials
+from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
 from .kept_partials import is_one, once, read_by

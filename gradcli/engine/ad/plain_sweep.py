@@ -15,8 +15,9 @@ from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
 from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull, is_bounded, scalar_pull
 from ..operations.scalar_calls import apply_to_scalars
+from ..trace.blanks import Blank, WithPartials
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Blank, Segment, Site, WithPartials, primal
+from ..trace.tape import STRIDE, Segment, Site, primal
 from ..trace.windows import inputs_of
 from ..values.lanes import Lanes
 from .kept_partials import are_alike, by_formula, by_partials, read_by

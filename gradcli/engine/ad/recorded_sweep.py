@@ -14,7 +14,8 @@ from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
 from ..operations.scalar_calls import apply_to_scalars
-from ..trace.tape import Blank, Segment, Site, primal
+from ..trace.blanks import Blank
+from ..trace.tape import Segment, Site, primal
 from ..trace.windows import inputs_of
 from ..values.lanes import Group, Lanes, common, united
 from .plain_sweep import ADD, Sweep

@@ -9,8 +9,9 @@ from ...ops.op import Op
 from ..backends.backend import CPU, is_complex
 from ..operations.apply import apply
 from ..operations.rules import Language, RowLanguage, Value, array_language
+from ..trace.blanks import Blank
 from ..trace.pullbacks import Pullback
-from ..trace.tape import Blank, Segment, Site
+from ..trace.tape import Segment, Site
 from ..trace.unregistered import UnregisteredError
 from ..values.boxes import primal
 from ..values.lanes import Lanes

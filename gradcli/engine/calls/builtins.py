@@ -21,7 +21,8 @@ from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..transforms.attached import attach_grad
 from ..transforms.backward import backward
-from ..values.kinds import List, Transform, describe, is_callable, plain, read, show
+from ..values.contents import plain
+from ..values.kinds import List, Transform, describe, is_callable, read, show
 
 
 def _listed(name: str) -> Callable[..., List]:

@@ -16,7 +16,8 @@ from ..operations.iteration import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..transforms.transforms import call_transform
-from ..values.kinds import Function, Instance, List, Transform, describe, plain
+from ..values.contents import plain
+from ..values.kinds import Function, Instance, List, Transform, describe
 from . import builtins
 
 

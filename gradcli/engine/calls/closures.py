@@ -17,7 +17,8 @@ from ..operations.apply import apply
 from ..operations.invoke import CALL, call_function
 from ..trace.tape import Site
 from ..transforms import tape_members
-from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform, plain
+from ..values.contents import plain
+from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform
 from . import builtins
 from .calling import call_value, run_op
 

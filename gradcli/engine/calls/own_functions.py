@@ -18,21 +18,13 @@ from ...ops.op import Op
 from ..ad.own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from ..backends.backend import is_inexact
 from ..compilation.compiler import Closure
+from ..trace.blanks import blank
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, blank, leaf_numbers
+from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, leaf_numbers
 from ..trace.windows import inputs_of
 from ..values.boxes import Dual, level_of, levels_of, primal, up_to
-from ..values.kinds import (
-    FRAME_HEAD,
-    UNSET,
-    Code,
-    List,
-    Variable,
-    contents,
-    leaves,
-    map_structure,
-    read,
-)
+from ..values.contents import contents
+from ..values.kinds import FRAME_HEAD, UNSET, Code, List, Variable, leaves, map_structure, read
 from ..values.lanes import Lanes, spread
 
 PART = OPS["part"]

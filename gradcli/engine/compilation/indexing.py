@@ -13,8 +13,9 @@ from ..operations.access import fail_index, member, read_index
 from ..operations.apply import to_array
 from ..operations.rows.number_kinds import uniform_kind
 from ..operations.rows.separation import uniform_value
+from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Blank, Site, primal
+from ..trace.tape import Site, primal
 from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .choices import deciding

@@ -11,8 +11,8 @@ from typing import Any
 from ...ops.op import Op
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
+from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Blank
 from ..values.boxes import primal
 from ..values.kinds import Variable, show
 from ..values.lanes import Lanes

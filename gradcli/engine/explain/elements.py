@@ -10,8 +10,8 @@ from typing import Any
 
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
+from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Blank
 from ..values.lanes import Lanes
 from .ancestry import Ancestry, Record
 

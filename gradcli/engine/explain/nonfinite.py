@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from ...ops import OPS
 from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import broadcast_shapes, is_inexact, shape_of
+from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Blank
 from ..values.boxes import primal
 from ..values.lanes import Lanes
 from .ancestry import Ancestry, Record

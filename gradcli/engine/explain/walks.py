@@ -17,9 +17,10 @@ from ..ad.structural_sweep import SETITEM
 from ..backends.backend import is_complex, shape_of
 from ..formulas.functions import array_partial, scalar_partial
 from ..operations.rules import Value
+from ..trace.blanks import Blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Blank, Segment, Site, Traced
+from ..trace.tape import Segment, Site, Traced
 from ..trace.windows import Window, inputs_of
 from ..values.boxes import primal
 from ..values.lanes import Lanes

@@ -8,8 +8,8 @@ from ...diagnostics import Span
 from ..ad.own_rules import OwnCall
 from ..backends.backend import is_inexact, shape_of
 from ..formulas.functions import array_partial
+from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Blank
 from ..values.boxes import primal
 from ..values.kinds import show
 from ..values.lanes import Lanes

@@ -15,7 +15,8 @@ from ..operations.equality import same_value
 from ..operations.rows.separation import operation_group
 from ..trace.run import Expectation, Run
 from ..trace.tape import primal
-from ..values.kinds import List, describe, is_number, plain, read, show, show_shape
+from ..values.contents import plain
+from ..values.kinds import List, describe, is_number, read, show, show_shape
 from ..values.lanes import Group, Lanes, spread
 
 RTOL, ATOL = 1e-9, 1e-12

@@ -14,13 +14,14 @@ from typing import Any
 from ...diagnostics import GradcliError, said
 from ...lang import program
 from ..calls import functions
-from ..compilation import declarations
 from ..compilation.compiled import compile_program, run_import
 from ..compilation.compiler import Compiler
 from ..compilation.conditions import compile_condition
+from ..compilation.declarations import compile_declare
 from ..compilation.paths import compile_assigned, compile_result
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
 from ..compilation.targets import compile_entry_read, compile_entry_write, compile_target
+from ..compilation.updates import compile_update
 from ..lanes.divergence import divide
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
@@ -184,10 +185,10 @@ def _import(c: Compiler, node: program.Import) -> Statement:
 
 
 STATEMENTS: dict[type, Callable[[Compiler, Any], Statement]] = {
-    program.Declare: declarations.compile_declare,
+    program.Declare: compile_declare,
     program.Assign: _assign,
     program.Augment: _augment,
-    program.Update: declarations.compile_update,
+    program.Update: compile_update,
     program.Evaluate: _evaluate,
     program.If: _if,
     program.While: loops.compile_while,

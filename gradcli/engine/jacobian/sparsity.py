@@ -19,14 +19,11 @@ from collections import Counter
 from typing import Any
 
 from ...ops import OPS
-from ...ops.op import Op
 from ...ops.rules import all_axes
 from ..ad.own_rules import OwnCall
 from ..backends.backend import CPU, count, shape_of
 from ..operations.rows.on_lanes import varies
-from ..operations.rules import array_language
 from ..trace.records import Record
-from ..trace.tape import Blank
 from ..values.lanes import Lanes
 from .intervals import lines, operand_intervals, united_lines
 from .patterns import (
@@ -43,6 +40,7 @@ from .patterns import (
     united,
     unrepeated,
 )
+from .probes import apply_op, apply_pullback, stand_in
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (
     OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add")
@@ -200,7 +198,7 @@ class Propagation:
         if not (op.linear or op.multilinear) or (op.multilinear and len(inputs) != 1):
             return None
         operands: list[Any] = [
-            _stand_in(op, k, operand) for k, operand in enumerate(record.operands)
+            stand_in(op, k, operand) for k, operand in enumerate(record.operands)
         ]
         squares, first = operands.copy(), 0
         for k, operand, _ in inputs:
@@ -208,7 +206,7 @@ class Propagation:
             operands[k] = xp.arange(first + 1.0, first + n + 1).reshape(shape_of(operand))[()]
             squares[k] = operands[k] ** 2
             first += n
-        moved, after = (_call(op, values, record.options) for values in (operands, squares))
+        moved, after = (apply_op(op, values, record.options) for values in (operands, squares))
         if not all(xp.array_equal(a * a, b) for a, b in zip(moved, after, strict=True)):
             return None
         whole = self._together(
@@ -252,7 +250,9 @@ class Propagation:
         for k, operand, pattern in inputs:
             rule = op.vjp if callable(op.vjp) else op.vjp[k]
             cotangent = xp.arange(1.0, n + 1).reshape(shapes[0])[()]
-            moved, after = (_pull(rule, op, k, g, record) for g in (cotangent, cotangent**2))
+            moved, after = (
+                apply_pullback(rule, op, k, g, record) for g in (cotangent, cotangent**2)
+            )
             if moved.size != count(shape_of(operand)) or not xp.array_equal(moved * moved, after):
                 return None
             into = moved.ravel().astype(int) - 1
@@ -296,10 +296,10 @@ class Propagation:
             return None
         n, parts = count(shapes[0]), []
         for k, operand, pattern in inputs:
-            operands: list[Any] = [_stand_in(op, j, v) for j, v in enumerate(record.operands)]
+            operands: list[Any] = [stand_in(op, j, v) for j, v in enumerate(record.operands)]
 
             def call(v: Any, k: int = k, operands: list[Any] = operands) -> Any:
-                return _call(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[
+                return apply_op(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[
                     0
                 ].ravel()
 
@@ -368,34 +368,3 @@ def _differs(record: Record) -> bool:
 def _settled(pattern: Any, shape: tuple[int, ...]) -> Any:
     """Returns the pattern of a number as a set; any other pattern as it is."""
     return pattern if shape or type(pattern) is not Pattern else pattern.row(0)
-
-
-def _stand_in(op: Op, k: int, operand: Any) -> Any:
-    """Returns a value that replaces an operand which depends on no source."""
-    xp = CPU.xp
-    if not op.moves_with(k) or operand is None:
-        return on_host(operand)
-    return (xp.ones if op.multilinear else xp.zeros)(shape_of(operand))[()]
-
-
-def on_host(value: Any) -> Any:
-    """Returns indices in NumPy's memory, wherever they occur in options."""
-    if isinstance(value, tuple | list):
-        return type(value)([on_host(v) for v in value])
-    return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
-
-
-def _call(op: Op, operands: list[Any], options: Any) -> list[Any]:
-    """Applies an op to stand-ins for its operands and returns its results."""
-    options = {name: on_host(value) for name, value in options.items() if name != "inplace"}
-    found = getattr(array_language(CPU, "float64"), op.name)(*operands, **options)
-    return [CPU.xp.asarray(part) for part in (found if type(found) is list else [found])]
-
-
-def _pull(rule: Any, op: Op, k: int, g: Any, record: Record) -> Any:
-    """Applies the pullback of a linear op to a cotangent."""
-    options = {name: on_host(value) for name, value in record.options.items() if name != "inplace"}
-    m, operands = array_language(CPU, "float64"), [CPU.operand(on_host(v)) for v in record.operands]
-    y = Blank(shape_of(record.y), "float64") if shape_of(record.y) else CPU.operand(record.y)
-    given = (k, *operands) if op.signature.variadic else operands
-    return CPU.xp.asarray(rule(m, g, y, *given, **options))

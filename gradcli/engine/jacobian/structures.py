@@ -10,11 +10,12 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from ..backends.backend import CPU, count, shape_of
+from ..trace.blanks import Blank
 from ..trace.records import Record
-from ..trace.tape import Blank
 from .colouring import colours, distinct, star, transposed
 from .patterns import FULL, Pattern, merged
-from .sparsity import Propagation, on_host
+from .probes import on_host
+from .sparsity import Propagation
 
 SEEDS = 2**16  # numbers in the cached seeds of one structure, at most
 KEPT = 2**24  # numbers in all cached structures and their keys, at most

@@ -20,9 +20,10 @@ from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value
 from ..operations.fast_path import LARGE
 from ..operations.overwriting import is_unneeded
+from ..trace.blanks import WithPartials
 from ..trace.recording import record
 from ..trace.run import Run
-from ..trace.tape import Trace, WithPartials
+from ..trace.tape import Trace
 from ..values.kinds import Variable, show_shape
 from .fused_operation import FusedOperation
 from .fused_source import MISS, Plan

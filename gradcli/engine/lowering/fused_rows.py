@@ -16,9 +16,10 @@ from ..backends.backend import broadcast_shapes, shape_of
 from ..backends.tiers import policy
 from ..kernels.row_functions import value_function
 from ..operations.apply import apply
+from ..trace.blanks import WithPartials
 from ..trace.recording import record
 from ..trace.run import Run
-from ..trace.tape import Site, Trace, WithPartials
+from ..trace.tape import Site, Trace
 from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import read, show_shape
 from ..values.lanes import Group, Lanes, narrow, with_rows

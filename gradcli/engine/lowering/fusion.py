@@ -18,9 +18,10 @@ from functools import partial
 from typing import Any
 
 from ...lang import program
+from ..analysis.frames import COMPARISONS, is_operation
 from ..analysis.inlining import Known, expression_of, inlined
 from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import COMPARISONS, READ, is_operation, is_readable, read_body, read_call
+from ..analysis.readings import READ, is_readable, read_body, read_call
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure, Compiler
 from ..operations.overwriting import MAKES_NEW, WRITES_OVER, gives_new

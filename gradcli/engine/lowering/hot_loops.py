@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
+from ..analysis.frames import position_of
 from ..analysis.inlining import Known
-from ..analysis.loop_reading import Looped, handed_on, read_looped
+from ..analysis.loop_parts import Looped, handed_on
+from ..analysis.loop_reading import read_looped
 from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import position_of
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..formulas.functions import returned_operands

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..analysis.inlining import Known
-from ..analysis.loop_reading import Looped, handed_on, read_turns
+from ..analysis.loop_parts import Looped, handed_on
+from ..analysis.loop_reading import read_turns
 from ..analysis.read_derivatives import NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Compiler

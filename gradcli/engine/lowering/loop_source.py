@@ -15,9 +15,9 @@ from typing import Any
 
 from ...ops import OPS
 from ...ops.formula import Formula
-from ..analysis.loop_reading import Branch, Loop, Looped, Part, Step, list_parts
+from ..analysis.frames import COMPARISONS
+from ..analysis.loop_parts import Branch, Loop, Looped, Part, Step, list_parts
 from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import COMPARISONS
 from ..backends.backend import INT_MAX, INT_MIN
 from ..formulas.compound import ZERO, differentiate, plus, scaled
 from ..formulas.formula_source import STRICT, FormulaSource, function_of, is_number

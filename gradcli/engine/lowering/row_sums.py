@@ -24,9 +24,9 @@ from ..compilation.compiler import Closure, Compiler
 from ..compilation.indexing import written_index
 from ..formulas.compound import ZERO, differentiate
 from ..kernels.sum_functions import sum_function
+from ..trace.blanks import WithPartials
 from ..trace.recording import record
 from ..trace.run import Run
-from ..trace.tape import WithPartials
 from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import read
 from ..values.lanes import Lanes, narrow, with_rows

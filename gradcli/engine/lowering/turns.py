@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...ops.op import Op
-from ..analysis.loop_reading import Loop, Looped, Step
+from ..analysis.loop_parts import Loop, Looped, Step
 from ..formulas.formula_source import REFUSING
 from ..trace.pullbacks import Pullback, ReverseSweep
 from .loop_source import LoopWriter, indented

@@ -14,9 +14,10 @@ from typing import Any
 from ...ops.op import OpError
 from ..backends.backend import CPU
 from ..formulas.functions import array_function, scalar_function, scalar_push
+from ..trace.blanks import Blank
 from ..trace.recording import reads_of
 from ..trace.run import Run
-from ..trace.tape import Blank, Site, Trace
+from ..trace.tape import Site, Trace
 from ..values.boxes import Dual
 from ..values.kinds import Variable
 from .overwriting import spare

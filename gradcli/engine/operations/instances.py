@@ -8,16 +8,8 @@ from typing import Any, NoReturn
 from ...diagnostics import Span, did_you_mean
 from ...lang import program
 from ..trace.run import Run
-from ..values.kinds import (
-    FRAME_HEAD,
-    UNSET,
-    Instance,
-    List,
-    Variable,
-    contents,
-    describe,
-    variables,
-)
+from ..values.contents import contents, variables
+from ..values.kinds import FRAME_HEAD, UNSET, Instance, List, Variable, describe
 
 # ---- members -------------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 from ...diagnostics import GradcliError
 from ...ops import OPS
 from ..backends.backend import CPU, dtype_name, shape_of
+from ..trace.blanks import Blank, blank
 from ..trace.run import Run
-from ..trace.tape import Blank, Site, blank
+from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered, primal
 from ..values.kinds import Instance, List, Variable, describe, read, show_shape
 from ..values.lanes import Group, Lanes

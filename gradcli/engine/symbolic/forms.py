@@ -26,7 +26,7 @@ import sympy
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
-from ...ops.op import Op, OpError
+from ...ops.op import OpError
 from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import shape_of
 from ..trace.run import Run
@@ -37,13 +37,10 @@ from ..values.kinds import List, Variable, is_number, read, show
 from ..values.lanes import Lanes
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
+from .limits import MAX_FORM, MAX_NUMBER, MAX_TOTAL, Budget, affordable
 from .traces import FormTrace
 
 PART = OPS["part"]
-MAX_FORM, MAX_TOTAL = 5_000, 10_000  # nodes in one form, and in all elements of a value
-MAX_WORK = 100_000  # nodes in all values on the way
-MAX_NUMBER = 24  # nodes, 64 bits each, of what has no symbol, and operations that it was made by
-MAX_POWER = 1_000  # exponents that are worked out, and arguments of functions such as gamma
 _TAKES_BOOLS = frozenset(("where", "any", "all"))
 
 
@@ -69,7 +66,7 @@ class Forms:
     ) -> None:
         assert isinstance(run.trace, FormTrace)
         self.trace = run.trace
-        self.number, self.limit = number, limit
+        self.number, self.budget = number, Budget(limit)
         self.symbols: dict[str, Any] = {}
         self.point: dict[Any, Any] = {}
         self.earlier: dict[str, list[Any]] = {}
@@ -78,8 +75,6 @@ class Forms:
         self._states: dict[
             int, list[tuple[int, Any, Any]]
         ] = {}  # of a leaf: since when, its state, the form
-        self._sizes: dict[Any, int] = {}
-        self._work = 0
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
@@ -260,7 +255,8 @@ class Forms:
             raise self._refused(segment, number, message, site.span) from None
         except RecursionError:
             raise self._too_large(site, segment, number) from None
-        self._verify_size(form, site, segment, number)
+        if not self.budget.allows(form):
+            raise self._too_large(site, segment, number)
         return form
 
     def _apply(self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any) -> Any:
@@ -271,7 +267,8 @@ class Forms:
         # A number keeps its exact form while that is short.
         parts = form.flat if isinstance(form, np.ndarray) else [form]
         fits = all(
-            part not in (sympy.nan, sympy.zoo) and self.size(part) <= MAX_NUMBER for part in parts
+            part not in (sympy.nan, sympy.zoo) and self.budget.size(part) <= MAX_NUMBER
+            for part in parts
         )
         return form if fits else self.constant(y)
 
@@ -279,7 +276,7 @@ class Forms:
         self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any, symbolic: bool
     ) -> Any:
         op = site.op
-        if not symbolic and (op.category == "random" or not _affordable(op, operands)):
+        if not symbolic and (op.category == "random" or not affordable(op, operands)):
             return self.constant(y)
         read = counterpart(op)
         if not symbolic and (read is None or op.category == "making"):
@@ -291,7 +288,7 @@ class Forms:
         if read is None:
             raise NoFormError("")
         if op.elementwise:
-            if symbolic and op.name == "pow" and not _affordable(op, operands):
+            if symbolic and op.name == "pow" and not affordable(op, operands):
                 raise RecursionError
             arrays = any(isinstance(operand, np.ndarray) for operand in operands)
             try:
@@ -352,40 +349,11 @@ class Forms:
         if note not in self.notes:
             self.notes.append(note)
 
-    def _verify_size(self, form: Any, site: Site, segment: Segment, number: int) -> None:
-        parts = (
-            form.flat
-            if isinstance(form, np.ndarray)
-            else form
-            if isinstance(form, list)
-            else [form]
-        )
-        sizes = [self.size(part) for part in parts if isinstance(part, sympy.Basic)]
-        self._work += sum(sizes)
-        if (
-            max(sizes, default=0) > self.limit
-            or sum(sizes) > max(self.limit, MAX_TOTAL)
-            or self._work > MAX_WORK
-        ):
-            raise self._too_large(site, segment, number)
-
-    def size(self, form: Any) -> int:
-        """How many nodes a form has, written out."""
-        known = self._sizes.get(form)
-        if known is None:
-            digits = (
-                max(form.p.bit_length(), form.q.bit_length()) // 64
-                if isinstance(form, sympy.Rational)
-                else 0
-            )
-            known = self._sizes[form] = 1 + digits + sum(map(self.size, form.args))
-        return known
-
     def _too_large(self, site: Site, segment: Segment, number: int) -> GradcliError:
         name = site.op.infix or site.op.name
         message, label = (
             f"the closed form grows too large in `{name}`",
-            f"more than {self.limit} symbols and signs",
+            f"more than {self.budget.limit} symbols and signs",
         )
         help = "fewer iterations or smaller arrays have one"
         return GradcliError(
@@ -412,20 +380,3 @@ def _free(form: Any) -> bool:
     if isinstance(form, list):
         return any(map(_free, form))
     return isinstance(form, sympy.Basic) and bool(form.free_symbols)
-
-
-def _affordable(op: Op, operands: list[Any]) -> bool:
-    """Whether an operation on exact numbers, or a power, is worked out: not 2**1000000, nor the
-    digits of gamma(100000)."""
-    if op.name == "pow":
-        bases, exponents = (np.asarray(o, dtype=object).flat for o in operands)
-        large = any(
-            e.is_number and abs(e) > MAX_POWER for e in exponents if isinstance(e, sympy.Expr)
-        )
-        return not large or all(isinstance(b, sympy.Symbol) for b in bases)
-    if op.category != "special":
-        return True
-    flat = [v for operand in operands for v in np.asarray(operand, dtype=object).flat]
-    return not any(
-        isinstance(v, sympy.Rational) and (abs(v) > MAX_POWER or v.q > MAX_POWER) for v in flat
-    )

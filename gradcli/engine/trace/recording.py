@@ -11,7 +11,8 @@ from ..backends.backend import is_inexact, shape_of
 from ..formulas.functions import rule_reads
 from ..values.boxes import primal
 from ..values.kinds import List
-from .tape import Site, Trace, blank
+from .blanks import blank
+from .tape import Site, Trace
 
 PART = OPS["part"]
 

@@ -15,16 +15,13 @@ asked about goes, reference counting frees its history.
 from __future__ import annotations
 
 import itertools
-import math
 import weakref
 from array import array
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ...diagnostics import CallSite, Span
 from ...ops.op import Op
 from ..values.boxes import primal as primal
-from ..values.lanes import Lanes
 from .windows import STRIDE as STRIDE
 from .windows import Stretches, Window
 
@@ -73,22 +70,18 @@ class Site:
         self.on_floats: Any = None
         self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        self.calls: dict[
-            str, Any
-        ] = {}  # its functions on floats, by kinds of operands (scalar_calls.py)
+        # its functions on floats, by kinds of operands (scalar_calls.py)
+        self.calls: dict[str, Any] = {}
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
-        self.reads: frozenset[int | str] | None = (
-            None  # what the rule reads: operands by index, and "result" (apply.py)
-        )
-        self.narrow = (
-            op.elementwise and len(op.signature.operands) <= 2
-        )  # how its records are laid out: Note [Records]
+        # what the rule reads: operands by index, and "result" (apply.py)
+        self.reads: frozenset[int | str] | None = None
+        # how its records are laid out: Note [Records]
+        self.narrow = op.elementwise and len(op.signature.operands) <= 2
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}
         self.scalar = False  # whether its records hold nothing but floats, though they are wide
-        self.takes_complex = (
-            False  # whether it gives floats of complex operands: `abs(z)`, `real(z)`
-        )
+        # whether it gives floats of complex operands: `abs(z)`, `real(z)`
+        self.takes_complex = False
         self._complex: Site | None = None
 
     def on(self, operands: tuple[int, ...]) -> Site:
@@ -116,42 +109,6 @@ class Site:
         return f"<Site {self.op.name} at {self.span}>"
 
 
-def blank(value: Any) -> Any:
-    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar
-    as it is."""
-    if type(value) is Lanes:
-        return Lanes(Blank(value.array.shape, value.dtype), value.group)
-    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
-
-
-class Blank:
-    """An operand whose value no rule will read: its shape and dtype only."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape, self.dtype = shape, dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-
-class WithPartials(Blank):
-    """A result whose value no rule will read, and the partials that came with it, by the active
-    operands."""
-
-    __slots__ = ("partials",)
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any, partials: Sequence[Any] = ()) -> None:
-        super().__init__(shape, dtype)
-        self.partials = partials
-
-
 class Segment:
     """About a thousand records in execution order, numbered from `first`."""
 
@@ -163,12 +120,10 @@ class Segment:
         self.records: list[Any] = []
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
-        self.stretches: Stretches = array(
-            "q", (first,) if in_record else ()
-        )  # what was made in `record` blocks
-        self.consumed: list[
-            Span | None
-        ] = []  # by position, and perhaps shorter: the `backward` that consumed a record
+        # what was made in `record` blocks
+        self.stretches: Stretches = array("q", (first,) if in_record else ())
+        # by position, and perhaps shorter: the `backward` that consumed a record
+        self.consumed: list[Span | None] = []
 
     def reads(self, other: Segment) -> None:
         """Notes that a record here reads a value of `other`, which keeps that history alive."""
@@ -223,9 +178,8 @@ class Leaf(Segment):
     def __init__(self, trace: Trace, owner: Any = None) -> None:
         super().__init__(trace, 2**62)  # it is before nothing
         self.number = 0  # of the variable's leaf
-        self.owner = (
-            None if owner is None else weakref.ref(owner)
-        )  # a variable holds its leaf: no cycle, please
+        # a variable holds its leaf: no cycle, please
+        self.owner = None if owner is None else weakref.ref(owner)
 
     def __del__(self) -> None:
         self.trace.watched.discard(self.number)
@@ -281,9 +235,8 @@ class Trace:
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below
         self.leaves = Leaf(self)
-        self.fresh: dict[
-            int, Segment
-        ] = {}  # the arguments of functions that transforms are calling: what they began
+        # the arguments of functions that transforms are calling: what they began
+        self.fresh: dict[int, Segment] = {}
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)
@@ -403,10 +356,8 @@ class Trace:
         if segment is not None:
             calls = segment.calls
             if calls and calls[-1][0] == self.number:
-                calls[-1] = (
-                    self.number,
-                    chain,
-                )  # nothing was recorded in between: memory stays put
+                # nothing was recorded in between: memory stays put
+                calls[-1] = (self.number, chain)
             else:
                 calls.append((self.number, chain))
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ..backends.backend import shape_of
 from ..values.kinds import show, show_shape
-from .tape import STRIDE, Blank, Segment, Trace
+from .blanks import Blank
+from .tape import STRIDE, Segment, Trace
 from .windows import inputs_of
 
 

@@ -15,9 +15,10 @@ from ..ad.reverse import sweep, sweep_segment
 from ..ad.scalar_sweep import sweep_floats
 from ..backends.backend import is_inexact, is_scalar
 from ..jacobian.compressed import Sparse, batch_rows, blocks
+from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Leaf, Segment, Site, Trace, Traced, blank, leaf_numbers, reachable
+from ..trace.tape import Leaf, Segment, Site, Trace, Traced, leaf_numbers, reachable
 from ..trace.windows import Window
 from ..values.boxes import level_of, lowered, primal
 from ..values.kinds import UNSET, Function, List, Variable, leaves, map_structure, read

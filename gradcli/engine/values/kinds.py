@@ -200,7 +200,7 @@ class Tape:
         self.window = window
 
 
-class _Members:
+class Members:
     """The names of a frame as members of a value, live."""
 
     __slots__ = ("frame", "name", "slots")
@@ -221,14 +221,14 @@ class _Members:
         return ((name, value) for name in self.slots if (value := self.member(name)) is not UNSET)
 
 
-class Namespace(_Members):
+class Namespace(Members):
     """What an import gives: the top-level names of another program. `name` is what the import calls
     it."""
 
     __slots__ = ()
 
 
-class Instance(_Members):
+class Instance(Members):
     """What a call of a module gives: the names of the module's body. `name` is the module's, `path`
     leads from the top level to the instance. It holds its frame, but the frame holds neither the
     run nor the instance: no cycle."""
@@ -272,26 +272,6 @@ def deeper(depth: int) -> int:
     if depth >= MAX_NESTING:
         raise GradcliError(Diagnostic("E407", f"lists and dicts nest deeper than {MAX_NESTING}"))
     return depth + 1
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """The value without variables and traces, through lists and dicts: lists become Python lists,
-    an instance the dict of the states of its own variables, by path."""
-    value = primal(read(value))
-    if type(value) is List:
-        depth = deeper(depth)
-        return [plain(item, depth) for item in value]
-    if type(value) is dict:
-        depth = deeper(depth)
-        return {key: plain(item, depth) for key, item in value.items()}
-    if type(value) is Instance:
-        own = f"{value.path}."
-        return {
-            v.name.removeprefix(own): plain(v)
-            for _, v in variables(value)
-            if v.name.startswith(own)
-        }
-    return value
 
 
 def describe(value: Any) -> str:
@@ -379,42 +359,3 @@ def map_structure(function: Callable[[Any], Any], value: Any, depth: int = 0) ->
     if type(value) is dict:
         return {key: map_structure(function, item, deeper(depth)) for key, item in value.items()}
     return function(value)
-
-
-_HOLDERS = frozenset((Variable, Instance, Namespace, List, dict))
-
-
-def variables(value: Any) -> Iterator[tuple[str, Variable]]:
-    """The variables in a value, each once, in order of declaration, with the path that leads to it
-    (`.w`, `[0].w`)."""
-    return ((path, part) for path, part in contents(value, "") if type(part) is Variable)
-
-
-def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]:
-    """The `var` and `frozen` variables and the instances in a value, each once, in order: through
-    instances, imports, lists and dicts, whichever nest in which. `path` is the value's own; what is
-    in it comes with the path that leads to it."""
-    seen: set[int] = set()
-    pending = [(path, value)]
-    while pending:
-        path, value = pending.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if type(value) is Instance or (type(value) is Variable and value.kind in ("var", "frozen")):
-            yield path, value
-        if type(value) is List:
-            inside = [
-                (f"{path}[{k}]", item) for k, item in enumerate(value) if type(item) in _HOLDERS
-            ]
-        elif type(value) is dict:
-            inside = [
-                (f"{path}.{key}", item) for key, item in value.items() if type(item) in _HOLDERS
-            ]
-        elif isinstance(value, _Members):
-            inside = [
-                (f"{path}.{name}", item) for name, item in value.members() if type(item) in _HOLDERS
-            ]
-        else:
-            continue
-        pending.extend(reversed(inside))

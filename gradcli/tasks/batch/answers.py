@@ -11,7 +11,8 @@ from ...engine.execution import Execution, running
 from ...engine.operations.rows.separation import separate_group
 from ...engine.trace.run import Run
 from ...engine.trace.tape import primal
-from ...engine.values.kinds import List, is_number, plain, read, show
+from ...engine.values.contents import plain
+from ...engine.values.kinds import List, is_number, read, show
 from ...engine.values.lanes import Lanes, spread
 from ..answer import Answer
 from ..evaluation import Options

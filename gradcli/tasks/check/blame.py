@@ -19,8 +19,9 @@ from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import new_run
 from ...engine.operations.apply import apply
+from ...engine.trace.blanks import Blank
 from ...engine.trace.run import Run
-from ...engine.trace.tape import STRIDE, Blank, Traced
+from ...engine.trace.tape import STRIDE, Traced
 from ...engine.trace.windows import Window, inputs_of
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes

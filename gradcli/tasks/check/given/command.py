@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 
 from ....diagnostics import Diagnostic, GradcliError, printable
 from ....engine.backends.backend import shape_of
-from ....engine.values.kinds import Variable, plain, read
+from ....engine.values.contents import plain
+from ....engine.values.kinds import Variable, read
 from ....lang import program
 from ....platform.environment import users_environment
 from ..point import Point

@@ -12,7 +12,8 @@ from ....engine.ad.derivatives import gradients, ones_like, verify_target
 from ....engine.backends.backend import CPU, is_inexact
 from ....engine.execution import running
 from ....engine.values.boxes import primal
-from ....engine.values.kinds import plain, read, show
+from ....engine.values.contents import plain
+from ....engine.values.kinds import read, show
 from ...inputs import fail
 from ..point import Point
 from ..results import AGREE, DISAGREE, CheckOptions, Finding

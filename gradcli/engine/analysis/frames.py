@@ -1,0 +1,350 @@
+"""Frames of functions that are read as formulas: what their names and expressions stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...diagnostics import Span
+from ...lang import program
+from ...ops.formula import Formula
+from ...ops.op import Op
+from ..formulas.scalars import FAST
+from ..values.kinds import BREAK, CONTINUE
+from .inlining import Known
+from .read_derivatives import DERIVATIVES, Callee, NotPlainError, Reader, Value, is_int
+from .read_loops import MAX_TURNS, items, on_ints
+
+COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
+TURNING = frozenset(
+    ("imag", "angle")
+)  # whose partials are imaginary, also on floats: a formula would multiply them
+TRUE, FALSE = Formula("number", True), Formula("number", False)
+
+
+def is_operation(node: program.Expression) -> bool:
+    """Whether a node is an elementwise operation on one or two operands, of those that there are
+    functions on floats of."""
+    if (
+        not isinstance(node, program.Apply)
+        or node.options
+        or None in node.operands
+        or not is_simple(node.op)
+    ):
+        return False
+    return len(node.operands) == 1 or (len(node.operands) == 2 and node.op.name in FAST)
+
+
+def is_simple(op: Op) -> bool:
+    return op.elementwise and op.differentiable and op.integers != "bool" and op.name not in TURNING
+
+
+class Scope:
+    """The names of a function that is being read: the formulas of its numbers, and its
+    functions."""
+
+    def __init__(
+        self, reader: Reader, values: dict[int, Formula], functions: dict[int, Callee]
+    ) -> None:
+        self.reader, self.values, self.functions = reader, values, functions
+
+    def number(self, node: program.Expression) -> Formula:
+        self.reader.count()
+        if isinstance(node, program.Constant) and type(node.value) in (float, int):
+            return Formula("number", node.value)
+        if isinstance(node, program.Read):
+            return self.read(node.slot)
+        if isinstance(node, program.Call) and isinstance(value := self.call(node), Formula):
+            return value
+        if isinstance(node, program.Conditional):
+            if self.reader.chooses:
+                sides = self.number(node.then), self.number(node.otherwise)
+                return Formula("where", None, (self.condition(node.condition), *sides))
+            return self.number(node.then if self.holds(node.condition) else node.otherwise)
+        if isinstance(node, program.Apply) and is_operation(node):
+            return self.operation(
+                node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+            )
+        raise NotPlainError
+
+    def operation(self, op: Op, *operands: Formula) -> Formula:
+        return (
+            on_ints(op, operands)
+            if all(map(is_int, operands))
+            else Formula(op.name, None, operands)
+        )
+
+    def holds(self, node: program.Expression) -> bool:
+        """Whether a condition holds on the path that is read."""
+        if isinstance(node, program.Logical):
+            stop = node.kind == "or"
+            return (
+                stop if any(self.holds(operand) is stop for operand in node.operands) else not stop
+            )
+        if isinstance(node, program.Chain):
+            a = self.number(node.operands[0])
+            for op, operand in zip(node.ops, node.operands[1:], strict=True):
+                b = self.number(operand)
+                if not self.compare(op, a, b):
+                    return False
+                a = b
+            return True
+        if not isinstance(node, program.Apply) or node.options:
+            raise NotPlainError
+        if node.op.name == "logical_not" and node.operands[0] is not None:
+            return not self.holds(node.operands[0])
+        return self.compare(
+            node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+        )
+
+    def compare(self, op: Op, *operands: Formula) -> bool:
+        if op.name not in COMPARISONS:
+            raise NotPlainError
+        if all(map(is_int, operands)):
+            return bool(FAST[op.name](*[operand.value for operand in operands]))
+        return self.reader.decide(Formula(op.name, None, operands))
+
+    def condition(self, node: program.Expression) -> Formula:
+        """Whether a condition holds, as a formula."""
+        self.reader.count()
+        if isinstance(node, program.Constant) and type(node.value) is bool:
+            return TRUE if node.value else FALSE
+        if isinstance(node, program.Logical):
+            *others, last = [self.condition(operand) for operand in node.operands]
+            for other in reversed(others):
+                last = Formula(
+                    "where",
+                    None,
+                    (other, TRUE, last) if node.kind == "or" else (other, last, FALSE),
+                )
+            return last
+        if isinstance(node, program.Chain):
+            numbers = [self.number(operand) for operand in node.operands]
+            pairs = zip(node.ops, numbers, numbers[1:], strict=False)
+            *others, last = [self.comparison(op, a, b) for op, a, b in pairs]
+            for other in reversed(others):
+                last = Formula("where", None, (other, last, FALSE))
+            return last
+        if not isinstance(node, program.Apply) or node.options or None in node.operands:
+            raise NotPlainError
+        if node.op.name == "logical_not" and node.operands[0] is not None:
+            return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
+        return self.comparison(
+            node.op, *[self.number(operand) for operand in node.operands if operand is not None]
+        )
+
+    def comparison(self, op: Op, *operands: Formula) -> Formula:
+        if op.name not in COMPARISONS:
+            raise NotPlainError
+        return Formula(op.name, None, operands)
+
+    def call(self, node: program.Call) -> Value:
+        arguments = [self.number(a.value) for a in node.arguments if not a.keyword]
+        keywords: dict[str, Value] = {}
+        for argument in node.arguments:
+            if argument.keyword:
+                items = (
+                    argument.value.items
+                    if isinstance(argument.value, program.ListDisplay)
+                    else None
+                )
+                keywords[argument.keyword] = (
+                    self.number(argument.value)
+                    if items is None
+                    else [self.number(i) for i in items]
+                )
+        return self.function(node.callee)(arguments, keywords)
+
+    def read(self, slot: program.Slot) -> Formula:
+        if slot.index not in self.values:
+            raise NotPlainError
+        return self.values[slot.index]
+
+    def function(self, node: program.Expression | None) -> Callee:
+        if (
+            isinstance(node, program.Read)
+            and not node.checked
+            and (found := self.callee(node.slot)) is not None
+        ):
+            return found
+        if isinstance(node, program.FunctionLiteral):
+            return self.literal(node.function)
+        if isinstance(node, program.Apply) and node.op.name in DERIVATIVES and node.op.transforms:
+            options = dict(node.options)
+            wrt = options.pop("wrt", None)
+            items = wrt.items if isinstance(wrt, program.ListDisplay) else (wrt,)
+            positions = [0 if item is None else position_of(item) for item in items]
+            if not options and positions and len(set(positions)) == len(positions):
+                listed = isinstance(wrt, program.ListDisplay)
+                return DERIVATIVES[node.op.name](
+                    self.reader, self.function(node.operands[0]), positions, listed
+                )
+        raise NotPlainError
+
+    def callee(self, slot: program.Slot) -> Callee | None:
+        return self.functions.get(slot.index)
+
+    def literal(self, function: program.Function) -> Callee:
+        """A function that is written here."""
+
+        def call(arguments: list[Formula], keywords: dict[str, Value]) -> Formula:
+            self.reader.count()
+            if (
+                function.rule is not None
+                or function.opaque
+                or function.self_slot is not None
+                or keywords
+            ):
+                raise NotPlainError
+            if len(arguments) != len(function.parameters):
+                raise NotPlainError
+            values = {
+                p.slot.index: argument
+                for p, argument in zip(function.parameters, arguments, strict=True)
+            }
+            functions: dict[int, Callee] = {}
+            for outer, own in function.captures:
+                callee = self.callee(outer)
+                if callee is None:
+                    values[own.index] = self.read(outer)
+                else:
+                    functions[own.index] = callee
+            value = Scope(self.reader, values, functions).returned(function.body)
+            if value is None:
+                raise NotPlainError
+            return value
+
+        return call
+
+    def returned(self, body: tuple[program.Statement, ...]) -> Formula | None:
+        """What the statements return; None where they end without."""
+        completion = self.completed(body)
+        return completion if isinstance(completion, Formula) else None
+
+    def completed(self, body: tuple[program.Statement, ...]) -> Formula | int | None:
+        """What the statements of a loop's body give, or BREAK or CONTINUE where they end so."""
+        for statement in body:
+            completion: Formula | int | None = None
+            if isinstance(statement, program.Return) and statement.value is not None:
+                return self.number(statement.value)
+            if isinstance(statement, program.Break | program.Continue):
+                return BREAK if isinstance(statement, program.Break) else CONTINUE
+            if isinstance(statement, program.If):
+                taken = next(
+                    (part for condition, part in statement.branches if self.holds(condition)),
+                    statement.otherwise,
+                )
+                completion = self.completed(taken)
+            elif isinstance(statement, program.While | program.For):
+                completion = self.loop(statement)
+            elif isinstance(statement, program.Assign):
+                self.assign(statement.target, self.number(statement.value))
+            elif isinstance(statement, program.Augment) and isinstance(
+                statement.target, program.NameTarget
+            ):
+                if not is_simple(statement.op):
+                    raise NotPlainError
+                current = self.read(statement.target.slot)
+                self.assign(
+                    statement.target,
+                    self.operation(statement.op, current, self.number(statement.value)),
+                )
+            else:
+                raise NotPlainError
+            if completion is not None:
+                return completion
+        return None
+
+    def loop(self, node: program.While | program.For) -> Formula | None:
+        """What a loop returns, turn by turn; None where it ends without."""
+        for _ in self.turns(node):
+            self.reader.count()
+            completion = self.completed(node.body)
+            if isinstance(completion, Formula):
+                return completion
+            if completion == BREAK:
+                break
+        return None
+
+    def turns(self, node: program.While | program.For) -> Iterator[None]:
+        """Goes through a loop: each time, the next turn begins."""
+        if isinstance(node, program.For):
+            for item in items(node.iterable, self.number):
+                self.assign(node.target, item)
+                yield
+            return
+        undecided = 0
+        while True:
+            before = len(self.reader.conditions)
+            if not self.holds(node.condition):
+                return
+            undecided += len(self.reader.conditions) > before
+            if undecided > MAX_TURNS:
+                raise NotPlainError
+            yield
+
+    def assign(self, target: program.Target, value: Formula) -> None:
+        if (
+            not isinstance(target, program.NameTarget)
+            or target.slot.cell
+            or target.slot.index in self.functions
+        ):
+            raise NotPlainError
+        self.values[target.slot.index] = value
+
+
+class Home(Scope):
+    """The frame that a captured function is from: of its names only the functions are known."""
+
+    def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
+        super().__init__(reader, {}, {})
+        self.known = known
+
+    def callee(self, slot: program.Slot) -> Callee | None:
+        if slot.index not in self.known:
+            return None
+        value, home = self.known[slot.index]
+        if isinstance(value, program.Constant):
+            return None
+        scope = self if home is None else Home(self.reader, home)
+        return scope.function(value) if isinstance(value, program.Apply) else scope.literal(value)
+
+
+class Frame(Home):
+    """The frame that the call is in. What isn't a constant is an operand, which is evaluated
+    there."""
+
+    def __init__(self, reader: Reader, known: dict[int, Known], span: Span) -> None:
+        super().__init__(reader, known)
+        self.span = span
+
+    def number(self, node: program.Expression) -> Formula:
+        if isinstance(node, program.Constant) and type(node.value) in (float, int):
+            return Formula("number", node.value)
+        if isinstance(node, program.Read) and not node.checked:
+            return self.read(node.slot)
+        return self.reader.operand(node)
+
+    def read(self, slot: program.Slot) -> Formula:
+        if slot.index not in self.values:
+            if slot.index in self.known and isinstance(
+                held := self.known[slot.index].value, program.Constant
+            ):
+                return Formula("number", held.value)
+            self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
+        return self.values[slot.index]
+
+
+class Body(Frame):
+    """The frame of a function whose own body is read. Names that it doesn't assign are the
+    operands."""
+
+    def number(self, node: program.Expression) -> Formula:
+        return Scope.number(self, node)
+
+
+def position_of(node: program.Expression) -> int:
+    """The position of an argument, as an option of a transform says it. Raises NotPlainError where
+    that isn't written."""
+    if isinstance(node, program.Constant) and type(node.value) is int and node.value >= 0:
+        return node.value
+    raise NotPlainError

@@ -1,0 +1,103 @@
+"""Declared types: a value is converted to the dtype of its declaration, and must have its shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...lang import program
+from ..backends.backend import dtype_name, shape_of
+from ..trace.run import Run
+from ..values.kinds import describe, show_shape
+from ..values.lanes import Lanes
+
+_KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
+
+
+def dtype_of(run: Run, spec: program.TypeSpec) -> str:
+    return run.settings.dtype if spec.dtype == "float" else spec.dtype
+
+
+def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, code: str) -> Any:
+    """The value with its declared dtype. Raises GradcliError where dtype or shape don't fit."""
+    dtype = dtype_of(run, spec)
+    if not (type(value) in (int, float, bool, complex) or hasattr(value, "dtype")):
+        run.fail(
+            code,
+            f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
+            node.span,
+        )
+    kind = (
+        "i"
+        if type(value) is int
+        else "b"
+        if type(value) is bool
+        else "c"
+        if type(value) is complex
+        else "f"
+    )
+    kind = value.dtype.kind if hasattr(value, "dtype") else kind
+    if "bifc".index(kind) > "bifc".index(_KINDS[dtype]) or (dtype == "bool" and kind != "b"):
+        run.fail(
+            code,
+            f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
+            node.span,
+        )
+    verify_shape(run, shape_of(value), spec, node, code)
+    return cast(run, value, dtype)
+
+
+def verify_shape(
+    run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node: program.Declare, code: str
+) -> None:
+    if spec.shape is ...:
+        return
+    declared = spec.shape or ()
+    name = node.slot.name
+    if len(declared) != len(shape):
+        text = _show_declared(declared)
+        run.fail(
+            code,
+            f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}",
+            node.span,
+        )
+    for wanted, n in zip(declared, shape, strict=True):
+        if isinstance(wanted, str):
+            first = run.sizes.setdefault(wanted, (n, node.span))
+            if first[0] != n:
+                run.fail(
+                    code,
+                    (
+                        f"`{wanted}` is {n} in the shape {show_shape(shape)} of `{name}`, and "
+                        f"{first[0]} elsewhere"
+                    ),
+                    node.span,
+                    help=f"`{wanted}` got its size at {first[1]}",
+                )
+        elif wanted is not None and wanted != n:
+            text = _show_declared(declared)
+            run.fail(
+                code,
+                f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}",
+                node.span,
+            )
+
+
+def _show_declared(shape: tuple[int | str | None, ...]) -> str:
+    sizes = ", ".join("_" if n is None else str(n) for n in shape)
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
+def cast(run: Run, value: Any, dtype: str) -> Any:
+    """A number or array in a dtype that can hold it."""
+    if dtype_name(value) == dtype:
+        return value
+    if type(value) is Lanes:
+        return Lanes(value.array.astype(dtype), value.group)
+    if shape_of(value):
+        return value.astype(
+            dtype, copy=False
+        )  # arrays are never changed while anybody else holds them
+    if dtype == "float32":
+        return run.backend.xp.float32(value)
+    scalar = {"float64": float, "int64": int, "bool": bool, "complex128": complex}[dtype](value)
+    return scalar

@@ -1,0 +1,173 @@
+"""Updates of variables: `x := v`, `x :-= v`, `x[i] := v`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...lang import program
+from ...lang.program.walks import own_nodes
+from ...ops import OPS
+from ..backends.backend import dtype_name, shape_of
+from ..operations.access import read_index
+from ..operations.list_arrays import plain_array
+from ..operations.scalar_calls import apply_to_scalars
+from ..operations.writing import write
+from ..trace.changes import note
+from ..trace.keeping import KeepingTrace
+from ..trace.run import Run
+from ..trace.tape import Site, primal
+from ..trace.variables import attach
+from ..values.kinds import UNSET, List, Variable, describe, read, show_shape
+from .compiler import Compiler
+from .declared_types import cast
+from .indexing import compile_items
+
+SETITEM = OPS["setitem"]
+
+
+def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], None]:
+    """`x := v`, `x :-= v`, `x[i] := v`, on whatever denotes a variable."""
+    value = c.value(node.value)
+    denoted = c.expression(node.variable)
+    owner = c.expression(node.variable.object) if isinstance(node.variable, program.Index) else None
+    items = (
+        compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
+    )
+    op_site = Site(node.op, node.span) if node.op is not None else None
+    n_operations = _operations(node) if c.keeps_all else None
+    unseen = value  # `value` itself where nothing of it is recorded
+    if n_operations is not None:
+        with c.within(keeps_all=False, slow=c.is_slow(keeps_all=False), fuses=c.writes):
+            unseen = c.value(node.value)
+
+    def update(frame: list[Any]) -> None:
+        run = frame[0]
+        index: Any = None
+        variable: Any = UNSET
+        if owner is not None and items is not None:
+            holder = owner(frame)
+            if type(holder) is Variable:
+                variable, index = holder, items(frame)
+        if variable is UNSET:
+            variable = denoted(frame)
+        if type(variable) is not Variable or variable.kind in ("const", "watched"):
+            what = (
+                "a constant"
+                if type(variable) is Variable and variable.kind == "const"
+                else describe(variable)
+            )
+            run.fail(
+                "E312",
+                f"`:=` updates a variable, and this is {what}",
+                node.span,
+                help=_meant(node.variable),
+            )
+        trace = run.trace
+        passes_over = (
+            n_operations is not None and isinstance(trace, KeepingTrace) and not trace.keeps_states
+        )
+        if passes_over:
+            assert isinstance(trace, KeepingTrace)
+            segment, trace.segment = trace.segment, None
+            try:
+                new = unseen(frame)
+            finally:
+                trace.segment = segment
+            trace.pass_over(n_operations or 0, new)
+        else:
+            new = value(frame)
+        if op_site is not None:
+            old = variable.box if index is None else _element(run, node, variable, index)
+            if (
+                passes_over or not trace.keeps_all
+            ):  # a state has no history, so what leads to it needs none
+                old, new = primal(old), primal(new)
+            new = apply_to_scalars(run, op_site, old, new)
+        _set_state(run, variable, new, index, node)
+
+    return update
+
+
+def _operations(node: program.Update) -> int | None:
+    """The number of operations in a new state; None where there is more than these, on numbers and
+    names: a call, or what asks for a gradient, has to be seen."""
+    nodes = list(own_nodes([node.value]))
+    operations = [n for n in nodes if isinstance(n, program.Apply)]
+    if not all(n.op.elementwise for n in operations) or not all(
+        isinstance(n, _PLAIN) for n in nodes
+    ):
+        return None
+    return len(operations) + (node.op is not None)
+
+
+_PLAIN = (program.Apply, program.Constant, program.Read)
+
+
+def _meant(node: program.Expression) -> str:
+    if isinstance(node, program.Member) and node.name == "grad":
+        return f"`attach_grad({node.object.span.text})` sets it back to zeros"
+    return "declare it with `var`"
+
+
+def _element(run: Run, node: program.Update, variable: Variable, index: Any) -> Any:
+    return read_index(run, Site(OPS["getitem"], node.span), variable, index)
+
+
+def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program.Update) -> None:
+    traced = new
+    new = _plain_state(run, new, node)
+    old = variable.state
+    if index is not None:
+        if not hasattr(old, "ndim"):
+            run.fail(
+                "E303", f"`{variable.name}` is {describe(old)}, and has no elements", node.span
+            )
+        new = write(run, Site(SETITEM, node.span), old, None, index, new)
+    elif not _are_alike(old, new) and (
+        type(old) in (int, float, bool, complex) or hasattr(old, "dtype")
+    ):
+        if shape_of(new) != shape_of(old):
+            run.fail(
+                "E313",
+                (
+                    f"`{variable.name}` has shape {show_shape(shape_of(old))}, and the new state "
+                    f"{show_shape(shape_of(new))}"
+                ),
+                node.span,
+                help="a variable keeps its shape; to give the name another value use `=`",
+            )
+        if dtype_name(new) != dtype_name(old):
+            order = ["bool", "int64", "float32", "float64", "complex128"]
+            wide = type(new) is str or order.index(dtype_name(new)) > order.index(dtype_name(old))
+            if wide and not (dtype_name(new) == "float64" and dtype_name(old) == "float32"):
+                run.fail(
+                    "E313",
+                    f"`{variable.name}` is {dtype_name(old)}, and the new state {describe(new)}",
+                    node.span,
+                )
+            new = cast(run, new, dtype_name(old))
+    note(run, variable)
+    variable.state = new
+    attach(run, variable)
+    if isinstance(run.trace, KeepingTrace):
+        run.trace.left(variable.number, traced, node.span, "update")
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether two values are of one kind, shape and dtype, as far as their types show."""
+    kind = type(a)
+    return type(b) is kind and (
+        kind is float or (hasattr(a, "dtype") and a.dtype is b.dtype and a.shape == b.shape)
+    )
+
+
+def _plain_state(run: Run, value: Any, node: program.Update) -> Any:
+    value = primal(read(value))
+    if type(value) is List:
+        return plain_array(run, value, lambda m, h: run.fail("E302", m, node.span, help=h))
+    if not (
+        type(value) in (int, float, bool, complex) or hasattr(value, "dtype") or type(value) is str
+    ):
+        run.fail("E312", f"the state of a variable can't be {describe(value)}", node.span)
+    return value

@@ -1,0 +1,47 @@
+"""What a record keeps of values that no rule reads: shapes and dtypes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..values.boxes import primal as primal
+from ..values.lanes import Lanes
+from .windows import STRIDE as STRIDE
+
+
+def blank(value: Any) -> Any:
+    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar
+    as it is."""
+    if type(value) is Lanes:
+        return Lanes(Blank(value.array.shape, value.dtype), value.group)
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
+
+
+class Blank:
+    """An operand whose value no rule will read: its shape and dtype only."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class WithPartials(Blank):
+    """A result whose value no rule will read, and the partials that came with it, by the active
+    operands."""
+
+    __slots__ = ("partials",)
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, partials: Sequence[Any] = ()) -> None:
+        super().__init__(shape, dtype)
+        self.partials = partials

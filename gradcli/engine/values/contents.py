@@ -1,0 +1,68 @@
+"""What a value contains: the variables and instances in it, and the value without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .boxes import primal
+from .kinds import Instance, List, Members, Namespace, Variable, deeper, read
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """The value without variables and traces, through lists and dicts: lists become Python lists,
+    an instance the dict of the states of its own variables, by path."""
+    value = primal(read(value))
+    if type(value) is List:
+        depth = deeper(depth)
+        return [plain(item, depth) for item in value]
+    if type(value) is dict:
+        depth = deeper(depth)
+        return {key: plain(item, depth) for key, item in value.items()}
+    if type(value) is Instance:
+        own = f"{value.path}."
+        return {
+            v.name.removeprefix(own): plain(v)
+            for _, v in variables(value)
+            if v.name.startswith(own)
+        }
+    return value
+
+
+_HOLDERS = frozenset((Variable, Instance, Namespace, List, dict))
+
+
+def variables(value: Any) -> Iterator[tuple[str, Variable]]:
+    """The variables in a value, each once, in order of declaration, with the path that leads to it
+    (`.w`, `[0].w`)."""
+    return ((path, part) for path, part in contents(value, "") if type(part) is Variable)
+
+
+def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]:
+    """The `var` and `frozen` variables and the instances in a value, each once, in order: through
+    instances, imports, lists and dicts, whichever nest in which. `path` is the value's own; what is
+    in it comes with the path that leads to it."""
+    seen: set[int] = set()
+    pending = [(path, value)]
+    while pending:
+        path, value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(value) is Instance or (type(value) is Variable and value.kind in ("var", "frozen")):
+            yield path, value
+        if type(value) is List:
+            inside = [
+                (f"{path}[{k}]", item) for k, item in enumerate(value) if type(item) in _HOLDERS
+            ]
+        elif type(value) is dict:
+            inside = [
+                (f"{path}.{key}", item) for key, item in value.items() if type(item) in _HOLDERS
+            ]
+        elif isinstance(value, Members):
+            inside = [
+                (f"{path}.{name}", item) for name, item in value.members() if type(item) in _HOLDERS
+            ]
+        else:
+            continue
+        pending.extend(reversed(inside))
