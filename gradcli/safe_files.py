@@ -1,5 +1,5 @@
-"""Files in folders that somebody else may have filled: opened without following links, and named so
-that they stay where they belong."""
+"""Files in folders that somebody else may have filled: opened without following links, named so
+that they stay where they belong, and replaced whole."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import errno
 import os
 import re
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
 _KEPT_APART = (
     getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 )
+
+LONG = 3600.0  # seconds; no file takes as long to write
 
 
 def plain_file(path: str, flags: int) -> int:
@@ -68,3 +71,38 @@ def member_name(name: str) -> str:
 
 def _as_in_url(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "backslashreplace"))
+
+
+def replace_file(path: str, data: bytes) -> None:
+    """Writes beside the file and renames: readers see the old file or the new one, and a full disk
+    leaves the old. Raises OSError."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(21, "it is a folder")
+    _remove_left(target)
+    beside = target.with_name(f".{target.name}.{os.urandom(8).hex()}.partial")
+    try:
+        with open(beside, "xb", opener=plain_file) as file:
+            file.write(data)
+        if target.exists():
+            found = target.stat()
+            if hasattr(os, "chown"):
+                with suppress(PermissionError):  # only root gives files to others
+                    os.chown(beside, found.st_uid, found.st_gid)
+            os.chmod(beside, found.st_mode)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _remove_left(target: Path) -> None:
+    """Removes what is left of writes of this file whose process was killed, and so long ago that
+    none still goes on."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.partial")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if (
+                name.fullmatch(entry.name)
+                and time.time() - entry.stat(follow_symlinks=False).st_mtime > LONG
+            ):
+                os.unlink(entry.path)

@@ -35,6 +35,7 @@ LAW: dict[str, set[str]] = {
     "engine": {"lang.program", "ops"},
     "rows": set(),
     "tasks": {"engine", "lang", "ops", "rows", ""},
+    "tidy": {"lang", "ops", "tasks.cores", "tasks.programs"},
     "report": {
         "tasks.batch.summary",
         "tasks.evaluation",
@@ -43,7 +44,7 @@ LAW: dict[str, set[str]] = {
         "tasks.check.results",
         "",
     },
-    "cli": {"tasks", "report", "ops", "codes", ""},
+    "cli": {"tasks", "tidy", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
     "eager": {"engine", "ops"},
     "numpy": {"eager", "ops"},

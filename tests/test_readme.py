@@ -58,6 +58,15 @@ def test_the_guide_to_check(tmp_path: Path) -> None:
         assert shell(command, tmp_path, tmp_path) == output, command
 
 
+def test_the_guide_to_style(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "tidy.md").read_text(encoding="utf-8")
+    (tmp_path / "model.tg").write_text(text.partition("```tg\n")[2].partition("```")[0])
+    found = commands(text)
+    assert len(found) >= 4
+    for command, output in found:
+        assert shell(command, tmp_path, tmp_path) == output, command
+
+
 def test_python() -> None:
     """The blocks that use gradcli, one after the other: names go from one to the next."""
     used = [block for block in blocks("python") if "gradcli" in block]

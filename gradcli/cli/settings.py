@@ -68,6 +68,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         "timeout": _at_most(SECONDS, f"a file can't raise it above {SECONDS} seconds"),
     },
     "why": {**_LOOK, **_LIMITS, **_RUN, **_any_of("precision steps")},
+    "fmt": _any_of("color check diff"),
     "ops": _LOOK,
     "explain": _any_of("color"),
 }

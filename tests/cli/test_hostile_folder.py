@@ -34,6 +34,7 @@ COMMANDS = {
     "why": ["why", "p.tg"],
     "ops": ["ops"],
     "explain": ["explain", "E001"],
+    "fmt": ["fmt", "."],
     "batch": ["batch", "p.tg", "--rows", "rows.csv", "-o", "out.parquet", "--block-rows", "2"],
     "workers": [
         "batch",

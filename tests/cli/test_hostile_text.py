@@ -90,6 +90,8 @@ COMMANDS = [
         "symbolic --to c --no-simplify",
         "why",
         "why --format json",
+        "fmt",
+        "fmt --diff --color always",
     ),
 ]
 

@@ -1,0 +1,88 @@
+"""`fmt` on files: each is read, laid out, and replaced whole where that changes it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..diagnostics import Diagnostic, GradcliError
+from ..safe_files import replace_file
+from ..tasks.cores import cores
+from ..tasks.programs import program_source
+from .formatting import format_source
+
+FILES_A_PROCESS = 50
+_MARK = b"\xef\xbb\xbf"  # the byte-order mark that some editors begin a file with
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A program before and after; with `errors` it stays as it is."""
+
+    name: str
+    before: str = ""
+    after: str = ""
+    errors: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def is_changed(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def exit_code(self) -> int:
+        return max([error.exit_code for error in self.errors], default=0)
+
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        before, after = self.before.splitlines(), self.after.splitlines()
+        lines = difflib.unified_diff(before, after, self.name, self.name, lineterm="")
+        return "".join([f"{line}\n" for line in lines])
+
+
+def rewrite_all(names: Sequence[str], expr: str | None, writes: bool) -> Iterator[Rewritten]:
+    """The programs in these files in the one style, in their order; `-` is standard input, and with
+    `expr` that is the one program. Where it `writes`, files that change are replaced."""
+    work = partial(rewrite, expr=expr, writes=writes)
+    jobs = min(cores(), len(names) // FILES_A_PROCESS)
+    if jobs < 2 or "-" in names:
+        yield from map(work, names)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    can_fork = "fork" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("fork" if can_fork else None)
+    with ProcessPoolExecutor(jobs, context) as pool:
+        yield from pool.map(work, names, chunksize=FILES_A_PROCESS // 5)
+
+
+def rewrite(name: str, expr: str | None = None, writes: bool = False) -> Rewritten:
+    """One program in the one style; what is wrong with it or its file is an error of the answer."""
+    try:
+        source = program_source(name, expr)
+        answer = Rewritten(source.name, source.text, format_source(source))
+        if writes and answer.is_changed and name != "-" and expr is None:
+            _write(name, answer.after)
+    except GradcliError as error:
+        return Rewritten("<stdin>" if name == "-" else name, errors=error.diagnostics)
+    return answer
+
+
+def _write(name: str, text: str) -> None:
+    """Replaces the file, or what a link with this name leads to. Raises GradcliError (E006)."""
+    path = os.path.realpath(name)
+    try:
+        if not os.access(path, os.W_OK):
+            raise PermissionError(13, os.strerror(13))
+        if os.stat(path).st_nlink > 1:  # under the other name the old text would stay
+            raise OSError("it has another name, too")
+        with open(path, "rb") as file:
+            mark = _MARK if file.read(len(_MARK)) == _MARK else b""
+        replace_file(path, mark + text.encode("utf-8"))
+    except OSError as error:
+        message = f"cannot write `{name}`: {error.strerror or error}"
+        help = f"`gradcli fmt - < {name}` prints it instead"
+        raise GradcliError(Diagnostic("E006", message, help=help)) from None
