@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from ..tasks.programs import program_source
 from .formatting import format_source
 
 FILES_A_PROCESS = 50
+_UNENDED = "\n\\ No newline at end of file\n"
 _MARK = b"\xef\xbb\xbf"  # the byte-order mark that some editors begin a file with
 
 
@@ -37,9 +39,10 @@ class Rewritten:
 
     def diff(self) -> str:
         """What changes, as a unified diff."""
-        before, after = self.before.splitlines(), self.after.splitlines()
-        lines = difflib.unified_diff(before, after, self.name, self.name, lineterm="")
-        return "".join([f"{line}\n" for line in lines])
+        sides = [text.replace("\r\n", "\n") for text in (self.before, self.after)]
+        before, after = [re.findall(r"[^\n]*\n|[^\n]+$", text) for text in sides]
+        lines = difflib.unified_diff(before, after, self.name, self.name)
+        return "".join([line if line.endswith("\n") else line + _UNENDED for line in lines])
 
 
 def rewrite_all(names: Sequence[str], expr: str | None, writes: bool) -> Iterator[Rewritten]:

@@ -37,6 +37,9 @@ def test_check_and_diff_write_nothing(gradcli: Run, tmp_path: Path) -> None:
         "--- a.tg\n+++ a.tg\n@@ -1,2 +1,2 @@\n-x=1\n+x = 1\n y = 2\n",
     )
     assert gradcli("fmt a.tg --diff --check").code == 1
+    (tmp_path / "b.tg").write_text("x = 1")
+    unended = "-x = 1\n\\ No newline at end of file\n+x = 1\n"
+    assert gradcli("fmt b.tg --diff").out.endswith(unended)
     assert "\x1b[32m+x = 1\x1b[0m\n" in gradcli("fmt a.tg --diff --color always").out
     assert file.read_text() == "x=1\ny = 2\n"
     assert gradcli("fmt a.tg -q").out == ""
