@@ -62,6 +62,20 @@ FLOORS = (
     "transforms", "compilation", "calls", "interpreter", "lowering", "", "symbolic",
 )  # fmt: skip
 
+# The doors of the engine: what tasks use of it. `check` alone takes runs apart, and is let in
+# everywhere.
+ENGINE_DOORS = {
+    "execution",  # compile a program, execute it, ask for values and derivatives
+    "forward_runs",  # the same in forward mode
+    "row_runs",  # the same for many rows
+    "values",  # what programs compute with
+    "backends",  # dtypes, shapes, devices
+    "analysis",  # what the text of a program tells
+    "explain",  # why a gradient is none, zero or nan
+    "trace",  # what an explanation reads of a run
+    "symbolic",  # closed forms
+}
+
 EVERYONES = {"diagnostics", "platform", "safe_files"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files
@@ -127,6 +141,17 @@ def allowed(name: str, permitted: set[str]) -> bool:
     return any(name == p or name.startswith(p + ".") for p in permitted)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if room_of(path).startswith("tasks.") and "check" not in path.parts],
+    ids=room_of,
+)
+def test_tasks_come_in_by_the_doors_of_the_engine(path: Path) -> None:
+    for module in imports(path):
+        if module.startswith("gradcli.engine."):
+            assert module.split(".")[2] in ENGINE_DOORS, f"{room_of(path)} imports {module}"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")
 def test_imports_go_one_way(path: Path) -> None:
     room = room_of(path)
@@ -181,7 +206,11 @@ def test_no_circle_of_imports() -> None:
 TOUR = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 ARROWS = re.findall(r"^ +(\w+) --> (\w+)$", TOUR, re.M)
 SHOWN = {room for arrow in ARROWS for room in arrow}
-FRONT = {"execution", "row_runs"}  # the files of the engine that are in no room of it
+FRONT = {
+    "execution",
+    "forward_runs",
+    "row_runs",
+}  # the files of the engine that are in no room of it
 
 
 def box_of(module: str) -> str:

@@ -19,14 +19,32 @@ from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
 from .interpreter.expressions import EXPRESSIONS
 from .interpreter.statements import STATEMENTS
-from .jacobian.compressed import zero_block
-from .jacobian.jacobians import hessians, jacobians
+from .jacobian.compressed import Sparse, zero_block
+from .jacobian.jacobians import entries, hessians, jacobians, unit
 from .lowering.hot import Hot
 from .operations.instances import named_variables
-from .trace.run import Dispatch, Run
+from .trace.run import Dispatch
+from .trace.run import Expectation as Expectation
+from .trace.run import Run as Run
 from .trace.run import Settings as Settings
 from .trace.running import running as running
-from .values.kinds import FRAME_HEAD, UNSET, Cell, Variable, map_structure, read
+from .trace.tracing import dump
+from .values.boxes import primal
+from .values.contents import (
+    plain,
+)
+from .values.kinds import (
+    FRAME_HEAD,
+    UNSET,
+    Cell,
+    Namespace,
+    Tape,
+    Variable,
+    is_callable,
+    map_structure,
+    read,
+    show,
+)
 
 HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
 DISPATCH = Dispatch(push, call_value)
@@ -121,17 +139,31 @@ class Execution:
         slot = self.program.names.get(name)
         return UNSET if slot is None else self._slot(slot)
 
+    def host(self, value: Any) -> Any:
+        """A value as it is outside the program: numbers, lists and dicts, arrays in NumPy's memory;
+        what has no value there as text."""
+        return _host(self.run.backend.to_host, plain(value))
+
+    def listing(self) -> str:
+        """What the trace recorded."""
+        return dump(self.run.trace)
+
     def _slot(self, slot: Slot) -> Any:
         value = self.frame[slot.index + FRAME_HEAD]
         return value[0] if slot.cell else value
 
     # ---- derivatives -----------------------------------------------------------------------------
 
-    def gradients(self, target: Any, sources: list[Any]) -> list[Any]:
+    def seeds(self, target: Any) -> list[tuple[Any, Any]]:
+        """The values in a target that are on the trace, each with the cotangent of its sum. Raises
+        GradcliError for a target that has no gradients."""
+        return [(t, ones_like(self.run, t)) for t in verify_target(self.run, target, None)]
+
+    def gradients(self, target: Any, sources: list[Any], recorded: bool = False) -> list[Any]:
         """The gradients of the sum of a target's elements by each source; None where it doesn't
-        depend on one. Raises GradcliError for a target that has none."""
-        seeds = [(t, ones_like(self.run, t)) for t in verify_target(self.run, target, None)]
-        return gradients(self.run, seeds, sources, recorded=False)
+        depend on one. They are on the trace themselves where they are `recorded`. Raises
+        GradcliError for a target that has none."""
+        return gradients(self.run, self.seeds(target), sources, recorded)
 
     def jacobians(
         self, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False
@@ -152,9 +184,25 @@ class Execution:
         numbers: each by itself, or with `blocks` all of them."""
         return hessians(self.run, target, sources, blocks, mode, sparse)
 
+    def unit(self, value: Any, k: int) -> Any:
+        """The cotangent of one element of a value: 1 at `k`, counted through its dimensions."""
+        return unit(self.run, primal(value), k)
+
     def zero_gradient(self, source: Any) -> Any:
         return zeros_like(self.run, source)
 
     def zero_block(self, target: Any, source: Any, sparse: bool = False) -> Any:
         """Zeros as a Jacobian of a target by a source, or a block of a Hessian, has them."""
         return map_structure(lambda value: zero_block(self.run, value, source, sparse), target)
+
+
+def _host(to_host: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_host(to_host, v) for v in value]
+    if isinstance(value, dict):
+        return {k: _host(to_host, v) for k, v in value.items()}
+    if type(value) is Sparse:
+        return _host(to_host, plain(entries(value)))
+    if is_callable(value) or type(value) in (Tape, Namespace):
+        return show(value)
+    return to_host(value)

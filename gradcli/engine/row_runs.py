@@ -19,7 +19,8 @@ from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .execution import Execution
-from .operations.rows.separation import SeparationError
+from .kernels.native import weighted_by
+from .operations.rows.separation import SeparationError, separate_group
 from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
 
@@ -61,6 +62,7 @@ class RowRuns:
     ) -> None:
         self.compiled, self.inputs, self.columns, self.ask = compiled, inputs, columns, ask
         self.runs = self.records = 0
+        self.is_native = False  # whether native code computes whatever is hot
         self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
@@ -79,6 +81,14 @@ class RowRuns:
             if self._crowded:
                 gc.collect()  # a run that was stopped refers to itself
                 self._crowded = False
+
+    def probe(self, size: int, times: float) -> list[Answered | Failed]:
+        """The answers for `size` rows, of a job of `times` as many: what becomes hot is compiled
+        with those in mind. Sets `is_native`."""
+        with weighted_by(times) as compiled:
+            found = list(self.answers(size))
+        self.is_native = bool(compiled) and all(compiled)
+        return found
 
     def singly(self, rows: Any) -> Iterator[Answered | Failed]:
         """The answers for these rows, each by itself."""
@@ -153,6 +163,12 @@ class RowRuns:
         execution = Execution(self.compiled, {**self.inputs, **values})
         execution.run.group, execution.run.parts_rows = group, group is not None
         return execution
+
+
+def of_all_rows(run: Run, value: Any) -> None:
+    """Separates the rows of a run where only some of them have this value."""
+    if type(value) is Lanes and value.group is not run.group:
+        separate_group(run, value.group)
 
 
 def _taken(backend: Backend, column: Any, rows: Any, size: int) -> Any:

@@ -8,20 +8,22 @@ from functools import partial
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine.ad.derivatives import differentiable
 from ..engine.analysis.declared import declared_names
 from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import shape_of
 from ..engine.execution import Compiled as Compiled
 from ..engine.execution import Execution, compile_program, running
-from ..engine.jacobian.compressed import Sparse
-from ..engine.jacobian.jacobians import entries
-from ..engine.trace.tape import primal
-from ..engine.values.contents import plain
-from ..engine.values.kinds import UNSET, Namespace, Tape, Variable, is_callable, leaves, read, show
+from ..engine.forward_runs import ForwardRuns
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import (
+    UNSET,
+    Variable,
+    differentiable,
+    leaves,
+    read,
+)
 from ..lang import program
 from .evaluation import Evaluation, Options
-from .forward import ForwardRuns
 from .omissions import has_floats, has_ints, notes
 
 
@@ -250,32 +252,13 @@ class Answer:
 
     def fill(self, evaluation: Evaluation) -> None:
         evaluation.notes = self.notes()
-        to_host = self.run.backend.to_host
-        evaluation.outputs = {
-            name: host(to_host, plain(value)) for name, value in self.outputs.items()
-        }
+        host = self.execution.host
+        evaluation.outputs = {name: host(value) for name, value in self.outputs.items()}
         evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
-            {
-                of: {by: host(to_host, plain(value)) for by, value in row.items()}
-                for of, row in table.items()
-            }
+            {of: {by: host(value) for by, value in row.items()} for of, row in table.items()}
             for table in (self.gradients, self.jacobians, self.hessians)
         )
         for name in evaluation.gradients | evaluation.hessians:
             values = [primal(read(v)) for v in leaves(self.targets[name])]
             if len(values) != 1 or shape_of(values[0]):
                 evaluation.summed.append(name)
-
-
-def host(to_host: Any, value: Any) -> Any:
-    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there
-    as text."""
-    if isinstance(value, list):
-        return [host(to_host, v) for v in value]
-    if isinstance(value, dict):
-        return {k: host(to_host, v) for k, v in value.items()}
-    if type(value) is Sparse:
-        return host(to_host, plain(entries(value)))
-    if is_callable(value) or type(value) in (Tape, Namespace):
-        return show(value)  # what has no value outside the program
-    return to_host(value)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.ad.derivatives import gradients, ones_like, verify_target
 from ..engine.backends.backend import count, shape_of
 from ..engine.execution import running
 from ..engine.explain.ancestry import Ancestry
@@ -15,7 +14,6 @@ from ..engine.explain.blame import blame, blame_gradient, blame_plain
 from ..engine.explain.nonfinite import Maker, is_finite
 from ..engine.explain.reasons import Reason, number_on
 from ..engine.explain.walks import walk
-from ..engine.jacobian.jacobians import unit
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import leaves, read
 from ..lang import program
@@ -86,16 +84,11 @@ class _Search:
                     for kind in (table.gradients, table.jacobians, table.hessians)
                 ]
                 if rows[0] is not None and not all_finite(rows[0]):
-                    yield from self._on_the_way_back(
-                        [(t, ones_like(self.run, t)) for t in self._traced(target)], source
-                    )
+                    yield from self._on_the_way_back(self.answer.execution.seeds(target), source)
                 if rows[1] is not None and not all_finite(rows[1]):
                     yield from self._in_rows(target, source)
                 if rows[2] is not None and not all_finite(rows[2]):
                     yield from self._in_second(target, source)
-
-    def _traced(self, target: Any) -> list[Any]:
-        return verify_target(self.run, target, None)
 
     def _made(self, values: list[Any]) -> Iterator[Found]:
         numbers = [v[1] for v in values if type(v) is tuple and not is_finite(primal(v))]
@@ -122,10 +115,11 @@ class _Search:
 
     def _in_rows(self, target: Any, source: Any) -> Iterator[Found]:
         """In a Jacobian: the first of its rows that has something to show."""
-        for value in self._traced(target):
+        for value, _ in self.answer.execution.seeds(target):
             for k in range(count(shape_of(primal(value)))):
                 found = next(
-                    self._on_the_way_back([(value, unit(self.run, primal(value), k))], source), None
+                    self._on_the_way_back([(value, self.answer.execution.unit(value, k))], source),
+                    None,
                 )
                 if found is not None:
                     yield found
@@ -133,11 +127,13 @@ class _Search:
 
     def _in_second(self, target: Any, source: Any) -> Iterator[Found]:
         """In a Hessian: on the way to the gradient, or back from there."""
-        seeds = [(t, ones_like(self.run, t)) for t in self._traced(target)]
-        first = [g for g in gradients(self.run, seeds, [source], recorded=True) if type(g) is tuple]
+        execution = self.answer.execution
+        found = execution.gradients(target, [source], recorded=True)
+        first = [g for g in found if type(g) is tuple]
         self.ancestry = Ancestry(self.run.trace)  # type: ignore[arg-type]
         yield from self._made(first)
-        yield from self._on_the_way_back([(g, ones_like(self.run, g)) for g in first], source)
+        seeds = [seed for g in first for seed in execution.seeds(g)]
+        yield from self._on_the_way_back(seeds, source)
 
 
 def _when(found: Found) -> tuple[int, int]:

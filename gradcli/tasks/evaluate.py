@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.execution import Compiled, Execution, running
-from ..engine.trace.run import Run
-from ..engine.trace.tracing import dump
+from ..engine.analysis.facts import Facts
+from ..engine.execution import Compiled, Execution, Run, running
+from ..engine.forward_runs import ForwardRuns
 from ..lang import program
 from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
-from .forward import ForwardRuns, chosen_mode
 from .omissions import finiteness, nonfinite, without_gradients
 from .second_runs import explain, with_reason
+
+FEW = 2  # scalar inputs, for which forward mode is the better choice
 
 
 def evaluate(
@@ -62,13 +63,32 @@ def evaluate(
         else:
             evaluation.diagnostics += finiteness(nonfinite(evaluation))
         if options.trace:
-            evaluation.trace = dump(run.trace)
+            evaluation.trace = answer.execution.listing()
         answer.execution.release()
     if options.closed_form:
         from .closed_form import add_closed_forms  # SymPy is imported where it is asked for
 
         add_closed_forms(evaluation, node, inputs, options)
     return evaluation
+
+
+def chosen_mode(facts: Facts, inputs: Mapping[str, Any], options: Options) -> str:
+    """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs,
+    where the program does nothing that only a trace can answer."""
+    if options.mode != "auto":
+        return options.mode
+    if (
+        not options.grad
+        or options.jacobian
+        or options.hessian
+        or options.hessian_blocks
+        or options.trace
+    ):
+        return "reverse"
+    variables = facts.scalar_variables(inputs)
+    few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)
+    # Elements are read and written in place in reverse mode, and not yet with tangents.
+    return "forward" if few and facts.asks_for_nothing and not facts.has_elements else "reverse"
 
 
 def _answer(
@@ -82,7 +102,8 @@ def _answer(
     where it fails, which then is a diagnostic of the evaluation; `verifies` whether all inputs
     must have been used."""
     mode = evaluation.mode = chosen_mode(compiled.facts, inputs, options)
-    forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
+    recorded = options.jacobian or options.hessian or options.hessian_blocks
+    forward = ForwardRuns(compiled, inputs, options.wrt, recorded) if mode == "forward" else None
     while True:
         execution = Execution(compiled, inputs) if forward is None else forward.first()
         answer = None

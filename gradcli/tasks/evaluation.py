@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..diagnostics import Diagnostic
-from ..engine.trace.run import Expectation, Settings
+from ..engine.execution import Expectation, Settings
 
 # The options that are one of a few words.
 CHOICES = {

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic
-from ..engine.ad.derivatives import differentiable
 from ..engine.backends.backend import dtype_name, is_complex, is_inexact
 from ..engine.explain.nonfinite import is_finite
 from ..engine.explain.reasons import of_kind
 from ..engine.values.boxes import primal
-from ..engine.values.kinds import describe, is_number, leaves, read
+from ..engine.values.kinds import describe, differentiable, is_number, leaves, read
 from .evaluation import Evaluation
 
 NAMED = 4  # of what isn't finite

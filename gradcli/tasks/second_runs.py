@@ -8,10 +8,9 @@ from itertools import chain
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.ad.derivatives import differentiable
 from ..engine.execution import Execution, compile_program, running
 from ..engine.explain import reasons
-from ..engine.values.kinds import Variable
+from ..engine.values.kinds import Variable, differentiable
 from ..lang import program
 from .answer import Answer
 from .evaluation import Options

@@ -10,7 +10,6 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.ad.derivatives import differentiable
 from ..engine.execution import Compiled, compile_program, running
 from ..engine.symbolic import calculus, printing
 from ..engine.symbolic.algebra import as_condition, attached, is_form
@@ -21,6 +20,7 @@ from ..engine.symbolic.languages import LANGUAGES
 from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
 from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_execution
+from ..engine.values.kinds import differentiable
 from ..lang import program
 from .answer import Answer, verify_inputs
 from .evaluation import Options

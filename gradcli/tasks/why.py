@@ -13,10 +13,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..diagnostics import GradcliError, Span
-from ..engine.ad.derivatives import differentiable, ones_like, verify_target
 from ..engine.analysis.discarded import discarded
 from ..engine.backends.backend import shape_of
-from ..engine.execution import running
+from ..engine.execution import Run, running
 from ..engine.explain import reasons
 from ..engine.explain.ancestry import Way
 from ..engine.explain.blame import blame_gradient, blame_value
@@ -25,14 +24,13 @@ from ..engine.explain.nonfinite import Maker, is_finite
 from ..engine.explain.reasons import Reason, Reasons, number_on
 from ..engine.explain.walks import Walk, size_of, walk
 from ..engine.explain.zeros import cancelled, zero_reason
-from ..engine.trace.run import Run, Unconnected
+from ..engine.trace.run import Unconnected
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
-from ..engine.values.contents import plain
-from ..engine.values.kinds import Variable, leaves, read
+from ..engine.values.kinds import Variable, differentiable, leaves, read
 from ..lang import program
-from .answer import host, verify_inputs, verify_used
+from .answer import verify_inputs, verify_used
 from .chains import Chains, names_of
 from .evaluation import Options
 from .explanations import Answer, Explanation, Step
@@ -131,9 +129,11 @@ class _Why:
     def _of(self, target: Part) -> Iterator[Explanation]:
         """The explanations of one target, by all sources; single elements are asked about by
         themselves."""
-        seeds = [
-            (t, self._seed(t, target.place)) for t in verify_target(self.run, target.value, None)
-        ]
+        seeds = self.asked.answer.execution.seeds(target.value)
+        if target.place is not None:
+            for _, seed in seeds:
+                seed[...] = 0.0
+                seed[target.place] = 1.0
         sources = list(self._sources())
         whole = [s for s in sources if s.place is None]
         try:
@@ -143,13 +143,6 @@ class _Why:
                     yield from self._by(target, seeds, [source], self._masks(target, source))
         except UnregisteredError as error:
             yield from self._opaque(target, sources, error)
-
-    def _seed(self, value: Any, place: tuple[int, ...] | None) -> Any:
-        seed = ones_like(self.run, value)
-        if place is not None:
-            seed[...] = 0.0
-            seed[place] = 1.0
-        return seed
 
     def _sources(self) -> Iterator[Part]:
         """The sources. Of a variable that was replaced by a plain value, the variable is one; the
@@ -278,7 +271,7 @@ class _Why:
         of what is shown."""
         told = verdict.reason or Reason("", "", None, "")
         number = verdict.number
-        gradient = host(self.run.backend.to_host, plain(walked.found[number]))
+        gradient = self.asked.answer.execution.host(walked.found[number])
         return Explanation(
             target.name,
             source.name,

@@ -24,6 +24,7 @@ from ..values.kinds import (
     Transform,
     Variable,
     describe,
+    differentiable,
     is_callable,
     is_number,
     leaves,
@@ -281,10 +282,6 @@ def grad(
         return zeros_like(run, source) if unconnected == "zero" else None
 
     return map_structure(answer, sources)
-
-
-def differentiable(source: Any) -> bool:
-    return is_inexact(primal(read(source)))
 
 
 def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Diagnostic, Span
 from ...lang import program
-from ..ad.derivatives import differentiable, ones_like
+from ..ad.derivatives import ones_like
 from ..ad.reverse import sweep
 from ..backends.backend import is_inexact
 from ..trace.keeping import KeepingTrace, carries
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Segment, Site, primal
 from ..trace.windows import Window, inputs_of
-from ..values.kinds import Variable, describe, leaves, read
+from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..ad.connections import connected, verify_same
-from ..ad.derivatives import differentiable, number_of, zeros_like
+from ..ad.derivatives import number_of, zeros_like
 from ..ad.reverse import between
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply
@@ -21,7 +21,7 @@ from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..trace.windows import Window
 from ..values.boxes import primal
-from ..values.kinds import read
+from ..values.kinds import differentiable, read
 from .seeds import Sweeps
 from .structures import Entries, structure
 

@@ -13,7 +13,6 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops import OPS
 from ..ad.derivatives import (
-    differentiable,
     gradients,
     merged,
     note_unconnected,
@@ -27,7 +26,16 @@ from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..trace.unregistered import request
 from ..trace.windows import Window
-from ..values.kinds import List, Variable, describe, leaves, map_structure, read, show_shape
+from ..values.kinds import (
+    List,
+    Variable,
+    describe,
+    differentiable,
+    leaves,
+    map_structure,
+    read,
+    show_shape,
+)
 from .compressed import Sparse, block_shape, blocks, zero_block
 
 ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "reshape"))

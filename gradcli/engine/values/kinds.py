@@ -15,7 +15,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...lang import program
 from ...ops.op import Op
-from ..backends.backend import dtype_name, shape_of
+from ..backends.backend import dtype_name, is_inexact, shape_of
 from .boxes import primal
 from .lanes import Lanes
 
@@ -246,6 +246,11 @@ BREAK, CONTINUE, RETURN = 1, 2, 3  # how a statement can end, but for falling th
 FRAME_HEAD = 2  # a frame begins with the run and the value being returned
 # where in a frame that value is; before, it holds the path that the value goes to, if it has one
 RESULT = 1
+
+
+def differentiable(value: Any) -> bool:
+    """Whether a value is of floats or complex numbers, which gradients exist by."""
+    return is_inexact(primal(read(value)))
 
 
 def is_number(value: Any) -> bool:

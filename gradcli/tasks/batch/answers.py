@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...engine.backends.backend import shape_of
-from ...engine.execution import Execution, running
-from ...engine.operations.rows.separation import separate_group
-from ...engine.trace.run import Run
-from ...engine.trace.tape import primal
-from ...engine.values.contents import plain
-from ...engine.values.kinds import List, is_number, read, show
+from ...engine.execution import Execution, Run, running
+from ...engine.row_runs import of_all_rows
+from ...engine.values.boxes import primal
+from ...engine.values.contents import (
+    plain,
+)
+from ...engine.values.kinds import (
+    List,
+    is_number,
+    read,
+    show,
+)
 from ...engine.values.lanes import Lanes, spread
 from ..answer import Answer
 from ..evaluation import Options
@@ -45,8 +51,7 @@ def named(answer: Answer) -> Named:
 def _columns(run: Run, name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """A value as columns: one for a number or an array, one for each part of a list or dict."""
     value = primal(read(value))
-    if type(value) is Lanes and value.group is not run.group:
-        separate_group(run, value.group)
+    of_all_rows(run, value)
     if type(value) is List:
         parts = [primal(read(item)) for item in value]
         if parts and all(is_number(p) for p in parts) and len({shape_of(p) for p in parts}) == 1:
@@ -68,8 +73,7 @@ def _columns(run: Run, name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _stacked(run: Run, parts: list[Any]) -> Any:
     """Numbers of one shape as an array."""
     for part in parts:
-        if type(part) is Lanes and part.group is not run.group:
-            separate_group(run, part.group)
+        of_all_rows(run, part)
     xp, group = run.backend.xp, run.group
     if group is None or Lanes not in map(type, parts):
         return xp.stack([xp.asarray(part) for part in parts])

@@ -16,7 +16,6 @@ from ...engine.analysis.declared import declarations, declared_names
 from ...engine.analysis.requests import named_outputs
 from ...engine.backends.devices import CPU, Sizes
 from ...engine.backends.selection import backend_for
-from ...engine.kernels.native import weighted_by
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
 from ...rows.blocks import BadPart, Block, Range
@@ -159,9 +158,8 @@ class Computer:
                 first.tile = tile
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                with weighted_by((job or 0) / PROBED) as read:
-                    found = list(row_runs.answers(_size(index)))
-                self.is_native = bool(read) and all(read) and row_runs.records <= FEW_RECORDS
+                found = row_runs.probe(_size(index), (job or 0) / PROBED)
+                self.is_native = row_runs.is_native and row_runs.records <= FEW_RECORDS
                 answers += [
                     (int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered
                 ]

@@ -6,53 +6,41 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.analysis.facts import Facts
-from ..engine.backends.backend import count, is_complex, is_inexact, shape_of
-from ..engine.backends.selection import backend_for
-from ..engine.execution import Compiled, Execution
-from ..engine.jacobian.jacobians import unit
-from ..engine.trace.run import Run
-from ..engine.transforms.forward_level import perturb
-from ..engine.values.boxes import level_of, lowered, primal
-from ..engine.values.kinds import Variable, leaves, read
-from .evaluation import Options
-
-FEW = 2  # scalar inputs, for which forward mode is the better choice
-
-
-def chosen_mode(facts: Facts, inputs: Mapping[str, Any], options: Options) -> str:
-    """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs,
-    where the program does nothing that only a trace can answer."""
-    if options.mode != "auto":
-        return options.mode
-    if (
-        not options.grad
-        or options.jacobian
-        or options.hessian
-        or options.hessian_blocks
-        or options.trace
-    ):
-        return "reverse"
-    variables = facts.scalar_variables(inputs)
-    few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)
-    # Elements are read and written in place in reverse mode, and not yet with tangents.
-    return "forward" if few and facts.asks_for_nothing and not facts.has_elements else "reverse"
+from .backends.backend import count, is_complex, is_inexact, shape_of
+from .backends.selection import backend_for
+from .compilation.compiled import Compiled
+from .execution import Execution
+from .jacobian.jacobians import unit
+from .trace.run import Run
+from .transforms.forward_level import perturb
+from .values.boxes import level_of, lowered, primal
+from .values.kinds import Variable, leaves, read
 
 
 class ForwardRuns:
-    """The runs of one program, by what is perturbed in them: element `k` of a variable."""
+    """The runs of one program, by what is perturbed in them: element `k` of a variable.
 
-    def __init__(self, compiled: Compiled, inputs: Mapping[str, Any], options: Options) -> None:
-        self.compiled, self.inputs, self.options = compiled, inputs, options
+    wrt       the variables that gradients are asked by; all where there are none
+    recorded  whether more is asked than gradients, so that there must be a trace
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        inputs: Mapping[str, Any],
+        wrt: Sequence[str] = (),
+        recorded: bool = False,
+    ) -> None:
+        self.compiled, self.inputs = compiled, inputs
         self.traced = not compiled.facts.asks_for_nothing
-        self.recorded = self.traced or options.jacobian or options.hessian or options.hessian_blocks
+        self.recorded = self.traced or recorded
         names = None if self.recorded else compiled.facts.scalar_variables(inputs)
         self.leading = (
-            next(iter(options.wrt or names), "") if names else ""
+            next(iter(wrt or names), "") if names else ""
         )  # what the first run perturbs already
 
     def first(self) -> Execution:
@@ -143,7 +131,7 @@ class ForwardRuns:
             numbers = [a + 1j * b for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
         if not shape_of(state):
             return type(state)(numbers[0])
-        xp = backend_for(self.options.device).xp
+        xp = backend_for(self.compiled.settings.device).xp
         flat = [n if is_complex(state) else float(n) for n in numbers[: count(state.shape)]]
         return xp.array(flat, state.dtype).reshape(state.shape)
 
