@@ -11,7 +11,7 @@ from typing import Any
 
 import gradcli
 from gradcli.engine.execution import Execution, compile_program
-from gradcli.engine.formulas.functions import forward_formula
+from gradcli.engine.formulas.reading import forward_formula
 from gradcli.engine.trace.run import Run, Settings
 from gradcli.engine.trace.tape import STRIDE, reachable
 

@@ -266,6 +266,7 @@ class Op:
     # whether the partials hold for real operands only, so that a complex one has no gradient
     # (kernels: no value)
     real_only: bool = False
+    composed: bool = False  # whether it stands for the operations of its formula, with their rules
     domain: tuple[tuple[float, float], ...] = ()
     ulps: tuple[int, int, int] = (4, 8, 16)
     note: str = ""

@@ -6,16 +6,11 @@ import math
 
 import pytest
 
-from gradcli.engine.formulas.compound import (
-    EXPRESSION,
-    ONE,
-    ZERO,
-    compound,
-    cotangent_op,
-    cotangents,
-)
+from gradcli.engine.formulas.compound import EXPRESSION, compound, cotangent_op
+from gradcli.engine.formulas.differentiation import ONE, ZERO, cotangents
 from gradcli.engine.formulas.formula_source import function_of
-from gradcli.engine.formulas.functions import rule_reads, scalar_function
+from gradcli.engine.formulas.functions import scalar_function
+from gradcli.engine.formulas.reading import rule_reads
 from gradcli.ops import OPS
 from gradcli.ops.formula import Formula, formula_of, key_of
 from gradcli.ops.registry import replaced

@@ -26,15 +26,14 @@ output half = y // 2
 """
 
 
-def _verify(functions: str, asked: str) -> None:
+def _verify(functions: str, asked: str, points: list[dict[str, float]] = POINTS) -> None:
     node = parsed(HEATED.format(functions=functions, asked=asked))
     with only(INTERPRETED):
-        expected = alone(node, POINTS)
+        expected = alone(node, points)
     with only(WRITTEN, SOON):
-        found = alone(node, POINTS, 2)
-    assert [
-        difference(a, b, exact=True, signs=False) for a, b in zip(expected, found, strict=True)
-    ] == ["", ""]
+        found = alone(node, points, 2)
+    for a, b in zip(expected, found, strict=True):
+        assert difference(a, b, exact=True, signs=False) == ""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +45,44 @@ def _verify(functions: str, asked: str) -> None:
 )
 def test_a_slope_of_0_is_connected(step: str, asked: str) -> None:
     _verify(f"fn f(z) {{ s = {step}; return s }}", asked)
+
+
+@pytest.mark.parametrize("function", ["z * z", "z**2 + 2.0 * z", "square(z)", "abs(z)", "relu(z)"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "jvp(grad(f))(x, 3.0) * 2.0",
+        "grad(grad(f))(x)",
+        "vjp(grad(f))(x, u)",
+        "grad(grad(grad(f)))(x)",
+    ],
+)
+def test_a_constant_slope_is_connected(function: str, asked: str) -> None:
+    _verify(f"fn f(z) = {function}", asked)
+
+
+STEEP = ["s - s", "s * x0 - 2.0 * s", "s - s * z", "exp(s - s) * s", "z - 2.5 * s", "abs(s) - s"]
+
+
+@pytest.mark.parametrize("step", [*STEEP, "where(z > 0, 0.0 * s, s - 2.0 * s)", "s / (1 + s) - s"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "f(x)",
+        "f(f(x))",
+        "grad(f)(x)",
+        "grad(fn(z) = f(f(z)))(x)",
+        "jvp(f)(x, 1.0)",
+        "jvp(f)(x, u)",
+        "tanh(jvp(fn(z) = f(z) + z)(x, 1.0))",
+        "vjp(f)(x, 0.0)",
+        "jvp(fn(z) = f(-z))(x, 0.0)",
+    ],
+)
+def test_infinite_slopes_add_up_alike(step: str, asked: str) -> None:
+    """Whether what is infinite cancels is decided by the order of sums and products."""
+    functions = f"x0 = 2.0\nfn f(z) {{ s = cbrt(z); return {step} }}"
+    _verify(functions, asked, [{"x": 0.0, "u": 2.0, "n": 3}, {"x": -0.0, "u": -1.5, "n": 2}])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gradcli.engine.backends.backend import CPU, ieee
 from gradcli.engine.backends.tiers import FIRST_USE, WRITTEN, Heat, only
-from gradcli.engine.formulas.compound import cotangents
+from gradcli.engine.formulas.differentiation import cotangents
 from gradcli.engine.kernels import native, native_source
 from gradcli.engine.kernels.row_functions import pull_function, value_function
 from gradcli.engine.kernels.sum_functions import sum_function

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.engine.backends.backend import CPU
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.formulas.compound import cotangents, differentiate
+from gradcli.engine.formulas.differentiation import cotangents, differentiate
 from gradcli.engine.formulas.formula_source import FormulaSource
 from gradcli.engine.formulas.functions import array_by_name
 from gradcli.engine.formulas.rewriting import Rewriting

@@ -16,7 +16,7 @@ from ...diagnostics import GradcliError
 from ...ops import OPS
 from ...ops.formula import Formula
 from ..backends.backend import CPU, shape_of
-from ..formulas.functions import forward_formula
+from ..formulas.reading import forward_formula
 from ..operations.elementwise import elementwise
 from ..operations.structural import structural
 from ..trace.run import Run

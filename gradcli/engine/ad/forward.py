@@ -16,7 +16,8 @@ from ...ops.op import OpError
 from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..formulas.compound import tangent_op
-from ..formulas.functions import array_push, partial_formula, scalar_push
+from ..formulas.functions import array_push, scalar_push
+from ..formulas.reading import partial_formula
 from ..operations.apply import apply
 from ..operations.rules import Language, Value, array_language, replay
 from ..operations.scalar_calls import apply_to_scalars
@@ -74,11 +75,7 @@ def _elementwise(
     ):
         return scalar_push(site.op, active)(y, *primals, *given)
     if _is_plain((y, *primals, *given)):
-        total = None
-        for k in active:
-            share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
-            total = share if total is None else total + share
-        return fitted(run, total, y)
+        return fitted(run, array_push(run.backend, site.op, active)(given, y, *primals), y)
     if any([is_complex(primal(v)) for v in (y, *primals, *given)]):  # noqa: C419
         terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
         total = terms[0]

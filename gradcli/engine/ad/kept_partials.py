@@ -8,7 +8,7 @@ from typing import Any
 
 from ...ops.op import Op
 from ..backends.backend import Backend, shape_of, sum_to
-from ..formulas.compound import cotangents_of
+from ..formulas.differentiation import cotangents_of
 from ..kernels.row_functions import pulled
 from ..kernels.small_arrays import SMALL, small_pull
 from ..trace.tape import Site

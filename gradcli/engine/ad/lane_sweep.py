@@ -10,7 +10,8 @@ from ...ops import OPS
 from ...ops.scatter import add_at
 from ..backends.backend import is_complex, shape_of, sum_to
 from ..formulas.compound import EXPRESSION
-from ..formulas.functions import array_pull, is_bounded
+from ..formulas.functions import array_pull
+from ..formulas.reading import is_bounded
 from ..kernels.row_functions import pulled
 from ..operations.apply import apply
 from ..operations.fast_path import is_basic_index

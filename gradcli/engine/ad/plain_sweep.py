@@ -13,7 +13,8 @@ from typing import Any
 from ...ops import OPS
 from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
 from ..formulas.compound import EXPRESSION
-from ..formulas.functions import array_pull, is_bounded, scalar_pull
+from ..formulas.functions import array_pull, scalar_pull
+from ..formulas.reading import is_bounded
 from ..operations.scalar_calls import apply_to_scalars
 from ..trace.blanks import Blank, WithPartials
 from ..trace.run import Run

@@ -8,7 +8,7 @@ from typing import Any
 from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.compound import cotangent_op
-from ..formulas.functions import partial_formula
+from ..formulas.reading import partial_formula
 from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError

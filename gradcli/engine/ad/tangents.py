@@ -74,11 +74,8 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
         return _on_lanes(run, record, pairs)
     if type(y) is float and not site.takes_complex and all(type(t) is float for _, t in pairs):
         return scalar_push(op, tuple([k for k, _ in pairs]))(y, *operands, *[t for _, t in pairs])
-    total: Any = None
-    for k, t in pairs:
-        share = array_push(run.backend, op, k)(t, y, *operands)
-        total = share if total is None else total + share
-    return fitted(run, total, y)
+    push = array_push(run.backend, op, tuple([k for k, _ in pairs]))
+    return fitted(run, push([t for _, t in pairs], y, *operands), y)
 
 
 def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
@@ -86,10 +83,8 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
     xp, group, y = run.backend.xp, run.group, record.y
     assert group is not None
     result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
-    total: Any = None
-    for k, t in pairs:
-        share = array_push(run.backend, record.site.op, k)(with_rows(t, group), result, *operands)
-        total = share if total is None else total + share
+    push = array_push(run.backend, record.site.op, tuple([k for k, _ in pairs]))
+    total = push([with_rows(t, group) for _, t in pairs], result, *operands)
     whole = (*shape_of(y), group.size)
     total = total.real if is_complex(total) and not is_complex(y) else total
     total = total if total.shape == whole else xp.broadcast_to(total, whole)

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...lang import program
 from ...ops.formula import Formula
-from ..formulas.functions import returned_operands
+from ..formulas.reading import returned_operands
 
 
 class Step(NamedTuple):

@@ -7,20 +7,13 @@ then stand where these did, in the conditions of the path that it took too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ...lang import program
 from ...ops.formula import Formula
-from ..formulas.compound import (
-    ONE,
-    ZERO,
-    as_derivative,
-    as_float,
-    differentiate,
-    plus,
-    scaled,
-    substitute,
-)
+from ..formulas.compound import as_derivative, as_float
+from ..formulas.differentiation import ONE, differentiate, pushed, substitute
 
 Value = Formula | list[Formula]
 Callee = Callable[
@@ -47,6 +40,7 @@ class Reader:
     conditions  of the branches that were taken, in order
     outcomes    how they turn out, beyond which the next one holds; None where there may be no
                 branch
+    order       of the derivatives that were read so far
     chooses     whether what `a if c else b` chooses from is part of the formula, rather than a
                 branch
     """
@@ -56,6 +50,7 @@ class Reader:
         self.operands: list[program.Expression | None] = []
         self.conditions: list[Formula] = []
         self.outcomes: list[bool] | None = [] if branches else None
+        self.order = 0
         self._nodes = 0
 
     def follow(self, outcomes: list[bool]) -> None:
@@ -94,34 +89,56 @@ class Reader:
         }
 
 
-def _differentiated(
-    reader: Reader, function: Callee, positions: list[int], arguments: list[Formula]
-) -> tuple[Formula, list[Formula]]:
-    """The value of a function, and its partials by the arguments at the positions."""
+class _Called(NamedTuple):
+    """What a function gives, and which of its operands stand for the arguments that it is
+    differentiated by and for vectors; a vector of 1 is ONE. `places`: what all stand for."""
+
+    value: Formula
+    by: list[Formula]
+    vectors: list[Formula]
+    places: dict[int | str, Formula]
+
+    def partials(self, seed: Formula = ONE) -> list[Formula]:
+        """The shares of the arguments in a cotangent of the value."""
+        found = differentiate(self.value, len(self.places), seed)
+        return [substitute(found[operand.value], self.places) for operand in self.by]
+
+
+def _called(
+    reader: Reader,
+    function: Callee,
+    positions: list[int],
+    arguments: list[Formula],
+    vectors: Sequence[Formula] = (),
+) -> _Called:
+    """A call of a function that is differentiated by the arguments at the positions."""
     if max(positions) >= len(arguments) or any(is_int(arguments[k]) for k in positions):
         raise NotPlainError
     by = {k: reader.operand(None) for k in positions}
-    decided = len(reader.conditions)
+    given = [ONE if _is_one(vector) else reader.operand(None) for vector in vectors]
+    decided, before, reader.order = len(reader.conditions), reader.order, 0
     try:
         value = function([by.get(k, argument) for k, argument in enumerate(arguments)], {})
     finally:
+        reader.order = max(before, reader.order + 1)
         n = len(reader.operands)
         places: dict[int | str, Formula] = {k: Formula("operand", k) for k in range(n)}
         places.update({operand.value: arguments[k] for k, operand in by.items()})
+        stand = zip(given, vectors, strict=True)
+        places.update({operand.value: v for operand, v in stand if operand is not ONE})
         reader.conditions[decided:] = [
             substitute(condition, places) for condition in reader.conditions[decided:]
         ]
     if isinstance(value, list) or is_int(value) or sum(1 for _ in value) > MAX_NODES:
         raise NotPlainError
-    found = differentiate(value, n)
-    return substitute(value, places), [substitute(found[by[k].value], places) for k in positions]
+    return _Called(value, list(by.values()), given, places)
 
 
 def _grad(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         if keywords:
             raise NotPlainError
-        _, partials = _differentiated(reader, function, positions, arguments)
+        partials = _called(reader, function, positions, arguments).partials()
         return [as_derivative(p) for p in partials] if listed else as_derivative(partials[0])
 
     return call
@@ -131,8 +148,9 @@ def _value_and_grad(reader: Reader, function: Callee, positions: list[int], list
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         if keywords or listed:
             raise NotPlainError
-        value, (partial,) = _differentiated(reader, function, positions, arguments)
-        return [value, as_derivative(partial)]
+        called = _called(reader, function, positions, arguments)
+        (partial,) = called.partials()
+        return [substitute(called.value, called.places), as_derivative(partial)]
 
     return call
 
@@ -142,8 +160,8 @@ def _vjp(reader: Reader, function: Callee, positions: list[int], listed: bool) -
         arguments, u = _apart(arguments, keywords, "u", positions, listed)
         if isinstance(u, list):
             raise NotPlainError
-        _, partials = _differentiated(reader, function, positions, arguments)
-        shares = [_new(scaled("strict_mul", _weight(u), partial), [u]) for partial in partials]
+        called = _called(reader, function, positions, arguments, [u])
+        shares = [_new(share, [u]) for share in called.partials(*called.vectors)]
         return shares if listed else shares[0]
 
     return call
@@ -153,20 +171,13 @@ def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], liste
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         arguments, vector = _apart(arguments, keywords, "v", positions, listed)
         vectors = vector if isinstance(vector, list) else [vector]
-        value, partials = _differentiated(reader, function, positions, arguments)
-        if len(vectors) != len(partials) or isinstance(vector, list) != listed:
+        if len(vectors) != len(positions) or isinstance(vector, list) != listed:
             raise NotPlainError
-        still = [v.kind == "number" and v.value == 0 for v in vectors]
-        moving = frozenset().union(
-            *[p.reads() for p, rests in zip(partials, still, strict=True) if not rests]
-        )
-        total = ZERO
-        for v, partial, rests in zip(vectors, partials, still, strict=True):
-            if (
-                not rests or not partial.reads() <= moving
-            ):  # what is 0 still depends on what it is computed from
-                total = plus(total, scaled("strict_mul", _weight(v), partial))
-        return [value, _new(total, vectors)]
+        called = _called(reader, function, positions, arguments, vectors)
+        tangents = {by.value: v for by, v in zip(called.by, called.vectors, strict=True)}
+        tangent = substitute(pushed(called.value, tangents), called.places)
+        value = substitute(called.value, called.places)
+        return [value, _new(tangent, vectors)]
 
     return call
 
@@ -205,8 +216,8 @@ def _new(derivative: Formula, given: list[Formula]) -> Formula:
     )
 
 
-def _weight(vector: Formula) -> Formula:
-    return ONE if vector.kind == "number" and vector.value == 1 else vector
+def _is_one(vector: Formula) -> bool:
+    return vector.kind == "number" and bool(vector.value == 1)
 
 
 DERIVATIVES = {

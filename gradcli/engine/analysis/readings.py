@@ -18,28 +18,33 @@ from ...diagnostics import Span
 from ...lang import program
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..formulas.compound import compound, substitute
+from ..formulas.compound import compound
+from ..formulas.differentiation import substitute
 from .frames import Body, Frame
 from .inlining import Known
 from .read_derivatives import MAX_NODES, NotPlainError, Reader, Value
 
 READ = "reading"  # the name of the ops that readings become
+HIGHER = "higher derivatives"  # the category of those that take derivatives of derivatives
 
 
 class Reading(NamedTuple):
     """A call as formulas of the `operands`, which are expressions of the frame: of one number, or
-    of a list of them."""
+    of a list of them. `order`: of the derivatives that it takes, 0 for none."""
 
     formulas: list[Formula]
     listed: bool
     operands: list[program.Expression]
+    order: int
 
     def ops(self) -> list[Op]:
         """The formulas as operations on all of the operands: what a formula doesn't read, the
         function may."""
         if any(sum(1 for _ in formula) > MAX_NODES for formula in self.formulas):
             raise NotPlainError
-        return [compound(READ, formula, len(self.operands)) for formula in self.formulas]
+        n = len(self.operands)
+        category = HIGHER if self.order > 1 else ""
+        return [compound(READ, formula, n, category) for formula in self.formulas]
 
 
 class Path(NamedTuple):
@@ -56,7 +61,7 @@ def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
     to a branch it can."""
     reader = Reader(branches=False)
     value = Frame(reader, known, node.span).call(node)
-    return _reading(value, *reader.numbered())
+    return _reading(reader, value)
 
 
 def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlainError] | None:
@@ -90,26 +95,21 @@ def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[P
         if not held:
             break
         outcomes = [*outcomes[: held[-1]], False]
-    operands, places = reader.numbered()
+    _, places = reader.numbered()
     return [
         Path(
             [substitute(c, places) for c in conditions],
             held,
-            None if value is None else _reading(value, operands, places),
+            None if value is None else _reading(reader, value),
         )
         for conditions, held, value in found
     ]
 
 
-def _reading(
-    value: Value, operands: list[program.Expression], places: dict[int | str, Formula]
-) -> Reading:
-    listed = isinstance(value, list)
-    return Reading(
-        [substitute(v, places) for v in (value if isinstance(value, list) else [value])],
-        listed,
-        operands,
-    )
+def _reading(reader: Reader, value: Value) -> Reading:
+    operands, places = reader.numbered()
+    formulas = [substitute(v, places) for v in (value if isinstance(value, list) else [value])]
+    return Reading(formulas, isinstance(value, list), operands, reader.order)
 
 
 def read_body(body: tuple[program.Statement, ...], known: dict[int, Known], span: Span) -> Reading:
@@ -119,7 +119,7 @@ def read_body(body: tuple[program.Statement, ...], known: dict[int, Known], span
     value = Body(reader, known, span).returned(body)
     if value is None:
         raise NotPlainError
-    return _reading(value, *reader.numbered())
+    return _reading(reader, value)
 
 
 def is_readable(node: program.Expression, known: dict[int, Known]) -> bool:

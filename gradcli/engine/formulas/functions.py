@@ -6,71 +6,21 @@ compiled once, and cached. It contains nothing of the user's program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from functools import partial as partial_of
-from typing import Any, TypeVar
+from functools import reduce
+from operator import add
+from typing import Any
 
 from ...ops import OPS
-from ...ops.formula import Formula, read_forward, read_partial
 from ...ops.op import Op
-from ...ops.registry import on_change
 from ..backends.backend import Backend, is_complex
 from ..backends.chunks import added, in_chunks
 from . import scalars
+from .differentiation import cotangent_formula, tangent_formula
 from .formula_source import FormulaSource, is_number
+from .reading import forward_formula, is_mask, partial_formula, per_op, real_partial_formula
 from .special import kernel_on_arrays, special_on_floats
-
-Made = TypeVar("Made")
-
-
-def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Caches what is computed for an op, until the table changes.
-
-    The cache is bounded, since programs define ops of their own (`compound.py`).
-    """
-    made = lru_cache(maxsize=1024)(make)
-    on_change(made.cache_clear)
-    return made
-
-
-@per_op
-def forward_formula(op: Op) -> Formula:
-    assert op.forward is not None
-    return read_forward(op.forward, len(op.signature.operands))
-
-
-@per_op
-def partial_formula(op: Op, operand: int) -> Formula:
-    """Returns the partial derivative of an elementwise op by one operand, as a formula of the
-    result and the operands.
-    """
-    rule = op.partials[operand]
-    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
-    return read_partial(rule, len(op.signature.operands))
-
-
-@per_op
-def real_partial_formula(op: Op, operand: int) -> Formula:
-    """Returns the partial derivative by a real operand; 0 if it is imaginary, as those of `imag`
-    and `angle`.
-    """
-    partial = partial_formula(op, operand)
-    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
-    return Formula("number", 0.0) if turns else partial
-
-
-@per_op
-def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
-    """Returns the operands, and "result", whose values the partials by `operands` read."""
-    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
-
-
-def returned_operands(formula: Formula) -> set[int]:
-    """Returns the operands that a formula may return unchanged."""
-    if formula.kind == "where":
-        return returned_operands(formula.arguments[1]) | returned_operands(formula.arguments[2])
-    return {int(formula.value)} if formula.kind == "operand" else set()
 
 
 def _operands(op: Op) -> str:
@@ -129,7 +79,8 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     factor.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
-    source.names["strict"] = strict
+    if repairs:
+        source.lines.append(f"x{len(op.signature.operands)} = g")
     results = []
     for position, k in enumerate(operands):
         partial = real_partial_formula(op, k)
@@ -140,10 +91,8 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
         elif is_number(partial, 0.0):
             results.append("0.0")
         else:
-            value = source.value(partial)
-            source.lines.append(
-                f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}"
-            )
+            strict = source.value(cotangent_formula(op, k)) if repairs else ""
+            source.lines.append(f"c{position} = {strict or f'g * {source.value(partial)}'}")
             results.append(f"c{position}")
     parameters = ", ".join(
         ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
@@ -171,11 +120,14 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     is called where the result isn't finite.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
-    terms = tangent_terms(source, op, operands, repairs)
     n = len(op.signature.operands)
-    parameters = ", ".join(
-        ["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))]
-    )
+    tangents = [f"t{k}_" for k in range(len(operands))]
+    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *tangents])
+    if repairs and op.composed:
+        source.lines += [f"x{n + k} = {t}" for k, t in enumerate(tangents)]
+        tangent = source.value(tangent_formula(op, operands))
+        return source.function(parameters, tangent, scalar_by_name)
+    terms = tangent_terms(source, op, operands, repairs)
     if repairs:
         return source.function(parameters, " + ".join(terms), scalar_by_name)
     repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
@@ -252,24 +204,6 @@ def array_partial(
     return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
 
 
-def is_mask(partial: Formula) -> bool:
-    """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
-    return (
-        partial.kind == "where"
-        and is_number(partial.arguments[1], 1.0)
-        and is_number(partial.arguments[2], 0.0)
-    )
-
-
-@per_op
-def is_bounded(op: Op, operand: int) -> bool:
-    """Returns whether the partial by an operand is finite wherever it is defined: a number, or 1 or
-    0.
-    """
-    partial = partial_formula(op, operand)
-    return partial.kind == "number" or is_mask(partial)
-
-
 @per_op
 def array_pull(
     backend: Backend, op: Op, operand: int, repairs: bool, summed: bool
@@ -294,6 +228,8 @@ def array_pull(
         return lambda g, y, *operands, into=None, onto=None: (
             _nothing(xp, g) if onto is None else onto
         )
+    if repairs and op.composed:
+        return _strict_pull(backend, op, operand, summed)
     function = array_partial(backend, op, operand, repairs)
     if is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: added(
@@ -339,12 +275,46 @@ def array_pull(
     return pull_once
 
 
+def _strict_pull(backend: Backend, op: Op, operand: int, summed: bool) -> Callable[..., Any]:
+    """Returns the pullback of an expression with repairs, as `array_pull` does."""
+    n = len(op.signature.operands)
+    source = FormulaSource(arrays=True)
+    value = source.value(cotangent_formula(op, operand))
+    share = source.function(f"y, {_operands(op)}, x{n}", value, _array_by_name(backend))
+
+    def pull(g: Any, y: Any, *operands: Any) -> Any:
+        product = share(y, *operands, g)
+        return product.sum() if summed and hasattr(product, "sum") else product
+
+    return in_chunks(backend, pull, summed)
+
+
 def _nothing(xp: Any, like: Any) -> Any:
     return xp.zeros_like(like) if getattr(like, "shape", ()) else 0.0
 
 
 @per_op
-def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+def array_push(backend: Backend, op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+    """Returns the pushforward on arrays, `(tangents, y, *operands) -> tangent`, with a tangent for
+    each active operand. The result isn't yet broadcast to the shape of `y`.
+    """
+    if op.composed:
+        n = len(op.signature.operands)
+        given = ", ".join([_operands(op), *(f"x{n + k}" for k in range(len(operands)))])
+        source = FormulaSource(arrays=True)
+        value = source.value(tangent_formula(op, operands))
+        whole = in_chunks(backend, source.function(f"y, {given}", value, _array_by_name(backend)))
+        return lambda tangents, y, *values: whole(y, *values, *tangents)
+    shares = [_array_share(backend, op, k) for k in operands]
+
+    def push(tangents: Sequence[Any], y: Any, *values: Any) -> Any:
+        terms = [share(t, y, *values) for share, t in zip(shares, tangents, strict=True)]
+        return reduce(add, terms)
+
+    return push
+
+
+def _array_share(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """Returns the share of one operand's tangent, `(t, y, *operands) -> tangent`, broadcast but not
     yet added up.
     """

@@ -13,9 +13,10 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula
 from ..backends.backend import CPU
-from .compound import substitute
+from .differentiation import substitute
 from .formula_source import STRICT, simplified
-from .functions import array_function, forward_formula, is_mask
+from .functions import array_function
+from .reading import forward_formula, is_mask
 
 
 def gives_bools(node: Formula) -> bool:

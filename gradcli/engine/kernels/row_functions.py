@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 from ...ops.formula import Formula, Key, formula_of, key_of
 from ...ops.op import Op
 from ..backends.backend import CPU, LINE, Backend, shape_of
-from ..formulas.compound import cotangents, differentiate
+from ..formulas.differentiation import cotangents, differentiate
 from ..formulas.formula_source import FormulaSource
-from ..formulas.functions import array_by_name, forward_formula, per_op
+from ..formulas.functions import array_by_name
+from ..formulas.reading import forward_formula, per_op
 from ..formulas.rewriting import Rewriting, gives_bools
 from .native import Kernels
 from .row_source import RowSource

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...ops.op import Op
 from ..backends.backend import CPU, shape_of
-from ..formulas.compound import cotangents_of
-from ..formulas.functions import forward_formula, per_op
+from ..formulas.differentiation import cotangents_of
+from ..formulas.reading import forward_formula, per_op
 from .row_functions import unbuffered
 
 SMALL = 2**12  # elements; computing so few costs no more than some calls

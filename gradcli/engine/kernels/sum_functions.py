@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from ...ops.formula import Formula, Key, formula_of
 from ..backends.backend import CPU, Backend, sum_to
-from ..formulas.compound import differentiate, scaled
-from ..formulas.functions import per_op
+from ..formulas.differentiation import differentiate, scaled
+from ..formulas.reading import per_op
 from ..formulas.rewriting import Rewriting
 from .native import Kernels
 from .row_functions import CACHED, LEAST, PIECE, buffers_of, unbuffered

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..backends.backend import CPU, broadcast_shapes, count
 from ..backends.tiers import policy
-from ..formulas.functions import rule_reads
+from ..formulas.reading import rule_reads
 from ..kernels import native
 from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value

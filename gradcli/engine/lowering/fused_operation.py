@@ -9,8 +9,10 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula, Key, key_of
 from ...ops.op import Op
-from ..formulas.compound import EXPRESSION, compound, substitute
-from ..formulas.functions import forward_formula, scalar_function
+from ..formulas.compound import EXPRESSION, compound
+from ..formulas.differentiation import substitute
+from ..formulas.functions import scalar_function
+from ..formulas.reading import forward_formula
 from ..trace.run import Run
 from ..trace.tape import Site
 from .fused_source import Plan

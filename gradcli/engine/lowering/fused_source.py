@@ -12,11 +12,13 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..analysis.readings import READ
+from ..analysis.readings import HIGHER, READ
 from ..backends.backend import INT_MAX, INT_MIN
-from ..formulas.compound import EXPRESSION, compound, substitute, tangent_formula
+from ..formulas.compound import EXPRESSION, compound
+from ..formulas.differentiation import ZERO, differentiate, pushed, substitute
 from ..formulas.formula_source import REFUSED, FormulaSource, function_of
-from ..formulas.functions import fast_by_name, forward_formula, returned_operands, scalar_function
+from ..formulas.functions import fast_by_name, scalar_function
+from ..formulas.reading import forward_formula, returned_operands
 from ..interpreter.scalar_closures import EXACT_ON_INTS, INFIX
 from ..operations.apply import apply
 from ..operations.scalar_calls import Operand, call_lines
@@ -261,8 +263,8 @@ class _Writer:
         return _Value(name, type(value).__name__)
 
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
-        """One operation: as a line if nothing is boxed, else as a formula. None for ints that only
-        `apply` can treat."""
+        """One operation: as a line if nothing is boxed, else as a formula. None for what only
+        the interpreter can treat."""
         is_reading = op.name == READ
         if is_reading and any(operand.kind == "int" for operand in operands):
             return None
@@ -270,9 +272,10 @@ class _Writer:
             formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
             if is_reading:
                 formula = substitute(forward_formula(op), dict(enumerate(formulas)))
-                if (
-                    formula.kind == "number"
-                ):  # which makes floats of ints that it meets, by a product with 1.0 too
+                if op.category == HIGHER and self._loses(formula, formulas):
+                    return None
+                if formula.kind == "number":
+                    # It makes floats of ints that it meets, by a product with 1.0 too.
                     self.inactive.append(f"t{j}_ = {self._number(formula.value).text}")
                     return _Value(f"t{j}_", "float")
                 self.read = True
@@ -299,6 +302,13 @@ class _Writer:
         if kind == "int":
             self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
         return _Value(f"t{j}_", kind)
+
+    def _loses(self, formula: Formula, operands: list[Formula]) -> bool:
+        """Whether a derivative has no slope by an operand that it was given. A request then says
+        none, where it may be 0: rules of derivatives read more than formulas do."""
+        partials = dict(enumerate(differentiate(formula, len(self.operands))))
+        given = set[int | str]().union(*[operand.reads() for operand in operands])
+        return any(partials[int(k)] is ZERO for k in given)
 
     def _constant(self, value: _Value) -> Formula:
         """What isn't boxed as a part of a formula: a number, or an operand."""
@@ -398,7 +408,8 @@ class _Writer:
         n = len(self.operands)
         for position, k in enumerate(duals):
             source.lines.append(f"x{n + position} = {self.operands[k].number}")
-        value, tangent = source.values([formula, tangent_formula(formula, n, duals)])
+        tangents = {k: Formula("operand", n + position) for position, k in enumerate(duals)}
+        value, tangent = source.values([formula, pushed(formula, tangents)])
         self.names.update(source.found(fast_by_name))
         first, *others = [self.operands[k].origin for k in duals]
         return [

@@ -20,7 +20,7 @@ from ..analysis.loop_reading import read_looped
 from ..analysis.read_derivatives import NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
-from ..formulas.functions import returned_operands
+from ..formulas.reading import returned_operands
 from ..values.kinds import List
 from .fused_source import MISS, Plan, write_call
 from .fusion import MAX_VARIANTS, collect, kinds_of

@@ -19,7 +19,7 @@ from ..analysis.frames import COMPARISONS
 from ..analysis.loop_parts import Branch, Loop, Looped, Part, Step, list_parts
 from ..analysis.read_derivatives import NotPlainError
 from ..backends.backend import INT_MAX, INT_MIN
-from ..formulas.compound import ZERO, differentiate, plus, scaled
+from ..formulas.differentiation import ZERO, differentiate, plus, pushed
 from ..formulas.formula_source import STRICT, FormulaSource, function_of, is_number
 from ..formulas.functions import fast_by_name, scalar_by_name
 from ..interpreter.scalar_closures import EXACT_ON_INTS
@@ -208,12 +208,8 @@ class LoopWriter:
                     Formula("operand", 2 * self.size + k) if k % self.size in self.active else ZERO
                 ),
             )
-        partials, total = differentiate(formula, 2 * self.size), ZERO
-        for k in self._active_in(formula):
-            total = plus(
-                total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k])
-            )
-        return total
+        first = 2 * self.size
+        return pushed(formula, {k: Formula("operand", first + k) for k in self._active_in(formula)})
 
     def _active_in(self, formula: Formula) -> list[int]:
         """The numbers and cotangents in a formula that move."""

@@ -22,7 +22,7 @@ from ..analysis.read_derivatives import NotPlainError
 from ..backends.backend import broadcast_shapes, shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.indexing import written_index
-from ..formulas.compound import ZERO, differentiate
+from ..formulas.differentiation import ZERO, differentiate
 from ..kernels.sum_functions import sum_function
 from ..trace.blanks import WithPartials
 from ..trace.recording import record

@@ -8,7 +8,7 @@ from typing import Any
 from ...lang import program
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..formulas.functions import rule_reads
+from ..formulas.reading import rule_reads
 from ..trace.tape import Site
 
 # Elementwise ops that can write their result over their first operand.

@@ -17,7 +17,8 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..backends.backend import Backend, dtype_name, shape_of
-from ..formulas.functions import array_function, per_op, strict_product
+from ..formulas.functions import array_function, strict_product
+from ..formulas.reading import per_op
 from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..values.kinds import List

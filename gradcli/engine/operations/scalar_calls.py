@@ -14,13 +14,8 @@ from typing import Any, NamedTuple
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.formula_source import REFUSED, STRICT, FormulaSource, function_of
-from ..formulas.functions import (
-    fast_by_name,
-    forward_formula,
-    per_op,
-    returned_operands,
-    tangent_terms,
-)
+from ..formulas.functions import fast_by_name, tangent_terms
+from ..formulas.reading import forward_formula, per_op, returned_operands
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Site
 from ..values.boxes import Dual

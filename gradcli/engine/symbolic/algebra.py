@@ -18,7 +18,7 @@ from sympy.logic.boolalg import Boolean
 from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..formulas.functions import forward_formula
+from ..formulas.reading import forward_formula
 from . import hyperbolic
 from .exact import of_table
 

@@ -275,7 +275,8 @@ class Recording:
             seeds = merged(
                 run, site, [(c, t) for c, t in pairs if t is not None and level_of(c) == level]
             )
-            found = sweep(run, seeds, numbers, self.records, trace.main, self.since)
+            recorded = self.records or level > 0
+            found = sweep(run, seeds, numbers, recorded, trace.main, self.since)
         finally:
             if paused is not None:
                 _stop(trace, paused)
