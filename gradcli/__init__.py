@@ -28,10 +28,11 @@ platform    what is changed of the process: one of gradcli's own is arranged for
 
 The engine has rooms of its own; the first line of each says which question it answers. From the top
 down: `lowering`, `interpreter`, `calls` and `compilation` make closures of a program; `transforms`,
-`jacobian` and `explain` answer what is asked of a run; `lanes` lets many rows run at once; `ad`
-carries derivatives over the `trace`; `operations` has `apply`, which every operation goes through;
-`analysis` reads the text of a program; `kernels` and `formulas` compute; `values` and `backends`
-say what a value is and where it is; `symbolic` reads a run back as SymPy's expressions.
+`jacobian` and `explain` answer what is asked of a run; `lanes` lets many rows run at once; `replay`
+evaluates recorded values at other points; `ad` carries derivatives over the `trace`; `operations`
+has `apply`, which every operation goes through; `analysis` reads the text of a program; `kernels`
+and `formulas` compute; `values` and `backends` say what a value is and where it is; `symbolic`
+reads a run back as SymPy's expressions.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation
 -> report -> stdout`, and `gradcli eval --show ast|program|trace` prints what lies between. A batch

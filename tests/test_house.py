@@ -57,8 +57,8 @@ LAW: dict[str, set[str]] = {
 # The rooms of the engine, from the bottom up: each imports from those below it. What has no room is
 # the front.
 FLOORS = (
-    "backends", "formulas", "kernels", "values", "analysis", "trace", "operations", "ad", "lanes",
-    "explain", "jacobian",
+    "backends", "formulas", "kernels", "values", "analysis", "trace", "operations", "ad", "replay",
+    "lanes", "explain", "jacobian",
     "transforms", "compilation", "calls", "interpreter", "lowering", "", "symbolic",
 )  # fmt: skip
 

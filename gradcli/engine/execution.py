@@ -10,8 +10,9 @@ from typing import Any
 from ..diagnostics import GradcliError
 from ..lang import program
 from ..lang.program.nodes import Slot
-from .ad.derivatives import gradients, ones_like, verify_target, zeros_like
+from .ad.derivatives import gradients
 from .ad.forward import push
+from .ad.targets import ones_like, verify_target, zeros_like
 from .calls.calling import call_value
 from .calls.placing import PLACED
 from .compilation import compiled
@@ -30,9 +31,7 @@ from .trace.run import Settings as Settings
 from .trace.running import running as running
 from .trace.tracing import dump
 from .values.boxes import primal
-from .values.contents import (
-    plain,
-)
+from .values.contents import plain
 from .values.kinds import (
     FRAME_HEAD,
     UNSET,

@@ -8,7 +8,7 @@ and can hand it to SymPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -74,6 +74,23 @@ class Formula:
             for n in self
             if n.kind in ("result", "operand")
         }
+
+    def evaluate(
+        self, operands: Sequence[Any], result: Any, call: Callable[[str, list[Any]], Any]
+    ) -> Any:
+        """The value of the formula, where `call(name, values)` applies an op to values."""
+        known: dict[int, Any] = {}
+        for node in self:
+            if node.kind == "number":
+                value = node.value
+            elif node.kind == "operand":
+                value = operands[node.value]
+            elif node.kind == "result":
+                value = result
+            else:
+                value = call(node.kind, [known[id(a)] for a in node.arguments])
+            known[id(node)] = value
+        return known[id(self)]
 
     # The comparisons build formulas too, so formulas are told apart by identity alone.
     __hash__ = object.__hash__

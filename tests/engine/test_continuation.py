@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.ad.continuation import NotAnalyticError, continued
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.execution import new_run
 from gradcli.engine.formulas.functions import scalar_function, scalar_partial
 from gradcli.engine.operations.structural import structural
+from gradcli.engine.replay.continuation import NotAnalyticError, continued
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS

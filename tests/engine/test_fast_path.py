@@ -12,13 +12,14 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.ad.history import ValueTrace
 from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.operations import access, apply
+from gradcli.engine.replay.value_trace import ValueTrace
 from gradcli.engine.symbolic.traces import FormTrace
 from gradcli.engine.trace.blanks import Blank
 from gradcli.engine.trace.keeping import KeepingTrace
-from gradcli.engine.trace.tape import STRIDE, Trace, reachable
+from gradcli.engine.trace.tape import Trace, reachable
+from gradcli.engine.trace.windows import STRIDE
 from gradcli.tasks.evaluation import Options
 
 from .programs import evaluate

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.ad.derivatives import gradients, ones_like
+from gradcli.engine.ad.derivatives import gradients
+from gradcli.engine.ad.targets import ones_like
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply

@@ -10,9 +10,10 @@ import pytest
 from scipy import special
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.ad.history import History, ValueTrace
 from gradcli.engine.execution import new_run, running
 from gradcli.engine.operations.rules import Language, Value
+from gradcli.engine.replay.history import History
+from gradcli.engine.replay.value_trace import ValueTrace
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcli.diagnostics import Source
-from gradcli.engine.ad.history import PATIENCE, ValueTrace
+from gradcli.engine.replay.value_trace import PATIENCE, ValueTrace
 from gradcli.tasks.check.point import Point
 from gradcli.tasks.check.program import Program
 from gradcli.tasks.evaluation import Options

@@ -95,6 +95,24 @@ class Sweep(StructuralSweep):
         to wait."""
         return len(self.cotangents), next(reversed(self.cotangents), None)
 
+    def reached(self, segment: Segment) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
+        """The records of a segment that a cotangent reaches, newest first, each as its number, its
+        cotangent and its entries (site, in0, in1, a, b, y). Keeps the cotangents that are wanted.
+        `through` of a sweep that isn't recorded does this without a generator, for speed."""
+        self.segment = segment
+        for number, flat in self.blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = self.cotangents.pop(number, None)
+                if g is None or (self.marked is not None and number not in self.marked):
+                    continue
+                if number in self.wanted:
+                    self.found[number] = g
+                    self.owned.discard(number)
+                    if number in self.outside:
+                        continue
+                yield number, g, (site, in0, in1, a, b, y)
+
     def through(self, segment: Segment) -> None:
         """Takes the cotangents of a segment's records to their inputs."""
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
@@ -116,7 +134,7 @@ class Sweep(StructuralSweep):
                         continue
                 if type(g) is float and type(y) is float and (site.narrow or site.scalar):
                     floats = True
-                    pull = (None if repairs else site.pull) or _scalar_pull(
+                    pull = (None if repairs else site.pull) or pull_on_floats(
                         self.run.backend, site, repairs
                     )
                     c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
@@ -340,7 +358,7 @@ class Sweep(StructuralSweep):
                 self.owned.add(n)
 
 
-def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
+def pull_on_floats(backend: Backend, site: Site, repairs: bool) -> Any:
     """The pullback of a site on floats; the one without repairs is kept there."""
     if site.takes_complex:
         pull = array_pull(backend, site.op, 0, repairs, False)

@@ -33,39 +33,39 @@ class RecordedSweep(Sweep):
     recorded = True
 
     def through(self, segment: Segment) -> None:
-        """The same through `apply`: what the sweep computes is on the trace again."""
-        self.segment = segment
-        for number, flat in self.blocks(segment):
-            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-                number -= 1
-                g = self.cotangents.pop(number, None)
-                if g is None or (self.marked is not None and number not in self.marked):
-                    continue
-                if number in self.wanted:
-                    self.found[number] = g
-                    self.owned.discard(number)
-                    if number in self.outside:
-                        continue
-                self.site = site
-                numbers = inputs_of(in0, in1)
-                if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
-                    self._through_scalar(
-                        site, (a, b) if site.narrow else a, numbers, g, y, number, segment
-                    )
-                    continue
-                operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
-                if site.op.elementwise:
-                    if type(primal(y)) is Lanes:
-                        self.laned, g = True, self.each(g, y)
-                    for k, n in zip(site.operands, numbers, strict=True):
-                        if type(operands[k]) is not Blank:
-                            operands[k] = (operands[k], n, segment.holder(n))
-                    result = y if type(y) is Blank else (y, number, segment)
-                    for k, n in zip(site.operands, numbers, strict=True):
-                        if self.marked is None or n in self.marked:
-                            self.add(n, self._pull_recorded(site, k, g, result, operands, number))
-                elif not self._of_some_rows(site, operands, b, numbers, g, y):
-                    self.structural(site, operands, b, numbers, g, y, number, segment)
+        for number, g, (site, in0, in1, a, b, y) in self.reached(segment):
+            self.site = site
+            numbers = inputs_of(in0, in1)
+            if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
+                operands = (a, b) if site.narrow else a
+                self._through_scalar(site, operands, numbers, g, y, number, segment)
+                continue
+            operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
+            if site.op.elementwise:
+                self._through_elementwise(site, operands, numbers, g, y, number, segment)
+            elif not self._of_some_rows(site, operands, b, numbers, g, y):
+                self.structural(site, operands, b, numbers, g, y, number, segment)
+
+    def _through_elementwise(
+        self,
+        site: Site,
+        operands: list[Any],
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+        segment: Segment,
+    ) -> None:
+        """An elementwise operation on values of any kind."""
+        if type(primal(y)) is Lanes:
+            self.laned, g = True, self.each(g, y)
+        for k, n in zip(site.operands, numbers, strict=True):
+            if type(operands[k]) is not Blank:
+                operands[k] = (operands[k], n, segment.holder(n))
+        result = y if type(y) is Blank else (y, number, segment)
+        for k, n in zip(site.operands, numbers, strict=True):
+            if self.marked is None or n in self.marked:
+                self.add(n, self._pull_recorded(site, k, g, result, operands, number))
 
     def _through_scalar(
         self,

@@ -15,7 +15,8 @@ from typing import Any
 from ...lang import program
 from ...ops import OPS
 from ...ops.op import Op
-from ..ad.own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
+from ..ad.held_values import numbered, shelve
+from ..ad.own_rules import Captured, OwnCall, captured_error, opaque_error
 from ..backends.backend import is_inexact
 from ..compilation.compiler import Closure
 from ..trace.blanks import blank

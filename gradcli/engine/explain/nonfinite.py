@@ -12,7 +12,8 @@ import heapq
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ..ad.own_rules import Held, OwnCall
+from ..ad.held_values import Held
+from ..ad.own_rules import OwnCall
 from ..backends.backend import broadcast_shapes, is_inexact, shape_of
 from ..trace.blanks import Blank
 from ..trace.run import Run

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Diagnostic, Span
 from ...lang import program
-from ..ad.derivatives import ones_like
 from ..ad.reverse import sweep
+from ..ad.targets import ones_like
 from ..backends.backend import is_inexact
 from ..trace.keeping import KeepingTrace, carries
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, primal
-from ..trace.windows import Window, inputs_of
+from ..trace.tape import Segment, Site
+from ..trace.windows import STRIDE, Window, inputs_of
+from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
 

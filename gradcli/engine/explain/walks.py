@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..ad.plain_sweep import GETITEM, Sweep, _scalar_pull
+from ..ad.plain_sweep import GETITEM, Sweep, pull_on_floats
 from ..ad.reverse import sweep
 from ..ad.structural_sweep import SETITEM
 from ..backends.backend import is_complex, shape_of
@@ -77,34 +77,23 @@ class Walk(Sweep):
         self._pulls: dict[int, Any] = {}
 
     def through(self, segment: Segment) -> None:
-        self.segment = segment
-        for number, flat in self.blocks(segment):
-            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-                number -= 1
-                g = self.cotangents.pop(number, None)
-                if g is None or (self.marked is not None and number not in self.marked):
+        for number, g, (site, in0, in1, a, b, y) in self.reached(segment):
+            if number in self.detailed:
+                self._keep(number, g)
+            self._shares.clear()
+            size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
+            for n, share in self._shares.items():
+                if self.masks is not None and not (number in self.masks and n in self.masks):
                     continue
-                if number in self.detailed:
-                    self._keep(number, g)
-                if number in self.wanted:
-                    self.found[number] = g
-                    self.owned.discard(number)
-                    if number in self.outside:
-                        continue
-                self._shares.clear()
-                size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
-                for n, share in self._shares.items():
-                    if self.masks is not None and not (number in self.masks and n in self.masks):
-                        continue
-                    self._note(n, Edge(number, size, share))
-                    if share - share != 0.0 and size - size == 0.0:
-                        self.bad[number, n] = g
-                    elif (
-                        share == 0.0 != size
-                        and 0 < getattr(g, "size", 0) <= LARGE
-                        and len(self.dead) < MOST
-                    ):
-                        self.dead[number, n] = g
+                self._note(n, Edge(number, size, share))
+                if share - share != 0.0 and size - size == 0.0:
+                    self.bad[number, n] = g
+                elif (
+                    share == 0.0 != size
+                    and 0 < getattr(g, "size", 0) <= LARGE
+                    and len(self.dead) < MOST
+                ):
+                    self.dead[number, n] = g
 
     def _pass(
         self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int
@@ -113,7 +102,7 @@ class Walk(Sweep):
         if type(g) is float and type(y) is float and (site.narrow or site.scalar):
             pull = self._pulls.get(id(site))
             if pull is None:
-                pull = self._pulls[id(site)] = _scalar_pull(self.run.backend, site, True)
+                pull = self._pulls[id(site)] = pull_on_floats(self.run.backend, site, True)
             c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
             for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
                 self.add(n, share)

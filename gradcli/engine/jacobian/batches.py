@@ -9,7 +9,8 @@ from typing import Any
 
 from ...diagnostics import Diagnostic
 from ...ops import OPS
-from ..ad.derivatives import gradients, note_unconnected, read_target, verify_target
+from ..ad.derivatives import gradients, note_unconnected
+from ..ad.targets import read_target, verify_target
 from ..backends.backend import count, shape_of
 from ..operations.apply import apply
 from ..trace.run import Run

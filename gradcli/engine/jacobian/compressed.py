@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..ad.connections import connected, verify_same
-from ..ad.derivatives import number_of, zeros_like
 from ..ad.reverse import between
+from ..ad.targets import number_of, zeros_like
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply
 from ..trace.records import groups_of, path

@@ -12,20 +12,15 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops import OPS
-from ..ad.derivatives import (
-    gradients,
-    merged,
-    note_unconnected,
-    ones_like,
-    seeing_itself,
-    verify_target,
-)
+from ..ad.derivatives import gradients, note_unconnected, recording_view
+from ..ad.targets import merge_seeds, ones_like, verify_target
 from ..backends.backend import count, is_complex, shape_of
 from ..operations.apply import apply
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.unregistered import request
 from ..trace.windows import Window
+from ..values.boxes import primal
 from ..values.kinds import (
     List,
     Variable,
@@ -144,7 +139,7 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
     recorded = None if run.once and run.group is None and not run.level else site
 
     def second(by: Any, window: Window) -> Any:
-        seeds = merged(
+        seeds = merge_seeds(
             run, site, [(t, ones_like(run, t)) for t in verify_target(run, target, site.span)]
         )
         (first,) = gradients(run, seeds, [by], True, window)
@@ -163,7 +158,7 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
         found = zero_block(run, by, by, sparse) if found is None else found
         return entries(found) if sparse else found
 
-    with seeing_itself(run) as window:
+    with recording_view(run) as window:
         return map_structure(lambda by: second(by, window), source)
 
 

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from ...ops import OPS
-from ..ad.derivatives import merged, ones_like, seeing_itself, zeros_like
+from ..ad.derivatives import recording_view
 from ..ad.reverse import Between, pulled, sweep
 from ..ad.tangents import carry
+from ..ad.targets import merge_seeds, ones_like, zeros_like
 from ..backends.backend import count, dtype_name, shape_of
 from ..operations.apply import apply
 from ..trace.records import Record
@@ -186,14 +187,16 @@ class Sweeps:
         site, trace = self.site, run.trace
         # Not 0: a product of 0 and infinity has no tangent.
         u = trace.leaf(ones_like(run, self.target))
-        with seeing_itself(run) as view:
+        with recording_view(run) as view:
             cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
 
             def ask(tangents: list[Any]) -> list[Any]:
                 pairs = zip(map(cotangents.get, self.sources), tangents, strict=True)
                 linear: list[Any] = [(g, t) for g, t in pairs if level_of(g) == trace.level]
                 return [
-                    sweep(run, merged(run, site, linear), {u[1]}, True, view, self.since).get(u[1])
+                    sweep(run, merge_seeds(run, site, linear), {u[1]}, True, view, self.since).get(
+                        u[1]
+                    )
                 ]
 
             yield ask

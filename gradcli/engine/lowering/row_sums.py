@@ -227,11 +227,5 @@ def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
 
 
 def _value(m: Any, formula: Formula, operands: Sequence[Any]) -> Any:
-    """What a formula gives in the language of rules."""
-    made: dict[int, Any] = {}
-    for node in formula:
-        if node.arguments:
-            made[id(node)] = getattr(m, node.kind)(*[made[id(a)] for a in node.arguments])
-        else:
-            made[id(node)] = operands[node.value] if node.kind == "operand" else node.value
-    return made[id(formula)]
+    """A formula in the language of rules, applied to operands."""
+    return formula.evaluate(operands, None, lambda name, values: getattr(m, name)(*values))

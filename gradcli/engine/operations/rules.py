@@ -221,26 +221,11 @@ def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
 
 
 def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:
-    """A formula of the table evaluated through `apply`, on values of the language."""
-    known: dict[int, Any] = {}
-    for node in formula:
-        if node.kind == "number":
-            value = node.value
-        elif node.kind == "operand":
-            value = operands[node.value]
-        elif node.kind == "result":
-            value = y
-        elif (
-            node.kind == "where"
-        ):  # lazily on a scalar condition: what isn't chosen isn't computed on
-            condition, *_ = values = [known[id(a)] for a in node.arguments]
-            if type(condition) is bool:
-                value = values[1] if condition else values[2]
-            else:
-                value = apply(run, site.derived(OPS["where"]), tuple(values))
-        else:
-            value = apply(
-                run, site.derived(OPS[node.kind]), tuple([known[id(a)] for a in node.arguments])
-            )
-        known[id(node)] = value
-    return known[id(formula)]
+    """A formula of the table, evaluated through `apply` on values of the language."""
+
+    def call(name: str, values: list[Any]) -> Any:
+        if name == "where" and type(values[0]) is bool:  # the other branch stays out of the history
+            return values[1] if values[0] else values[2]
+        return apply(run, site.derived(OPS[name]), tuple(values))
+
+    return formula.evaluate(operands, y, call)

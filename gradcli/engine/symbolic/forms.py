@@ -27,11 +27,12 @@ import sympy
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
 from ...ops.op import OpError
-from ..ad.own_rules import Held, OwnCall
+from ..ad.held_values import Held
+from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site
+from ..trace.windows import STRIDE, inputs_of
 from ..values.boxes import primal
 from ..values.kinds import List, Variable, is_number, read, show
 from ..values.lanes import Lanes

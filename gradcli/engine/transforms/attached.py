@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ...diagnostics import Span
 from ...ops import OPS
-from ..ad.derivatives import zeros_like
+from ..ad.targets import zeros_like
 from ..backends.backend import is_inexact
 from ..operations.apply import to_array
 from ..operations.rows.number_kinds import uniform_kind

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
-from ..ad.derivatives import gradients, seeds_for, verify_target
+from ..ad.derivatives import gradients
+from ..ad.targets import seeds_for, verify_target
 from ..explain import reasons
 from ..explain.ancestry import Ancestry
 from ..operations.apply import apply

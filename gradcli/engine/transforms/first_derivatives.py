@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ad.derivatives import (
-    beside,
-    direction,
-    note_unconnected,
-    seeds_for,
-    verify_target,
-    zeros_like,
-)
+from ..ad.derivatives import note_unconnected
+from ..ad.targets import direction, pair_with, seeds_for, verify_target, zeros_like
 from ..backends.backend import is_inexact
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -168,7 +162,7 @@ def _tangents(
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
     selected = List([arguments[k] for k in transform.positions])
     tangents: list[Any] = []
-    for value, part in beside(run, selected, vectors, site, "vector", "argument"):
+    for value, part in pair_with(run, selected, vectors, site, "vector", "argument"):
         value = read(value)
         if type(value) is float and type(part) is float:
             tangents.append(part)

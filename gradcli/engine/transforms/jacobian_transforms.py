@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops import OPS
-from ..ad.derivatives import verify_target
+from ..ad.targets import verify_target
 from ..backends.backend import count, dtype_name, is_inexact, shape_of
 from ..jacobian.batches import joined, verify_batch, warn_of_mixing
 from ..jacobian.compressed import zero_block

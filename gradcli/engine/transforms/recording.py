@@ -10,9 +10,9 @@ import itertools
 from typing import Any
 
 from ...ops import OPS
-from ..ad.derivatives import merged, ones_like
 from ..ad.reverse import sweep, sweep_segment
 from ..ad.scalar_sweep import sweep_floats
+from ..ad.targets import merge_seeds, ones_like
 from ..backends.backend import is_inexact, is_scalar
 from ..jacobian.compressed import Sparse, batch_rows, blocks
 from ..trace.blanks import blank
@@ -265,14 +265,14 @@ class Recording:
         numbers = {u[1] for u in weights.values()}
         paused = None if trace.main.recording else _go_on(trace)
         try:
-            seeds = merged(run, site, [(parts[k], u) for k, u in weights.items()])
+            seeds = merge_seeds(run, site, [(parts[k], u) for k, u in weights.items()])
             pulled = sweep(run, seeds, wanted, True, trace.main, self.since, bodies=True)
             pairs = [
                 (pulled[i[1]], t)
                 for i, t in zip(self.inputs, tangents, strict=True)
                 if i is not None and i[1] in pulled
             ]
-            seeds = merged(
+            seeds = merge_seeds(
                 run, site, [(c, t) for c, t in pairs if t is not None and level_of(c) == level]
             )
             recorded = self.records or level > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ad.derivatives import beside, direction, seeds_for, verify_target
+from ..ad.targets import direction, pair_with, seeds_for, verify_target
 from ..backends.backend import count, is_inexact, shape_of
 from ..jacobian.jacobians import verify_real
 from ..trace.run import Run
@@ -77,7 +77,7 @@ def hvp(
     verify_real(run, sources.numbers, site.span)
     vectors = vector if sources.listed else List([vector])
     selected = List([arguments[k] for k in transform.positions])
-    pairs = [(read(v), t) for v, t in beside(run, selected, vectors, site, "vector", "argument")]
+    pairs = [(read(v), t) for v, t in pair_with(run, selected, vectors, site, "vector", "argument")]
     tangents = [
         direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs
     ]

@@ -13,10 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.ad.derivatives import seeing_itself
-from ...engine.ad.history import CUTS, History, Step, ValueTrace, needed, rounding
-from ...engine.ad.own_rules import POS
+from ...engine.ad.derivatives import recording_view
 from ...engine.ad.reverse import sweep
+from ...engine.ad.rule_answers import POS
+from ...engine.replay.history import CUTS, History
+from ...engine.replay.rounding import rounding
+from ...engine.replay.steps import Step, needed
+from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Site, Traced
 from ...engine.trace.windows import inputs_of
@@ -128,7 +131,7 @@ def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
     """The derivative of <what the rule gives, the tangent> where the inputs and the cotangents
     move, by the rules."""
     run = call.run
-    with seeing_itself(run) as window:
+    with recording_view(run) as window:
         leaves = [None if g is None else run.trace.leaf(g) for g in call.cotangents]
         first = call.pulled(leaves, recorded=True, window=window)
         seeds = [

@@ -12,17 +12,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.ad.continuation import NotAnalyticError, in_double
-from ...engine.ad.history import History, Step, compute, rounding
-from ...engine.ad.own_rules import Held
+from ...engine.ad.held_values import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import new_run
 from ...engine.operations.apply import apply
+from ...engine.replay.continuation import NotAnalyticError, in_double
+from ...engine.replay.history import History
+from ...engine.replay.rounding import rounding
+from ...engine.replay.steps import Step, compute
 from ...engine.trace.blanks import Blank
 from ...engine.trace.run import Run
-from ...engine.trace.tape import STRIDE, Traced
-from ...engine.trace.windows import Window, inputs_of
+from ...engine.trace.tape import Traced
+from ...engine.trace.windows import STRIDE, Window, inputs_of
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
 from .differences import Samples, extrapolated, one_sided

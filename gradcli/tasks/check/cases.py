@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from ...engine.ad.history import ValueTrace
 from ...engine.execution import running
+from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame

@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.ad.history import History
 from ...engine.analysis.discarded import discarded
 from ...engine.execution import Execution, running
+from ...engine.replay.history import History
 from ...engine.trace.run import Expectation
 from ...engine.values.kinds import show
 from ...lang import program

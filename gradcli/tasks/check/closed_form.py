@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.ad.history import ValueTrace
 from ...engine.backends.backend import is_complex, is_inexact, shape_of
+from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from .point import Case, Point

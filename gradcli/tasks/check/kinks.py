@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.history import Step, compute
 from ...engine.backends.backend import CPU, is_inexact, shape_of
+from ...engine.replay.steps import Step, compute
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes, deepest, with_rows
 from ...ops.op import Op

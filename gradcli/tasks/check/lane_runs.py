@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ...diagnostics import GradcliError
-from ...engine.ad.derivatives import number_of
-from ...engine.ad.history import History, ValueTrace
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, shape_of
 from ...engine.execution import Execution
 from ...engine.operations.rows.separation import SeparationError
+from ...engine.replay.history import History
+from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.run import Run
 from ...engine.transforms.forward_level import perturb
 from ...engine.values.boxes import level_of, lowered, primal

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.history import History, Step
-from ...engine.ad.own_rules import Held
+from ...engine.ad.held_values import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU
 from ...engine.execution import running
-from ...engine.trace.tape import STRIDE
-from ...engine.trace.windows import inputs_of
+from ...engine.replay.history import History
+from ...engine.replay.steps import Step
+from ...engine.trace.windows import STRIDE, inputs_of
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
 from .blame import like

@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError, Span
-from ...engine.ad.continuation import NotAnalyticError
-from ...engine.ad.derivatives import number_of
-from ...engine.ad.history import COMPARISONS, Exactly, History, Step, ValueTrace, compute
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, count, is_complex, is_inexact, shape_of
+from ...engine.replay.continuation import NotAnalyticError
+from ...engine.replay.history import COMPARISONS, History
+from ...engine.replay.steps import Exactly, Step, compute
+from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.tape import STRIDE, Traced
 from ...engine.trace.windows import inputs_of
 from ...engine.values.boxes import primal

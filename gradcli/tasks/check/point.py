@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.derivatives import gradients, number_of
-from ...engine.ad.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
+from ...engine.ad.derivatives import gradients
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import Compiled, Execution, compile_program, running
+from ...engine.replay.history import History
+from ...engine.replay.value_trace import FEW_ROWS, PATIENCE, EnoughError, ValueTrace
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
 from ...engine.transforms.forward_level import perturb

@@ -15,11 +15,12 @@ from copy import copy
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
-from ...engine.ad.continuation import NotAnalyticError
-from ...engine.ad.derivatives import gradients, number_of
-from ...engine.ad.history import Exactly
+from ...engine.ad.derivatives import gradients
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, shape_of
 from ...engine.execution import running
+from ...engine.replay.continuation import NotAnalyticError
+from ...engine.replay.steps import Exactly
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Lanes
 from .closed_form import forms_of

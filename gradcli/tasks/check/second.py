@@ -9,11 +9,13 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.continuation import NotAnalyticError
-from ...engine.ad.derivatives import gradients, number_of, seeing_itself
-from ...engine.ad.history import History, rounding
+from ...engine.ad.derivatives import gradients, recording_view
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, is_complex
 from ...engine.execution import running
+from ...engine.replay.continuation import NotAnalyticError
+from ...engine.replay.history import History
+from ...engine.replay.rounding import rounding
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from . import closed_form
@@ -156,7 +158,7 @@ def _twice(
         for p, w in zip(case.parts, case.weights, strict=True)
         if type(p) is tuple
     ]
-    with seeing_itself(run) as window:
+    with recording_view(run) as window:
         slopes = gradients(
             run, seeds, [sources[d.variable] for d in firsts], recorded=True, window=window
         )
@@ -192,7 +194,7 @@ def _backward_pass(case: Case, variable: str, numbers: set[Any]) -> History | No
     seeds = [
         (p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple
     ]
-    with seeing_itself(run) as window:
+    with recording_view(run) as window:
         (first,) = gradients(run, seeds, [source], recorded=True, window=window)
     return History(run, [first], numbers) if type(first) is tuple else None
 

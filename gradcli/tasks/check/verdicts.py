@@ -13,10 +13,11 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.continuation import NotAnalyticError
-from ...engine.ad.history import Step, rounding
 from ...engine.backends.backend import CPU, is_complex, is_inexact
 from ...engine.execution import running
+from ...engine.replay.continuation import NotAnalyticError
+from ...engine.replay.rounding import rounding
+from ...engine.replay.steps import Step
 from ...engine.values.kinds import Variable
 from ...engine.values.lanes import Lanes
 from . import closed_form

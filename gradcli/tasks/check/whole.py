@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from ...diagnostics import GradcliError
-from ...engine.ad.history import rounding
 from ...engine.execution import running
+from ...engine.replay.rounding import rounding
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read
 from .differences import RELIABLE, Estimate, Samples, ridders

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ....diagnostics import did_you_mean
-from ....engine.ad.derivatives import gradients, ones_like, verify_target
+from ....engine.ad.derivatives import gradients
+from ....engine.ad.targets import ones_like, verify_target
 from ....engine.backends.backend import CPU, is_inexact
 from ....engine.execution import running
 from ....engine.values.boxes import primal

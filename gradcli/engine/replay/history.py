@@ -1,150 +1,35 @@
-"""A value as a function of its sources, along the path that a run took: the records that lead from
-the ones to the other, evaluated again. On other numbers that gives differences, on complex ones the
-complex step, with every result disturbed by a rounding error the digits that can be trusted.
+"""A value as a function of its sources, along the path that a run took.
 
-What gradients don't flow through (what was detached, paused, made an int, put into a state) stays
-as it was, so this is the very function that a gradient is the gradient of.
+A `History` has the records that lead from the sources to the targets, and evaluates them again.
+Evaluated on other numbers it gives differences, on complex ones the complex step, and with every
+result disturbed by a rounding error it shows which digits can be trusted.
+
+Values that gradients don't flow through (detached, paused, made an int, or put into a state) stay
+as they were, so this is the very function that a gradient belongs to.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...diagnostics import CallSite, Span
-from ..backends.backend import CPU, shape_of
+from ..ad.held_values import Held
+from ..ad.own_rules import OwnCall, opaque_error
 from ..operations.apply import apply
-from ..operations.elementwise import elementwise
-from ..operations.fast_path import apply_fast, on_floats
-from ..operations.structural import structural
-from ..trace.keeping import KeepingTrace, carries
+from ..operations.fast_path import on_floats
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, reachable
+from ..trace.tape import Site, Traced
 from ..trace.windows import inputs_of
 from ..values.boxes import Dual, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
-from .continuation import continued
-from .own_rules import Held, OwnCall, opaque_error
+from .steps import Exactly, Step, compute, is_complex, needed
+from .value_trace import ValueTrace
 
-MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
-FEW_ROWS = 64  # of `vmap`, whose operations are kept for each row
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 CUTS = ("detach", "stop_gradient")
-MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
-PATIENCE = 60  # sweeps in a row of which none was to be noted
-ROUNDING = 2.0**-52
-NUMBER = 1.0 + 1 / 200  # what an operation on one takes: 200 elements count as one operation
-
-
-class EnoughError(Exception):
-    """A run that is for its sweeps alone has had those that are noted."""
-
-
-class ValueTrace(KeepingTrace):
-    """The second keeping policy for a program that is evaluated again. Memory follows the values,
-    as usual, but for those that conditions were decided by.
-
-    updated  the variables that have had more than one state
-    work     what the run took, in operations on numbers
-    passed   the operations that weren't recorded, because only a state was made of them
-    sweeps   the derivatives that the program asked for: targets, and what by; some of each place
-    patience how many more sweeps there may be until one is noted, before the run is ended; none for
-             one that isn't for them
-    """
-
-    __slots__ = ("_told", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
-    keeps_states = False
-    sees_plain = False  # what isn't finite is not asked of this trace
-
-    def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
-        super().__init__()
-        self.rows_one_by_one = rows_one_by_one
-        self.segments = []
-        self.updated: set[int] = set()
-        self.work, self.passed = 0.0, 0
-        self.patience = math.inf
-        self.room = 2**62
-        self.sweeps: list[tuple[list[Traced], set[int]]] = []
-        self._told: Counter[Any] = Counter()
-
-    def advance(self) -> Segment:
-        segment = super().advance()
-        self.segments.clear()  # reasons are not asked of this trace
-        return segment
-
-    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
-        self.work += NUMBER if type(y) is float else 1.0 + getattr(y, "size", 1) / 200
-        # As KeepingTrace does, which sees to a room and to pauses that most programs don't need.
-        if not self.main.recording or len(self.windows) > 1:
-            return super().record(site, inputs, a, b, kept, y)
-        traced = Trace.record(self, site, inputs, a, b, kept, y)
-        active = self.active
-        for i in inputs:
-            if i[1] in active:
-                if carries(site.op, y):
-                    active.add(traced[1])
-                break
-        return traced
-
-    def decide(self, condition: Traced, span: Span) -> bool | None:
-        if len(self.conditions) < MAX_CONDITIONS:
-            super().decide(condition, span)
-        return None
-
-    def asked(self, targets: list[Traced], wanted: set[int]) -> None:
-        self.patience -= 1
-        if self.patience < 0:
-            raise EnoughError
-        if (
-            len(self.sweeps) >= MAX_SWEEPS
-            or self.level
-            or any(type(t[0]) is Lanes for t in targets)
-        ):
-            return
-        number, segment = targets[0][1:]
-        place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
-        self._told[place] += 1
-        if place is not None and self._told[place] <= SWEEPS_A_PLACE:
-            self.sweeps.append((targets, wanted))
-            self.patience = max(self.patience, PATIENCE)  # what is infinite stays so
-
-    def pass_over(self, operations: int, value: Any) -> None:
-        self.passed += operations
-        self.work += operations * (1.0 + getattr(value, "size", 1) / 200)
-
-    def left(self, number: int, value: Any, span: Span, how: str) -> None:
-        self.updated.add(number)
-
-
-class Exactly(NamedTuple):
-    """A value to be taken as it is, where adding a difference would round."""
-
-    value: Any
-
-
-class Step(NamedTuple):
-    """A record that depends on a source: `refs` are its operands that do, by position, with the
-    numbers that they have.
-
-    `body` has the values that a function's body returned where the step is a call with a rule of
-    its own."""
-
-    number: int
-    site: Site
-    operands: tuple[Any, ...]
-    options: Any
-    refs: tuple[tuple[int, int], ...]
-    body: list[Any] | None
-    segment: Segment
-
-    @property
-    def calls(self) -> tuple[CallSite, ...]:
-        return self.segment.calls_to(self.number)
 
 
 class History:
@@ -202,7 +87,7 @@ class History:
                     [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
                 )
             )
-            if self.complex is None and (_is_complex(y) or site.takes_complex):
+            if self.complex is None and (is_complex(y) or site.takes_complex):
                 self.complex = site
             self.steps.append(
                 Step(number, site, operands, {} if site.narrow else b, refs, body, segment)
@@ -241,7 +126,7 @@ class History:
         """
         known: dict[int, Any] = {}
         given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
-        goes_complex = any(map(_is_complex, given))
+        goes_complex = any(map(is_complex, given))
         continues = self.complex is None and goes_complex
         of_floats = repeat(False) if goes_complex or Lanes in map(type, given) else self._of_floats
 
@@ -331,25 +216,6 @@ class History:
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
 
 
-def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
-    """The result of a step for other operands; a list for several results. `continues`: of real
-    numbers with infinitesimal imaginary parts, where they are complex."""
-    site, options = step.site, step.options
-    if site.op.passes_floats and (y := apply_fast(run, site, operands, {}, False)) is not None:
-        return y
-    if site.op.name == "part":
-        return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
-    if type(options) is tuple:  # element reads and writes keep their index as it is
-        options = {"index": options}
-    elif options.get("inplace"):
-        options = {**options, "inplace": False}
-    if continues and any(map(_is_complex, operands)):
-        return continued(run, site, operands, options)
-    if site.op.elementwise:
-        return elementwise(run, site, operands)
-    return structural(run, site, operands, options)
-
-
 def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
     """A result of forward mode with its numbers and their tangents disturbed."""
     if type(value) is List:
@@ -360,54 +226,3 @@ def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
 
 
 _NUMBERS = frozenset((float, int))
-
-
-def _is_complex(value: Any) -> bool:
-    return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
-
-
-def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
-    """The records that the targets have in their history, bodies of functions with rules of their
-    own included, newest first."""
-    numbers = {target[1] for target in targets}
-    found = []
-    for segment in reachable([target[2] for target in targets], 0):
-        records = segment.records
-        for k in range(len(segment) - 1, -1, -1):
-            number = segment.first + k
-            if number not in numbers:
-                continue
-            flat = records[k * STRIDE : (k + 1) * STRIDE]
-            numbers.update(inputs_of(flat[1], flat[2]))
-            if type(flat[4]) is OwnCall and flat[4].body is not None:
-                numbers.update([part.number for part in flat[4].body if type(part) is Held])
-            found.append((number, segment, flat))
-    return found
-
-
-def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
-    """A disturbance by a rounding error: each number up or down by about a unit in its last place,
-    as one of this precision."""
-    xp = CPU.xp
-    random = xp.random.default_rng(seed)
-
-    def disturb(value: Any) -> Any:
-        if type(value) is list:
-            return [disturb(part) for part in value]
-        if type(value) is Lanes:
-            return Lanes(disturb(value.array), value.group)
-        kind = getattr(
-            getattr(value, "dtype", None),
-            "kind",
-            "f" if type(value) is float else "c" if type(value) is complex else "",
-        )
-        if kind not in ("f", "c"):
-            return value
-        shape = shape_of(value)
-        up = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
-        if kind == "f":
-            return value * (up if shape else float(up))
-        across = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
-        return value.real * up + 1j * (value.imag * across)
-
-    return disturb

@@ -1,0 +1,251 @@
+"""Targets and sources of a derivative, and the cotangents and tangents that a request gives for
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
+from ..operations.apply import apply, to_array
+from ..operations.iteration import unpacked
+from ..operations.rows.narrowing import narrowed
+from ..trace.run import Run
+from ..trace.tape import Site, Traced, primal
+from ..values.kinds import (
+    Instance,
+    List,
+    Transform,
+    Variable,
+    describe,
+    is_callable,
+    is_number,
+    leaves,
+    read,
+    show_shape,
+)
+from ..values.lanes import Lanes
+
+ADD = OPS["add"]
+CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
+
+
+def number_of(source: Any) -> int | None:
+    """The number that identifies a source on the trace: of a variable, or of a traced value; None
+    for any other."""
+    if type(source) is Variable:
+        return source.number or None
+    return source[1] if type(source) is tuple else None
+
+
+def read_target(target: Any) -> Any:
+    """A target's value. A variable is one whatever watches it now: the tape that is asked may have
+    watched it."""
+    value = read(target)
+    if type(target) is Variable and target.number and primal(value) is value:
+        return target.leaf
+    return value
+
+
+def verify_target(
+    run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None
+) -> list[Traced]:
+    """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all:
+    with `real` complex numbers are among these. `of` is the function whose value the target is, if
+    a function is differentiated: a gradient may be none, and has no derivatives then."""
+    traced = []
+    for value in map(read_target, leaves(target)):
+        inner = primal(value)
+        if inner is None and type(of) is Transform:
+            continue  # a gradient by what isn't differentiable, which was told
+        if (
+            inner is None
+            or is_callable(inner)
+            or type(inner) in (str, Instance)
+            or (real and is_complex(inner))
+        ):
+            _refuse(run, inner, span, of)
+        if type(value) is tuple and is_inexact(inner):
+            traced.append(value)
+    return traced
+
+
+def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
+    what, called = (
+        ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
+    )
+    if is_callable(value):
+        help = "call it first: `grad(f(x), x)`; the derivative as a function is `grad(f)`"
+        help = (
+            f"call it in the function that is differentiated: `fn(x) = {called}(x)(…)`"
+            if called
+            else help
+        )
+        run.fail(
+            "E314",
+            f"{what} is {describe(value) if type(value) is Instance else 'a function'}",
+            span,
+            help=help,
+        )
+    if is_complex(value):
+        run.fail(
+            "E314",
+            f"{what} is complex",
+            span,
+            help="take its `real` part, its `imag` part or its `abs`",
+        )
+    help = "a target is a number or an array"
+    if value is None and called:
+        help = f"`{called}` must `return` numbers or arrays, or lists or dicts of them"
+    run.fail("E314", f"{what} is {describe(value)}", span, help=help)
+
+
+def ones_like(run: Run, value: Any) -> Any:
+    """The cotangent of a sum: ones of the value's shape and dtype."""
+    value = primal(value)
+    if type(value) is Lanes:
+        group = (
+            run.group if run.group is not None and run.group.within(value.group) else value.group
+        )
+        xp = (
+            run.backend.xp
+        )  # one number that stands for all: what it is multiplied by needn't be read twice
+        return Lanes(xp.broadcast_to(xp.ones((), value.dtype), (*value.shape, group.size)), group)
+    if not shape_of(value):
+        return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
+    return run.backend.xp.ones(value.shape, value.dtype)
+
+
+def _scalar_like(run: Run, value: Any, number: float) -> Any:
+    """A number of the kind of a scalar; a float of the run's dtype for what is no float."""
+    if type(value) is complex:
+        return complex(number)
+    return (
+        value.dtype.type(number)
+        if hasattr(value, "dtype") and is_inexact(value)
+        else run.real(number)
+    )
+
+
+def zeros_like(run: Run, value: Any) -> Any:
+    """Zeros of the value's shape and dtype; floats for what is no float."""
+    value = primal(read(value))
+    if not shape_of(value):
+        return (
+            _scalar_like(run, value, 0.0)
+            if type(value) is not Lanes
+            else run.backend.settle(value.dtype.type(0.0))
+        )
+    return run.backend.xp.zeros(
+        value.shape, value.dtype if is_inexact(value) else run.settings.dtype
+    )
+
+
+def seeds_for(
+    run: Run,
+    traced: list[Traced],
+    target: Any,
+    seed: Any,
+    site: Site,
+    given: str = "seed",
+    of: str = "target",
+) -> list[tuple[Traced, Any]]:
+    """The traced values in a target, each with its cotangent: its part of the seed, or ones.
+    Messages call the seed `given`, and the target `of`."""
+    if seed is None:
+        return merge_seeds(run, site, [(t, ones_like(run, t)) for t in traced])
+    seeds = []
+    for value, cotangent in pair_with(run, target, seed, site, given, of):
+        value, cotangent = read_target(value), read(cotangent)
+        if type(cotangent) is List:
+            cotangent = to_array(run, site, cotangent)
+        inner = primal(cotangent)
+        if shape_of(inner) != shape_of(primal(value)):
+            ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
+            run.fail(
+                "E314",
+                f"the {given} has shape {theirs}, the {of} {ours}",
+                site.span,
+                help="they must be equal",
+            )
+        if type(value) is tuple:
+            cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
+            seeds.append(
+                (value, narrowed(run, site, cotangent, run.group))
+            )  # a sweep sums over rows that don't ask
+    return merge_seeds(run, site, seeds)
+
+
+def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
+    """Targets and their cotangents, each target once."""
+    if len(seeds) < 2:
+        return seeds
+    merge_seeds: dict[int, tuple[Traced, Any]] = {}
+    for target, cotangent in seeds:
+        if target[1] in merge_seeds:
+            cotangent = apply(run, site.derived(ADD), (merge_seeds[target[1]][1], cotangent))
+        merge_seeds[target[1]] = (target, cotangent)
+    return list(merge_seeds.values())
+
+
+def pair_with(
+    run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
+) -> Iterator[tuple[Any, Any]]:
+    """Each value of a target with its part of the seed, which has the same structure; or of
+    sources, with the vector's. An array may stand for a list: its rows do."""
+    seed = read(seed)
+    if type(target) is List and shape_of(primal(seed)):
+        seed = List(unpacked(run, site, seed))
+    if type(target) is List and type(seed) is List and len(target) == len(seed):
+        pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
+    elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():
+        pairs = ((value, seed[key]) for key, value in target.items())
+    elif type(target) in (List, dict):
+        message = f"the {given} is {describe(read(seed))}, the {of} {describe(target)}"
+        run.fail("E314", message, site.span, help=f"a {given} has the structure of its {of}")
+    else:
+        yield target, seed
+        return
+    for value, part in pairs:
+        yield from pair_with(run, value, part, site, given, of)
+
+
+def _as_float(run: Run, value: Any) -> Any:
+    if type(value) is Lanes:
+        return Lanes(value.array.astype(run.settings.dtype), value.group)
+    return value.astype(run.settings.dtype) if shape_of(value) else run.real(float(value))
+
+
+def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "source") -> Any:
+    """What goes along a source: of its shape and dtype. Raises GradcliError (E314) for a vector
+    that doesn't fit."""
+    direction = read(direction)
+    direction = to_array(run, site, direction) if type(direction) is List else direction
+    like, inner = primal(read(source)), primal(direction)
+    if not is_number(inner):
+        run.fail(
+            "E314",
+            f"the vector is {describe(inner)}, the {of} {describe(like)}",
+            site.span,
+            help="give numbers",
+        )
+    if shape_of(like) != shape_of(inner):
+        ours, theirs = show_shape(shape_of(like)), show_shape(shape_of(inner))
+        run.fail(
+            "E314",
+            f"the vector has shape {theirs}, the {of} {ours}",
+            site.span,
+            help="they must be equal",
+        )
+    if is_complex(inner) and not is_complex(like):
+        run.fail(
+            "E314",
+            f"the vector is complex, the {of} real",
+            site.span,
+            help="a real number moves along real ones only",
+        )
+    if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
+        direction = apply(run, site.derived(CASTS[dtype]), (direction,))
+    return narrowed(run, site, direction, run.group)

@@ -1,0 +1,1 @@
+"""How does a recorded value change when its sources move?"""

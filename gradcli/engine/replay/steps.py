@@ -1,0 +1,85 @@
+"""The steps of a history: records that are evaluated again on other operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...diagnostics import CallSite
+from ..ad.held_values import Held
+from ..ad.own_rules import OwnCall
+from ..operations.elementwise import elementwise
+from ..operations.fast_path import apply_fast
+from ..operations.structural import structural
+from ..trace.run import Run
+from ..trace.tape import STRIDE, Segment, Site, Traced, reachable
+from ..trace.windows import inputs_of
+from .continuation import continued
+
+
+class Exactly(NamedTuple):
+    """A value to be taken as it is, where adding a difference would round."""
+
+    value: Any
+
+
+class Step(NamedTuple):
+    """A record that depends on a source: `refs` are its operands that do, by position, with the
+    numbers that they have.
+
+    `body` has the values that a function's body returned where the step is a call with a rule of
+    its own."""
+
+    number: int
+    site: Site
+    operands: tuple[Any, ...]
+    options: Any
+    refs: tuple[tuple[int, int], ...]
+    body: list[Any] | None
+    segment: Segment
+
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        return self.segment.calls_to(self.number)
+
+
+def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
+    """The result of a step for other operands; a list for several results. `continues`: of real
+    numbers with infinitesimal imaginary parts, where they are complex."""
+    site, options = step.site, step.options
+    if site.op.passes_floats and (y := apply_fast(run, site, operands, {}, False)) is not None:
+        return y
+    if site.op.name == "part":
+        return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
+    if type(options) is tuple:  # element reads and writes keep their index as it is
+        options = {"index": options}
+    elif options.get("inplace"):
+        options = {**options, "inplace": False}
+    if continues and any(map(is_complex, operands)):
+        return continued(run, site, operands, options)
+    if site.op.elementwise:
+        return elementwise(run, site, operands)
+    return structural(run, site, operands, options)
+
+
+def is_complex(value: Any) -> bool:
+    return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
+    """The records that the targets have in their history, bodies of functions with rules of their
+    own included, newest first."""
+    numbers = {target[1] for target in targets}
+    found = []
+    for segment in reachable([target[2] for target in targets], 0):
+        records = segment.records
+        for k in range(len(segment) - 1, -1, -1):
+            number = segment.first + k
+            if number not in numbers:
+                continue
+            flat = records[k * STRIDE : (k + 1) * STRIDE]
+            numbers.update(inputs_of(flat[1], flat[2]))
+            if type(flat[4]) is OwnCall and flat[4].body is not None:
+                numbers.update([part.number for part in flat[4].body if type(part) is Held])
+            found.append((number, segment, flat))
+    return found
