@@ -1,11 +1,10 @@
-"""The house keeps its rules: who may import whom, who may import what from outside, what start-up
-must not pay for."""
+"""The house keeps its rules: who may import whom, who may import what from outside, and how long a
+file is."""
 
 from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -278,7 +277,7 @@ def test_the_table_has_the_rooms_of_the_engine() -> None:
         assert abs(int(files) - actual) <= 3, f"engine/{room} has {actual} files"
 
 
-# ---- what comes from outside, files, and start-up ----
+# ---- what comes from outside, and files ----
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")
@@ -347,85 +346,6 @@ def test_no_private_name_is_patched(path: Path) -> None:
                 name for name in names if any(part.startswith("_") for part in name.split("."))
             ]
             assert not private, f"line {node.lineno} patches {private}"
-
-
-def loaded_by(*arguments: str) -> set[str]:
-    """The modules in a fresh process after one command."""
-    code = f"import sys; from gradcli.cli import run; run({list(arguments)!r}); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
-
-
-HEAVY = {
-    "sympy",
-    "scipy",
-    "cupy",
-    "matplotlib",
-    "dask",
-    "pydantic",
-    "lark",
-    "rich",
-    "pygments",
-    "pandas",
-    "pyarrow",
-    "llvmlite",
-}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "absent"),
-    [
-        (("--version",), HEAVY | {"numpy", "typer"}),
-        (("--help",), HEAVY | {"numpy"}),
-        (("ops", "tanh"), HEAVY | {"numpy"}),
-        (("explain", "E304"), HEAVY | {"numpy"}),
-        (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
-        (
-            ("eval", "-e", "x**2", "--set", "x=3", "--format", "json"),
-            HEAVY | {"numpy", "ctypes", "hashlib"},
-        ),
-        (("eval", "-e", "x**2", "--set", "x=3", "--jacobian", "--hessian"), HEAVY | {"numpy"}),
-        (("why", "-e", "var x = 2.0; a = x**2; y = detach(a) * 3"), HEAVY | {"numpy"}),
-        (("eval", "-e", "log(x) * 3", "--set", "x=-2", "--debug-nan"), HEAVY | {"numpy"}),
-        (
-            (
-                "eval",
-                "-e",
-                "logit(x) + xlogy(x, ndtr(x)) + lgamma(x)",
-                "--set",
-                "x=0.3",
-                "--no-grad",
-            ),
-            HEAVY | {"numpy"},
-        ),
-        (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_start_up_pays_for_nothing_that_it_does_not_need(
-    arguments: tuple[str, ...], absent: set[str]
-) -> None:
-    assert loaded_by(*arguments) & absent == set()
-
-
-def test_a_small_batch_pays_for_nothing_that_it_does_not_need(tmp_path: Path) -> None:
-    data, out = tmp_path / "d.csv", tmp_path / "o.csv"
-    data.write_text("x\n1\n2\n")
-    loaded = loaded_by("batch", "-e", "x**2", "--rows", str(data), "-o", str(out))
-    assert out.read_text().splitlines()[1:] == ["1,2", "4,4"]
-    assert (
-        loaded
-        & ((HEAVY - {"pyarrow"}) | {"pyarrow.compute", "multiprocessing", "concurrent.futures"})
-        == set()
-    )
-
-
-def test_importing_the_package_imports_nothing_heavy() -> None:
-    code = "import sys, gradcli; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {name.split(".")[0] for name in done.stdout.split()} & (
-        HEAVY | {"numpy", "typer", "click"}
-    )
 
 
 def test_public_names() -> None:

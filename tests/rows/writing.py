@@ -63,3 +63,14 @@ def example(n: int, seed: int = 0) -> list[Column]:
 def blocks_of(path: Path) -> Path:
     """The file that has the blocks until all are there."""
     return path.with_name(path.name + ".blocks") if path.suffix == ".npz" else path
+
+
+FORMATS = list(WRITERS)
+
+
+def numeric(block: list[Column]) -> list[Column]:
+    return [column for column in block if column.name not in ("id", "t", "i")]
+
+
+def fitting(format: str, block: list[Column]) -> list[Column]:
+    return numeric(block) if format == "npy" else block

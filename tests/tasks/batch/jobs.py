@@ -131,3 +131,12 @@ def journal(out: Path) -> list[dict[str, Any]]:
     data = path.read_bytes() if path.exists() else b""
     lines = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
     return [line for line in lines if "whole" not in line]
+
+
+def report(folder: Path) -> Any:
+    return json.loads((folder / "report.json").read_text())
+
+
+def told(done: Process) -> list[str]:
+    """The headlines of what it said."""
+    return [line for line in done.err.splitlines() if line.startswith(("error", "warning"))]
