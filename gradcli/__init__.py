@@ -10,7 +10,7 @@ The tour of the house. Each room is a folder, and imports go one way, downwards 
 
 cli         how it is asked: one thin file a command; typer enters only here
 report      how answers look: one file a format
-tidy        how a program is written: `fmt` lays it out
+tidy        how a program is written: `fmt` lays it out, `lint` finds what could be better
 tasks       what a user asks for: plain functions that return result dataclasses
 rows        how rows of data come and go: one file a format; pyarrow enters only here
 engine      how it runs: programs become closures; the trace, and the sweeps over it; NumPy and CuPy

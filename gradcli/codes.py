@@ -4,7 +4,7 @@ prints.
 Examples that are programs really produce their code, and lines that begin with `$` are commands
 that do (tests run both). Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those
 of run time (E3) in run_time_codes.py, those of `check` (from E602 on) in check_codes.py, those of
-`batch` (from E605 on) in batch_codes.py.
+`batch` (from E605 on) in batch_codes.py, those of `lint` (W4) in lint_codes.py.
 
 E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6
 expectations and checks · E9 a bug.
@@ -17,6 +17,7 @@ from .check_codes import CODES as _CHECKS
 from .form_codes import FORM_CODES as _FORMS
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
+from .lint_codes import CODES as _LINT
 from .reason_codes import REASONS as _REASONS
 from .run_time_codes import CODES as _RUN_TIME
 
@@ -208,6 +209,7 @@ CODES: dict[str, Code] = (
                 **_CHECKS,
                 **_BATCH,
                 **_FORMS,
+                **_LINT,
                 **_RUN_TIME,
                 **_LIMITS,
                 **_OTHER,

@@ -20,7 +20,7 @@ HOUSE = Path(gradcli.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 
 # What codes.py joins.
-CODES = ("batch_codes", "check_codes", "form_codes", "reason_codes", "run_time_codes")
+CODES = ("batch_codes", "check_codes", "form_codes", "lint_codes", "reason_codes", "run_time_codes")
 
 # A room (a folder, or a file at the top) and the rooms that it may import.
 LAW: dict[str, set[str]] = {
@@ -34,8 +34,9 @@ LAW: dict[str, set[str]] = {
     "engine": {"lang.program", "ops"},
     "rows": set(),
     "tasks": {"engine", "lang", "ops", "rows", ""},
-    "tidy": {"lang", "ops", "tasks.cores", "tasks.programs"},
+    "tidy": {"lang", "ops", "engine.analysis.discarded", "tasks.cores", "tasks.programs"},
     "report": {
+        "tidy.findings",
         "tasks.batch.summary",
         "tasks.evaluation",
         "tasks.explanations",

@@ -69,6 +69,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
     },
     "why": {**_LOOK, **_LIMITS, **_RUN, **_any_of("precision steps")},
     "fmt": _any_of("color check diff"),
+    "lint": {**_LOOK, **_any_of("select ignore")},
     "ops": _LOOK,
     "explain": _any_of("color"),
 }

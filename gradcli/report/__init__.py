@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..tasks.batch.summary import Summary
     from ..tasks.check.results import Check
     from ..tasks.evaluation import Evaluation
+    from ..tidy.findings import Linted
 
 FORMATS = {
     "text": "aligned lines, for people",
@@ -34,6 +35,15 @@ CHECK_FORMATS = {
 }
 
 
+LINT_FORMATS = {
+    "text": "each finding with its line, for people",
+    "json": "one object, or an array of them for several files",
+    "junit": "JUnit's XML, a test case a finding",
+    "github": "annotations for GitHub's workflows",
+    "sarif": "SARIF 2.1.0",
+}
+
+
 def render(format: str, evaluations: Sequence[Evaluation], style: Style = PLAIN) -> str | bytes:
     """The answer in one of FORMATS."""
     module = importlib.import_module(f".{format}", __name__)
@@ -44,6 +54,13 @@ def render_checks(format: str, checks: Sequence[Check], style: Style = PLAIN) ->
     """The answer of `check` in one of CHECK_FORMATS."""
     module = importlib.import_module(f".check_{format}", __name__)
     return cast("str", module.render(checks, style))
+
+
+def render_lint(format: str, linted: Sequence[Linted], style: Style = PLAIN) -> str:
+    """The answer of `lint` in one of LINT_FORMATS."""
+    from .lint import RENDERERS
+
+    return RENDERERS[format](linted, style)
 
 
 def summary_of_checks(checks: Sequence[Check]) -> tuple[str, str]:

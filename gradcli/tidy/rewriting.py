@@ -11,11 +11,10 @@ from functools import partial
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..safe_files import replace_file
-from ..tasks.cores import cores
 from ..tasks.programs import program_source
+from .each import each
 from .formatting import format_source
 
-FILES_A_PROCESS = 50
 _UNENDED = "\n\\ No newline at end of file\n"
 _MARK = b"\xef\xbb\xbf"  # the byte-order mark that some editors begin a file with
 
@@ -48,18 +47,7 @@ class Rewritten:
 def rewrite_all(names: Sequence[str], expr: str | None, writes: bool) -> Iterator[Rewritten]:
     """The programs in these files in the one style, in their order; `-` is standard input, and with
     `expr` that is the one program. Where it `writes`, files that change are replaced."""
-    work = partial(rewrite, expr=expr, writes=writes)
-    jobs = min(cores(), len(names) // FILES_A_PROCESS)
-    if jobs < 2 or "-" in names:
-        yield from map(work, names)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    can_fork = "fork" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("fork" if can_fork else None)
-    with ProcessPoolExecutor(jobs, context) as pool:
-        yield from pool.map(work, names, chunksize=FILES_A_PROCESS // 5)
+    return each(partial(rewrite, expr=expr, writes=writes), names)
 
 
 def rewrite(name: str, expr: str | None = None, writes: bool = False) -> Rewritten:
@@ -68,13 +56,13 @@ def rewrite(name: str, expr: str | None = None, writes: bool = False) -> Rewritt
         source = program_source(name, expr)
         answer = Rewritten(source.name, source.text, format_source(source))
         if writes and answer.is_changed and name != "-" and expr is None:
-            _write(name, answer.after)
+            write_program(name, answer.after)
     except GradcliError as error:
         return Rewritten("<stdin>" if name == "-" else name, errors=error.diagnostics)
     return answer
 
 
-def _write(name: str, text: str) -> None:
+def write_program(name: str, text: str) -> None:
     """Replaces the file, or what a link with this name leads to. Raises GradcliError (E006)."""
     path = os.path.realpath(name)
     try:
@@ -87,5 +75,4 @@ def _write(name: str, text: str) -> None:
         replace_file(path, mark + text.encode("utf-8"))
     except OSError as error:
         message = f"cannot write `{name}`: {error.strerror or error}"
-        help = f"`gradcli fmt - < {name}` prints it instead"
-        raise GradcliError(Diagnostic("E006", message, help=help)) from None
+        raise GradcliError(Diagnostic("E006", message)) from None

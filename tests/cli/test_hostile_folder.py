@@ -35,6 +35,7 @@ COMMANDS = {
     "ops": ["ops"],
     "explain": ["explain", "E001"],
     "fmt": ["fmt", "."],
+    "lint": ["lint", "."],
     "batch": ["batch", "p.tg", "--rows", "rows.csv", "-o", "out.parquet", "--block-rows", "2"],
     "workers": [
         "batch",

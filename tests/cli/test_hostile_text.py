@@ -92,6 +92,7 @@ COMMANDS = [
         "why --format json",
         "fmt",
         "fmt --diff --color always",
+        *(f"lint --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
     ),
 ]
 

@@ -1,0 +1,80 @@
+"""`gradcli lint`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from .. import report
+from ..codes import CODES
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from . import options, output
+from .terminal import Terminal
+
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="CODE,...", help="Look only for these: W401, or W4 for all."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODE,...", help="Don't look for these."),
+]
+Fix = Annotated[
+    bool,
+    typer.Option("--fix", help="Rewrite formulas in the files where that keeps their meaning."),
+]
+Format = Annotated[
+    Literal["text", "json", "junit", "github", "sarif"],
+    typer.Option("--format", metavar="text|json|junit|github|sarif", help="Output format."),
+]
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    fix: Fix = False,
+    format: Format = "text",
+    output_file: options.Output = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Find what programs could say better, without running them.
+
+    That are names that nothing reads or that hide others, variables that become plain values or
+    hold ints, statements that never run, floats compared by `==`, formulas that lose digits, and
+    loops that whole arrays do at once. `gradcli explain W412` tells about a code. A comment
+    `# lint: ignore[W412]` on the line keeps a finding quiet. The exit code is 1 if there are any.
+
+    \b
+    Examples:
+      gradcli lint .
+      gradcli lint . --select W41 --fix
+      gradcli lint -e 'var x = 2.0; output x**2' --format json
+    """
+    options.verify_apart(files, output_file)
+    terminal = Terminal(color, quiet)
+    to_file = output_file not in (None, "-")
+    style = report.Style(terminal.color and not to_file)
+    if fix and (expr is not None or "-" in (files or ())):
+        raise GradcliError(Diagnostic("E001", "--fix rewrites files", help="name them"))
+    from ..tidy.linting import Wanted, lint_all
+
+    wanted = Wanted(_codes(select, "--select"), _codes(ignore, "--ignore"), fix)
+    linted = list(lint_all(options.programs(files, expr), expr, wanted))
+    answer = report.render_lint(format, linted, style)
+    output.write(answer, output_file, style.color, commands=format == "github")
+    return max(one.exit_code for one in linted)
+
+
+def _codes(given: list[str] | None, option: str) -> tuple[str, ...]:
+    """The codes, or beginnings of codes, that an option names. Raises GradcliError (E001)."""
+    codes = tuple(code.upper() for code in options.names(given))
+    for code in codes:
+        if not any(known.startswith(code) for known in CODES if known[:1] == "W"):
+            help = did_you_mean(code, CODES) or "`gradcli explain` lists all codes"
+            raise GradcliError(Diagnostic("E001", f"{option}: no warning is `{code}`", help=help))
+    return codes

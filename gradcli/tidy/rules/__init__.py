@@ -1,0 +1,20 @@
+"""The rules of `lint`: each is a function of the facts about a program, which yields findings."""
+
+from __future__ import annotations
+
+from . import flow, loops, names, numerics
+
+RULES = (
+    names.unused,
+    names.hides_outer,
+    names.hides_builtin,
+    names.rebound,
+    names.int_variables,
+    flow.unreachable,
+    numerics.float_equality,
+    numerics.squared_norm,
+    numerics.logarithm_near_one,
+    numerics.exponential_less_one,
+    numerics.norm_by_hand,
+    loops.vectorisable,
+)
