@@ -1,8 +1,8 @@
-"""Sources of rows that took different paths: in which rows a target depends on one, as in the
-others the gradient is none, and no zero; and which value a source is in each row.
+"""Connections between sources and targets for rows that took different paths.
 
-Rows are the bits of an int, so that a walk back over the records costs little, however many rows
-there are.
+A gradient is none, not zero, in the rows where the target doesn't depend on the source, and rows
+may have got the source from different values. Sets of rows are the bits of an int, so a walk over
+the records costs little, however many rows there are.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]
 
 
 def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> None:
-    """Parts the rows where a source was merged from different values, and a target depends on one
-    of these beside the merged one, too. A row alone has one value there, and its gradient counts
-    both ways."""
+    """Separates rows where a source was merged from several values, and a target also depends on
+    one of these values directly. A single row has only one value there, and its gradient counts
+    both paths."""
     if run.group is None or not run.group.outermost().divided:
         return
     for source in sources:
@@ -42,8 +42,8 @@ def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> 
 
 
 def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
-    """Whether a target depends on a value that was merged into the source by a way that doesn't
-    lead over the source."""
+    """Whether a target depends on a value that was merged into the source along a path that doesn't
+    go through the source."""
     needed, origins = {target[1] for target in targets}, {source[1]}
     for segment in reachable([target[2] for target in targets] + [source[2]], 0):
         records = segment.records
@@ -59,7 +59,7 @@ def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
                     origins.update(inputs_of(records[k + 1], records[k + 2]))
             elif number in needed:
                 needed.update(inputs_of(records[k + 1], records[k + 2]))
-    return not origins.isdisjoint(needed)  # what is left are leaves
+    return not origins.isdisjoint(needed)  # the rest are leaves
 
 
 def connected(
@@ -69,8 +69,8 @@ def connected(
     segments: list[Segment],
     marked: set[int] | None,
 ) -> set[int]:
-    """The sources in `wanted` without those that are connected in none of the rows that run. Parts
-    the rows where a source is connected in some of them only."""
+    """The sources in `wanted` that are connected in the rows that run. Separates the rows where a
+    source is connected only in some of them."""
     if run.group is None or not run.group.outermost().divided:
         return wanted
     connections = _Connections(run, run.group)
@@ -89,8 +89,7 @@ def connected(
 
 
 class _Connections:
-    """The rows, among those of `group`, in which values by their number are connected to the
-    targets."""
+    """For each number, the rows of `group` in which its value is connected to the targets."""
 
     def __init__(self, run: Run, group: Group) -> None:
         self.run, self.group = run, group
@@ -99,13 +98,14 @@ class _Connections:
         self._bits: dict[int, tuple[Group, int]] = {}
 
     def pass_back(self, record: Record) -> None:
-        """Takes what is known of a record's result to its inputs."""
+        """Passes the rows of a record's result on to its inputs."""
         rows, found = self.found.get(record.number, 0) & self.rows_of(record.y), self.found
         for number, read in self.reads(record):
             found[number] = found.get(number, 0) | (rows & read)
 
     def reads(self, record: Record) -> Iterator[tuple[int, int]]:
-        """The inputs of a record, by number, and in which rows its result is made of each."""
+        """The inputs of a record by number, each with the rows in which the result depends on
+        it."""
         for k, number in enumerate(record.inputs):
             if record.site.op is MERGE:
                 yield number, self.bits(record.options["groups"][record.site.operands[k]])
@@ -116,8 +116,8 @@ class _Connections:
                 )
 
     def made(self, targets: Sequence[Traced], sources: set[int]) -> dict[int, int]:
-        """The rows in which each of these sources, of which the targets are made, is itself made of
-        something that is recorded: in the others it may be a literal."""
+        """The rows in which each of these sources depends on something recorded itself; in other
+        rows it may be a literal."""
         if not sources:
             return {}
         made: dict[int, int] = {}
@@ -128,13 +128,14 @@ class _Connections:
         return made
 
     def rows_of(self, value: Any) -> int:
-        """The rows that have a value."""
+        """The rows that have this value."""
         for part in value if type(value) is list else (value,):
             if type(part) is Lanes:
                 return self.bits(part.group)
         return self.all
 
     def bits(self, group: Group) -> int:
+        """The rows of a group as bits."""
         whole = common(self.group, group)
         if whole is None or whole is group:
             return self.all
@@ -149,7 +150,7 @@ class _Connections:
         return known[1]
 
     def labels(self, rows: int) -> Any:
-        """1 for each of the rows, 0 for the others."""
+        """An array with 1 for each of these rows and 0 for the others."""
         import numpy as np  # which a formula of numbers must not pay for
 
         packed = np.frombuffer(rows.to_bytes((self.group.size + 7) // 8, "little"), np.uint8)

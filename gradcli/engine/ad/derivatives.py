@@ -27,7 +27,7 @@ from .targets import (
     zeros_like,
 )
 
-EXPLAINED = 10  # gradients that there aren't, for each place that asks and each name
+EXPLAINED = 10  # unconnected gradients that are noted for each place and each source
 
 
 def gradients(
@@ -37,8 +37,8 @@ def gradients(
     recorded: bool,
     window: Window | None = None,
 ) -> list[Any]:
-    """The cotangents of `sources`, None where unconnected in the window, for targets and their
-    cotangents."""
+    """The cotangents of `sources`, for targets and their cotangents; None where a source is
+    unconnected in the window."""
     numbers = [number_of(s) for s in sources]
     verify_same(run, [target for target, _ in targets], sources)
     if recorded:
@@ -54,10 +54,10 @@ def gradients(
 def grad(
     run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None
 ) -> Any:
-    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target
-    in each place.
+    """`grad(target, sources)`: the gradient of the sum of the target, in the structure of the
+    sources.
 
-    `window` is the tape that is asked; the main tape if it is None.
+    `window` is the tape that is asked, by default the main tape.
     """
     target, sources = operands
     unconnected = options["unconnected"]
@@ -85,9 +85,9 @@ def grad(
 
 
 def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:
-    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see
-    `reasons.py`. It is told of the first ones at a place: in a loop the others would say the
-    same."""
+    """Notes an unconnected gradient, so that a second run, which keeps everything, can find the
+    reason (`reasons.py`). Notes only the first few at a place: in a loop the others would have the
+    same reason."""
     if type(source) is Instance:
         help = "differentiate by its `trainable_variables`, or by single ones of them"
         run.fail("E314", f"the source is {describe(source)}", span, help=help)
@@ -98,8 +98,8 @@ def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Win
 
 @contextmanager
 def recording_view(run: Run) -> Iterator[Window]:
-    """The tape for what differentiates its own derivatives: the main tape; in a pause a view of it
-    that records on."""
+    """A tape for derivatives that are differentiated again: the main tape, or inside `pause` a view
+    of it that records."""
     trace = run.trace
     if trace.main.recording:
         yield trace.main
@@ -113,7 +113,7 @@ def recording_view(run: Run) -> Iterator[Window]:
 
 
 def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """The value without its history."""
+    """`detach(value)`: the value without its history."""
 
     def cut(value: Any) -> Any:
         value = read(value)
@@ -125,16 +125,16 @@ def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -
 
 
 def vjp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`vjp(target, sources, u)`: the gradient with the target linear_gradients by `u`."""
+    """`vjp(target, sources, u)`: the gradient with the target weighted by `u`."""
     target, sources, u = operands
     return grad(run, site, [target, sources], {"unconnected": "none", "seed": u})
 
 
 @request
 def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`jvp(target, sources, v)`: how the target changes along `v`.
+    """`jvp(target, sources, v)`: the derivative of the target along `v`.
 
-    By two reverse sweeps: u -> vjp(u) is linear, and its own transpose applied to v is the jvp.
+    It takes two reverse sweeps: u -> vjp(u) is linear, and its transpose applied to v is the jvp.
     """
     target, sources, v = operands
     pairs = list(pair_with(run, sources, v, site, "vector", "source"))
@@ -162,9 +162,9 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 def linear_gradients(
     run: Run, target: Traced, sources: list[Any], window: Window | None = None
 ) -> Iterator[tuple[Traced, list[Any], Window]]:
-    """A cotangent of the target that stands for any, and those of the sources in the window, which
-    are linear in it; with the tape that sees how. It is not 0, where products with what is infinite
-    don't move."""
+    """A traced cotangent of the target, the cotangents of the sources in the window, which are
+    linear in it, and the tape that recorded them. Its value is one rather than 0, since 0 times an
+    infinite partial would have no derivative."""
     trace = run.trace
     u = trace.leaf(ones_like(run, target))
     with recording_view(run) as view:

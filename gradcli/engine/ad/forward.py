@@ -1,9 +1,9 @@
-"""Forward mode: the tangent of an operation's result, from the tangents of its operands.
+"""Forward mode: the tangent of an operation's result from the tangents of its operands.
 
-It is carried along while the program runs, so nothing is kept: memory is that of the values alone.
-The rules are the op table's, the same partials that reverse mode reads; each product with a tangent
-is strict, as on the way back: what a tangent or a partial of exactly 0 multiplies contributes
-nothing, be it inf or nan.
+Tangents are carried along while the program runs, so nothing is recorded, and memory is that of the
+values. The rules are the partials of the op table, which reverse mode reads, too. Products with a
+tangent are strict, as in reverse mode: a tangent or a partial of exactly 0 gives 0, even times inf
+or nan.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
 def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
-    """The op of `site` on values of which some are duals of `level`, the highest: a dual, or a list
-    of them.
+    """Applies the op of `site` to values of which some are duals of `level`, the highest level.
+    Returns a dual, or a list of duals.
 
-    What an op gives that isn't differentiable, or whose result is of ints or bools, has no tangent.
+    The result of an op that isn't differentiable has no tangent, and neither have ints and bools.
     """
     tangents = [tangent_of(v, level) for v in values]
     active = tuple([k for k, t in enumerate(tangents) if t is not None])
@@ -67,6 +67,7 @@ def _elementwise(
     y: Any,
     options: Any,
 ) -> Any:
+    """The tangent of an elementwise operation."""
     given = [tangents[k] for k in active]
     if (
         type(y) is float
@@ -93,7 +94,7 @@ def _is_plain(values: tuple[Any, ...]) -> bool:
 
 
 def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -> Any:
-    """A tangent times the partial by its operand, as operations of the language."""
+    """A tangent times the partial by its operand, by operations of the language."""
     partial = partial_formula(site.op, k)
     if partial.kind == "number" and partial.value == 1:
         return t
@@ -103,7 +104,7 @@ def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -
 
 
 def fitted(run: Run, t: Any, y: Any) -> Any:
-    """A plain tangent of the shape, dtype and kind of its primal."""
+    """A plain tangent converted to the shape and dtype of its primal, and real where that is."""
     if is_complex(t) and not is_complex(y):
         t = t.real
     if shape_of(t) != shape_of(y):
@@ -114,7 +115,7 @@ def fitted(run: Run, t: Any, y: Any) -> Any:
 
 
 def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
-    """The same as operations of the language."""
+    """A tangent converted to its primal's shape and dtype by operations of the language."""
     inner, like = primal(t), primal(y)
     if type(inner) is type(like) is float:
         return t
@@ -136,6 +137,7 @@ def _structural(
     y: Any,
     options: Any,
 ) -> Any:
+    """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
     op = site.op
     if not all(op.moves_with(k) for k in active):
         run.fail(
@@ -178,6 +180,5 @@ def _structural(
 
 
 def tangent_of(value: Any, level: int) -> Any:
-    """The tangent of a value at a level; None where it has none, because it doesn't depend on what
-    was perturbed."""
+    """The tangent of a value at a level; None where it doesn't depend on the perturbed inputs."""
     return value.tangent if type(value) is Dual and value.level == level else None

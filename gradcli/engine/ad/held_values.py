@@ -1,4 +1,7 @@
-"""Values that the record of a call keeps, without references that would keep its segment alive."""
+"""Values that the record of a call keeps, without references to the segment that it is in.
+
+A segment that refers to itself would never be freed by reference counting.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,7 @@ from ..values.kinds import map_structure, read
 
 
 class Held:
-    """A traced value as a record keeps it: without its segment, which may be the record's own. A
-    segment that refers to itself would never be freed."""
+    """A traced value as a record keeps it: without its segment, which may be the record's own."""
 
     __slots__ = ("number", "primal")
 
@@ -21,8 +23,9 @@ class Held:
 
 
 def shelve(value: Any, level: int, held: list[Traced]) -> Any:
-    """A value as a record of a trace keeps it: variables read, no box of a level above the trace's,
-    and what is traced there `Held`, which is also appended to `held`."""
+    """A value in the form that a record of a trace keeps: without variables and without boxes above
+    the level of the trace. Values traced at this level become `Held`, and are appended to
+    `held`."""
 
     def put(item: Any) -> Any:
         item = up_to(read(item), level)
@@ -35,14 +38,14 @@ def shelve(value: Any, level: int, held: list[Traced]) -> Any:
 
 
 def unshelve(value: Any, segment: Segment) -> Any:
-    """The value again that a record of `segment` keeps."""
+    """The value that `shelve` made `value` of, for a record of `segment`."""
     return map_structure(
         lambda v: (v.primal, v.number, segment.holder(v.number)) if type(v) is Held else v, value
     )
 
 
 def numbered(value: Any, counts: Callable[[Any], bool]) -> Any:
-    """The structure of a value, with running numbers from 0 in the places that count and None in
-    the others."""
+    """The structure of a value with running numbers from 0 for the items where `counts` holds, and
+    None for the others."""
     numbers = iter(range(2**62))
     return map_structure(lambda item: next(numbers) if counts(item) else None, value)

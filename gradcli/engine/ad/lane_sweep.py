@@ -1,5 +1,5 @@
-"""A sweep over lanes: cotangents with rows, how they add up where rows divide and join, and what
-rows share."""
+"""Sweeps over lanes: cotangents that differ between rows, and their sums where rows divide, merge,
+or share a value."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from ..trace.blanks import WithPartials
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
-from .kept_partials import is_one, once, read_by
+from .kept_partials import is_one, pullback_operands, single_number
 from .seeded_sweep import SeededSweep
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
 
-def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
+def _can_accumulate(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
+    """Whether a share of a cotangent can be added to `total` in place."""
     return bool(
         total.array.dtype == operand.array.dtype == cotangent.dtype
         and total.array.shape == cotangent.shape
     )
 
 
-def apart_from(c: Any) -> Any:
-    """A share of a cotangent that isn't a view of it, as that may be written to in place."""
+def without_alias(c: Any) -> Any:
+    """A share of a cotangent, copied if it is a view: the cotangent may be written in place."""
     return Lanes(c.array.copy(), c.group) if type(c) is Lanes and c.array.base is not None else c
 
 
@@ -45,7 +46,7 @@ def _is_plain(value: Any) -> bool:
 
 
 class LaneSweep(SeededSweep):
-    """The part of a sweep that knows of rows: see `Sweep`."""
+    """The part of a sweep that handles lanes: see `Sweep`."""
 
     site: Site
     add: Callable[..., None]
@@ -54,7 +55,7 @@ class LaneSweep(SeededSweep):
     def on_lanes(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
     ) -> None:
-        """The same a row at a time."""
+        """Pulls a cotangent back through an elementwise operation on lanes."""
         self.laned = True
         self.site = site
         backend, marked = self.run.backend, self.marked
@@ -64,23 +65,25 @@ class LaneSweep(SeededSweep):
         assert group is not None
         free = (
             number in self.owned and g.group is group
-        )  # whether nobody needs `g` any more after the last operand
+        )  # whether the last operand's share may be written over `g`
         cotangent = (
             g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
         )
         if self.by_partials(site, operands, numbers, g, y):
             return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
-        together = (
+        is_fused = (
             site.op.name == EXPRESSION
             and not self.repairs
             and (marked is None or marked.issuperset(numbers))
         )
-        if together and all(
-            map(_is_plain, (cotangent, *(read := read_by(site.op, arrays, result))))
+        if is_fused and all(
+            map(_is_plain, (cotangent, *(read := pullback_operands(site.op, arrays, result))))
         ):
             self.risks = True
-            shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), read)
+            shares = pulled(
+                backend, site.op, site.operands, cotangent.shape, single_number(cotangent), read
+            )
             for k, n, share in zip(site.operands, numbers, shares, strict=True):
                 c = sum_to(share, (*shape_of(operands[k]), group.size))
                 alone = c is not share or sum(other is share for other in shares) == 1
@@ -104,7 +107,7 @@ class LaneSweep(SeededSweep):
                     n in self.owned
                     and type(total) is Lanes
                     and total.group is group
-                    and _alike(total, operand, cotangent)
+                    and _can_accumulate(total, operand, cotangent)
                 ):
                     total.array = pull(cotangent, result, *arrays, onto=total.array)
                     continue
@@ -125,7 +128,8 @@ class LaneSweep(SeededSweep):
     def by_partials(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any
     ) -> bool:
-        """Takes a cotangent on by the partials that came with the value. Returns whether it did."""
+        """Pulls a cotangent back by partials that were computed with the value. Returns whether
+        there are any."""
         if (
             type(y) is not Lanes
             or type(y.array) is not WithPartials
@@ -140,7 +144,7 @@ class LaneSweep(SeededSweep):
         self.site = site
         backend = self.run.backend
         g = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        is_seed = is_one(once(g))
+        is_seed = is_one(single_number(g))
         for k, n, partial in zip(site.operands, numbers, y.array.partials, strict=True):
             if self.marked is not None and n not in self.marked:
                 continue
@@ -148,7 +152,7 @@ class LaneSweep(SeededSweep):
             if is_one(partial):
                 c, fresh = g, False
             elif is_seed and shape_of(partial) == shape:
-                c, fresh = partial, False  # the record may be passed again
+                c, fresh = partial, False  # kept intact, as another sweep may pass the record
             else:
                 c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True
             own = (*shape_of(operands[k]), group.size)
@@ -160,8 +164,8 @@ class LaneSweep(SeededSweep):
         return True
 
     def each(self, g: Any, y: Any) -> Any:
-        """The cotangent of a result with rows, where rules gave one for all of them: each row has
-        its own, so that what rows share before it gets them all."""
+        """The cotangent of a result that is lanes, as lanes too: if it is shared, each row gets a
+        copy, so that a value which the rows share sums all of them."""
         if type(g) is list:
             return [
                 part if part is None else self.each(part, like)
@@ -173,8 +177,8 @@ class LaneSweep(SeededSweep):
         return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
 
     def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
-        """A cotangent that rows of a group gave, perhaps one for all of them, as its operand takes
-        it."""
+        """A cotangent computed for the rows of a group, perhaps one for all of them, in the form
+        that its operand takes (`settled`)."""
         if group is None:
             return c
         self.laned = True
@@ -183,8 +187,8 @@ class LaneSweep(SeededSweep):
         return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
 
     def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
-        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was
-        one."""
+        """The fast path of `getitem` for a part of each row's value. Returns whether the record is
+        of this kind."""
         index = options["index"] if type(options) is dict else options
         if (
             type(x) is not Lanes
@@ -207,9 +211,9 @@ class LaneSweep(SeededSweep):
         return True
 
     def settled(self, c: Any, operand: Any) -> Any:
-        """A cotangent with rows as its operand takes it: what rows share gets the sum over those
-        that don't ask. Some rows of those that do, or of the operand's, are left as they are, until
-        they meet others."""
+        """A cotangent of lanes in the form that its operand takes. A shared operand gets the sum
+        over all rows but those of the request. A cotangent of only some rows of the request, or of
+        the operand, stays as it is until it is added to others."""
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
@@ -230,19 +234,19 @@ class LaneSweep(SeededSweep):
         return c if self.recorded or type(c) is Lanes else self._fit(c, operand)
 
     def lift(self, c: Any, outer: Group | None) -> Any:
-        """A cotangent with the rows of an outer group: see `lifted` in lanes.py."""
+        """A cotangent with the rows of an outer group: see `lifted` in `values/lanes.py`."""
         return lifted(self.run.backend.xp, c, outer)
 
     def whole(self, c: Any, group: Group) -> Any:
-        """A cotangent of a value with the rows of a group, in all of these."""
+        """A cotangent lifted to all rows of a group."""
         return self.lift(c, group)
 
     def close(self, c: Any, outer: Group | None) -> Any:
-        """The same in those of the rows of `outer` that it reaches."""
+        """A cotangent lifted to those rows of `outer` that it reaches."""
         return self.lift(c, outer and primal(c).group.unopened(outer))
 
     def add_lanes(self, n: int, old: Any, c: Any, fresh: bool = False) -> None:
-        """Adds up cotangents that may be of different rows; `fresh` if nobody else holds `c`."""
+        """Adds cotangents that may be of different groups; with `fresh`, `c` has no alias."""
         a, b = primal(old), primal(c)
         if type(a) is Lanes and type(b) is Lanes:
             outer = common(a.group, b.group)
@@ -268,11 +272,12 @@ class LaneSweep(SeededSweep):
         self.owned.discard(n)
 
     def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
-        """Two cotangents with the same rows of `outer`, which those of both are made of."""
+        """Two cotangents lifted to a common group inside `outer`, from which both groups come."""
         return self.lift(a, outer), self.lift(b, outer)
 
     def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
-        """The sum of cotangents of some rows of a group; each with whether it may be written to."""
+        """The sum of cotangents of some rows of a group; each comes with whether it may be written
+        to."""
         xp = self.run.backend.xp
         (whole, owned), *others = sorted(
             parts, key=lambda part: (part[0].group is not outer, not part[1])
@@ -296,7 +301,8 @@ class LaneSweep(SeededSweep):
     def accumulate_lanes(
         self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any
     ) -> None:
-        """The same for rows: in place where what waits is of the same rows."""
+        """`_accumulate` for lanes: in place where the pending cotangent has the group of the new
+        one."""
         operand, inner = primal(x.v), primal(g.v)
         group = deepest((inner, operand))
         assert group is not None
@@ -316,8 +322,8 @@ class LaneSweep(SeededSweep):
             self.owned.add(n)
 
     def asked(self, c: Any) -> Any:
-        """A cotangent as who asks takes it: of the rows that run, with the sum over those that were
-        opened inside, and 0 for those that it doesn't reach."""
+        """A cotangent in the form that the request takes: with its rows, summed over rows opened
+        inside them, and 0 in the rows that it doesn't reach."""
         inner, within = primal(c), self.within
         if type(inner) is not Lanes or within is None or within.within(inner.group):
             return c

@@ -1,9 +1,8 @@
-"""What a sweep does at the call of a function with a derivative rule of its own: it calls the rule.
+"""Calls of functions with their own derivative rule, which a sweep asks for their pullback.
 
-The rule gets the cotangent of the result, which has its structure, and returns one gradient a
-parameter. What it computes is recorded: where the sweep is, so that it can be differentiated again;
-and where it isn't, because a rule may ask for derivatives itself, into a segment that is thrown
-away.
+The rule gets the cotangent of the result, in the structure of the result, and returns one gradient
+for each parameter. Its work is always recorded, as a rule may ask for derivatives itself: on the
+trace if the sweep is recorded, otherwise into a segment that is dropped afterwards.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from .rule_answers import RuleAnswer, marked
 
 
 class Captured(NamedTuple):
-    """A traced value that a body takes from outside: its name ("" if it has none), and where the
+    """A traced value that a body captures from outside: its name ("" if it has none), and where the
     body uses it."""
 
     name: str
@@ -39,18 +38,18 @@ class Captured(NamedTuple):
 
 
 class OwnCall(Pullback):
-    """The options of a call's record.
+    """The options of the record of such a call.
 
     function    the function that was called
-    rule        the code of the rule behind its body, or the cell where `backward NAME` puts one
-    kept        what the rule's cells held when the body returned (a `Cell`, where it updates what
-                is in it); of an opaque function the arguments
-    parameters  the arguments' structures: the numbers of the record's inputs where they are traced,
-                elsewhere None
-    outputs     the result's structure, likewise; 0 for a result that is a number or an array
+    rule        the code of the rule after its body, or the cell that `backward NAME` fills
+    kept        the values in the rule's cells when the body returned (or the `Cell`, if the rule
+                updates it); for an opaque function the arguments
+    parameters  the structures of the arguments, with the positions of the record's inputs where
+                they are traced, and None elsewhere
+    outputs     the structure of the result, likewise; 0 for a result that is a number or an array
     captured    inputs beyond those of the arguments
-    body        what the body returned for each of the outputs, where a tangent may be carried
-                through it, or all is kept; else None
+    body        the values that the body returned, one for each output, if a tangent may be carried
+                through them or everything is kept; otherwise None
     """
 
     __slots__ = ("body", "captured", "function", "kept", "outputs", "parameters", "rule")
@@ -83,8 +82,9 @@ class OwnCall(Pullback):
         y: Any,
         number: int,
     ) -> None:
-        """Takes the cotangent `g` of the record `number` to its inputs. Raises GradcliError where
-        there is no rule, and where the rule fails or returns what is no gradient."""
+        """Pulls the cotangent `g` of the record `number` back to its inputs. Raises GradcliError
+        where there is no rule, and where the rule fails or returns something that is no
+        gradient."""
         run, segment = sweep.run, sweep.segment
         if sweep.bodies and self.body is not None:
             if self.function.opaque:
@@ -122,17 +122,18 @@ class OwnCall(Pullback):
                     sweep.add(numbers[k], sweep.of_rows(found[k], rows, operands[k]))
                     continue
                 if rows is not None and run.parts_rows:
-                    separate_group(run, rows)  # they have no gradient, and others may
+                    separate_group(run, rows)  # other rows may have a gradient
                 if isinstance(segment.trace, KeepingTrace):
                     segment.trace.declined[numbers[k]] = site, rule.code.node
 
     def _through_body(self, sweep: ReverseSweep, g: Any) -> None:
+        """Passes the cotangents of the outputs on to the values that the body returned."""
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
             if type(part) is Held and cotangent is not None:
                 sweep.add(part.number, cotangent)
 
     def _rule(self, segment: Segment) -> tuple[Function | None, list[Any]]:
-        """The rule as a function, and what it takes behind the cotangent."""
+        """The rule as a function, and its arguments after the cotangent."""
         if type(self.rule) is Code:
             cells = [
                 kept if type(kept) is Cell else Cell([unshelve(kept, segment)])
@@ -143,8 +144,8 @@ class OwnCall(Pullback):
         return self.rule[0], [unshelve(kept, segment) for kept in self.kept]
 
     def _cotangent(self, run: Run, g: Any, y: Any) -> Any:
-        """What the rule gets: zeros for a part of the result that nothing depends on, none for one
-        that is no float."""
+        """The cotangent that the rule gets: zeros for a part of the result without one, none for a
+        part that is no float."""
         if self.outputs == 0:
             return g
         return map_structure(
@@ -155,6 +156,7 @@ class OwnCall(Pullback):
     def _unregistered(
         self, site: Site, calls: tuple[CallSite, ...], beyond: list[Captured]
     ) -> UnregisteredError:
+        """The error of a call whose function has no rule."""
         name, parameters = self.function.name, [p.slot.name for p in self.function.parameters]
         dy = "dy" if "dy" not in parameters else "d_result"
         fix = f"state it with `backward {name}({', '.join([dy, *parameters])}) {{ … }}`"
@@ -170,7 +172,7 @@ class OwnCall(Pullback):
 
 
 def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -> GradcliError:
-    """E317: forward mode has come to an opaque function."""
+    """E317: forward mode reached the call of an opaque function."""
     help = (
         "forward mode goes through the body; reverse mode asks the rule that is registered "
         '(`mode = "reverse"`)'
@@ -180,8 +182,8 @@ def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -
 
 
 def _of_one_group(sweep: ReverseSweep, dy: Any) -> tuple[Group | None, Any]:
-    """The rows that a cotangent has, and it with all its parts of these rows; None where it is the
-    same for all rows."""
+    """The group of rows that a cotangent has in common, and the cotangent with all its parts lifted
+    to this group. The group is None for a cotangent that all rows share."""
     inner = [primal(part) for part in leaves(dy)]
     groups: list[Group | None] = [part.group for part in inner if type(part) is Lanes]
     if not groups:
@@ -202,8 +204,8 @@ def _zeros(run: Run, like: Any) -> Any:
 
 @contextmanager
 def _recording(trace: Trace, recorded: bool) -> Iterator[None]:
-    """For a rule in a sweep that isn't recorded: what is recorded meanwhile is as if it had never
-    been."""
+    """A context for calling a rule: unless the sweep is recorded, drops afterwards what the rule
+    recorded."""
     if recorded or trace.segment is None or trace.keeps_all:
         yield
         return
@@ -214,16 +216,17 @@ def _recording(trace: Trace, recorded: bool) -> Iterator[None]:
         yield
     finally:
         trace.segment, trace.number, trace.limit = before
-        for found, last, n in ranges:  # a `pause` in the rule has ended them, and begun others
+        # a `pause` in the rule may have ended ranges and begun others
+        for found, last, n in ranges:
             found[n - len(last) :] = last
 
 
-# ---- what no rule can return ---------------------------------------------------------------------
+# ---- captured values -----------------------------------------------------------------------------
 
 
 def captured_error(function: program.Function, captured: list[Captured]) -> GradcliError:
-    """E323: a body's result depends on traced values from outside, for which its rule has no
-    gradient to return."""
+    """E323: the result of a body depends on traced values from outside, for which its rule can't
+    return a gradient."""
     found = []
     for name, use in captured:
         what = f"`{name}`" if name else "a variable from outside"

@@ -1,8 +1,8 @@
-"""One walk back over the records on plain primals: floats by generated pullbacks, arrays by
-generated array functions.
+"""The reverse sweep on plain primals: floats by generated pullbacks, arrays by generated array
+functions.
 
-`recorded_sweep.py` has the other reading of the same rules, through `apply`; `structural_sweep.py`
-what both have in common.
+`recorded_sweep.py` has the sweep through `apply`, and `structural_sweep.py` the rules of structural
+operations for both.
 """
 
 from __future__ import annotations
@@ -21,28 +21,27 @@ from ..trace.run import Run
 from ..trace.tape import STRIDE, Segment, Site, primal
 from ..trace.windows import inputs_of
 from ..values.lanes import Lanes
-from .kept_partials import are_alike, by_formula, by_partials, read_by
+from .kept_partials import by_formula, by_partials, have_one_dtype, pullback_operands
 from .structural_sweep import SETITEM, StructuralSweep
 
 ADD = OPS["add"]
-BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
+BLOCK = 64  # records; a sweep that reaches only a few skips the rest of a segment
 GETITEM = OPS["getitem"]
 
 
 class Sweep(StructuralSweep):
-    """One walk over the trace. `cotangents` wait for their record, by number.
+    """A reverse sweep over the trace.
 
-    marked    the records that depend on a source; None for all
-    outside   sources that a window watches but didn't record: the sweep ends at them
-    repairs   whether products are the strict ones, 0 wherever the cotangent or the partial is (see
-              `sweep`)
-    owned     the cotangents that are buffers which nobody else holds
-    risks     whether there was a product that can need a repair: with a partial that can be
-              infinite
-    bodies    whether functions with a rule of their own are passed by their bodies
-    within    the rows that ask, each for itself; what they share sums over rows opened inside
-              (`lanes.py`)
-    laned     whether some cotangent has rows
+    cotangents  by number, the cotangents of records and leaves that the sweep has yet to reach
+    marked      the records that depend on a source; None for all
+    outside     sources that a window watches but didn't record: the sweep ends at them
+    repairs     whether products are strict: 0 where the cotangent or the partial is 0 (`sweep`)
+    owned       the numbers whose cotangent is a buffer without aliases
+    risks       whether there was a product that may need the strict form: with a partial that may
+                be infinite
+    bodies      whether functions with their own rule are differentiated through their bodies
+    within      the rows of the request; values that they share sum over rows opened inside
+    laned       whether some cotangent has rows
     """
 
     recorded = False
@@ -66,13 +65,13 @@ class Sweep(StructuralSweep):
         self.segment: Segment  # which holds it
 
     def blocks(self, segment: Segment) -> Iterable[tuple[int, Iterator[Any]]]:
-        """A segment's records from the last that may matter backwards, in blocks, up to the first
-        block beyond which nothing waits: the number after a block's last record, and its flat
-        entries in reverse."""
+        """The records of a segment in blocks, newest first, from the newest to the oldest that a
+        cotangent may reach. Each block is the number after its last record, and its flat entries in
+        reverse."""
         end = len(segment.records) // STRIDE
         if end > BLOCK:
             return self._blocks(segment, end)
-        return ((segment.first + end, reversed(segment.records)),)  # nothing is saved by looking
+        return ((segment.first + end, reversed(segment.records)),)
 
     def _blocks(self, segment: Segment, end: int) -> Iterator[tuple[int, Iterator[Any]]]:
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
@@ -86,13 +85,13 @@ class Sweep(StructuralSweep):
             size = min(2 * size, BLOCK)
             idle = (
                 self._state() == before or len(self.cotangents) < BLOCK // 8
-            )  # else it isn't worth looking
+            )  # otherwise looking for pending cotangents costs more than it saves
             if idle and not any(n >= segment.first for n in self.cotangents):
                 return
 
     def _state(self) -> tuple[int, int | None]:
-        """Changes with every record that a cotangent passes: how many wait, and the last that came
-        to wait."""
+        """The number of pending cotangents and the newest of them: changes with every record that a
+        cotangent passes."""
         return len(self.cotangents), next(reversed(self.cotangents), None)
 
     def reached(self, segment: Segment) -> Iterator[tuple[int, Any, tuple[Any, ...]]]:
@@ -114,7 +113,7 @@ class Sweep(StructuralSweep):
                 yield number, g, (site, in0, in1, a, b, y)
 
     def through(self, segment: Segment) -> None:
-        """Takes the cotangents of a segment's records to their inputs."""
+        """Pulls the cotangents of a segment's records back to their inputs."""
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         self.segment = segment
         pop = cotangents.pop
@@ -189,8 +188,8 @@ class Sweep(StructuralSweep):
     def _moved(
         self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any
     ) -> bool:
-        """What the rules of operations that move elements do, for rows. Returns whether it was one
-        of these."""
+        """The fast path for lanes of operations that move elements. Returns whether the operation
+        is one of these."""
         if self.shares(operands, g, y):
             return self.moved(site, operands, options, inputs_of(in0, in1), g)
         return site.op is GETITEM and self.part(operands[0], options, in0, g)
@@ -198,8 +197,8 @@ class Sweep(StructuralSweep):
     def _element(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
     ) -> bool:
-        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which
-        loops do by the hundred thousand. Returns whether it was one."""
+        """The fast path of `getitem` and `setitem` for one element of a float64 vector, which is
+        frequent in loops. Returns whether the record is of this kind."""
         x = operands[0]
         if (
             len(index) != 1
@@ -237,6 +236,7 @@ class Sweep(StructuralSweep):
     def _elementwise(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
     ) -> None:
+        """Pulls a cotangent back through an elementwise operation."""
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
             return self.on_lanes(site, operands, numbers, g, y, number)
@@ -244,13 +244,11 @@ class Sweep(StructuralSweep):
             site.op.name == EXPRESSION
             and not self.repairs
             and type(g) is CPU.xp.ndarray
-            and self._together(site, operands, numbers, g, y, number)
+            and self._fused(site, operands, numbers, g, y, number)
         ):
             return None
         shape = shape_of(g)
-        free = (
-            number in self.owned
-        )  # whether nobody needs `g` any more once the last operand has its share
+        free = number in self.owned  # whether the last operand's share may be written over `g`
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
@@ -275,11 +273,11 @@ class Sweep(StructuralSweep):
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
-    def _together(
+    def _fused(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
     ) -> bool:
-        """The same for all operands of an expression on arrays of one float type. Returns whether
-        it was one."""
+        """Pulls a cotangent back to all operands of a fused expression on arrays of one float
+        dtype. Returns whether the record is one."""
         marked = self.marked
         if type(y) is WithPartials:
             asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
@@ -291,7 +289,7 @@ class Sweep(StructuralSweep):
         elif (
             (marked is None or marked.issuperset(numbers))
             and g.dtype.kind == "f"
-            and are_alike(g, read := read_by(site.op, operands, y))
+            and have_one_dtype(g, read := pullback_operands(site.op, operands, y))
         ):
             taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
             shapes = [shape_of(v) for _, v in taken]
@@ -304,11 +302,13 @@ class Sweep(StructuralSweep):
         return True
 
     def verify_rule(self, site: Site, operand: Any, number: int) -> None:
+        """Raises UnregisteredError where the op has no derivative at a complex operand."""
         if site.op.real_only and is_complex(operand):
             self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
 
     def _fit(self, c: Any, operand: Any) -> Any:
-        """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
+        """A cotangent in its operand's shape and dtype: summed over broadcast axes, and real for a
+        real operand."""
         if type(operand) is float and isinstance(c, float):
             return float(c)
         shape = shape_of(operand)
@@ -325,6 +325,7 @@ class Sweep(StructuralSweep):
         return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
 
     def _typed(self, c: Any, operand: Any) -> Any:
+        """A cotangent in its operand's dtype."""
         if is_complex(c) and not is_complex(operand):
             c = c.real
         dtype = getattr(operand, "dtype", None) or (
@@ -333,8 +334,7 @@ class Sweep(StructuralSweep):
         return c.astype(dtype) if c.dtype != dtype and not is_complex(c) else c
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds
-        it."""
+        """Adds a cotangent to the pending one of `n`; with `fresh` it has no alias."""
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
@@ -359,7 +359,7 @@ class Sweep(StructuralSweep):
 
 
 def pull_on_floats(backend: Backend, site: Site, repairs: bool) -> Any:
-    """The pullback of a site on floats; the one without repairs is kept there."""
+    """The pullback of a site on floats. The one without strict products is kept at the site."""
     if site.takes_complex:
         pull = array_pull(backend, site.op, 0, repairs, False)
         function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731

@@ -1,5 +1,4 @@
-"""One walk back over the records through `apply`: what it computes is on the trace again, and can
-be differentiated."""
+"""The reverse sweep through `apply`: its work is recorded, and can be differentiated again."""
 
 from __future__ import annotations
 
@@ -24,11 +23,11 @@ from .structural_sweep import REAL
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
 PICK_ROWS, PLACE_ROWS, MERGE_ROWS = OPS["pick_rows"], OPS["place_rows"], OPS["merge_rows"]
-MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # whose result has rows that others had
+MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # ops that move values between groups of rows
 
 
 class RecordedSweep(Sweep):
-    """The same rules, with every product and sum an operation of the language."""
+    """A sweep in which every product and sum is an operation of the language."""
 
     recorded = True
 
@@ -56,7 +55,7 @@ class RecordedSweep(Sweep):
         number: int,
         segment: Segment,
     ) -> None:
-        """An elementwise operation on values of any kind."""
+        """Pulls a cotangent back through an elementwise operation on values of any kind."""
         if type(primal(y)) is Lanes:
             self.laned, g = True, self.each(g, y)
         for k, n in zip(site.operands, numbers, strict=True):
@@ -77,8 +76,8 @@ class RecordedSweep(Sweep):
         number: int,
         segment: Segment,
     ) -> None:
-        """An operation on floats, whatever boxes they are in: a call for each operand, of its share
-        of the cotangent."""
+        """Pulls a cotangent back through an operation on floats, traced or not: one call for each
+        operand's share."""
         run, marked, cotangents = self.run, self.marked, self.cotangents
         values: list[Any] = [*operands, (y, number, segment)]
         for k, n in zip(site.operands, numbers, strict=True):
@@ -100,6 +99,7 @@ class RecordedSweep(Sweep):
     def _pull_recorded(
         self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
     ) -> Any:
+        """The share of operand `k` in a cotangent, by operations of the language."""
         run = self.run
         self.verify_rule(site, primal(operands[k]), number)
         partial = partial_formula(site.op, k)
@@ -129,14 +129,14 @@ class RecordedSweep(Sweep):
             c = apply(run, site.derived(CASTS[dtype]), (c,))
         return self.settled(c, like) if self.laned else c
 
-    # Rows that a cotangent doesn't reach have none: zeros would be made of what these rows hold,
-    # once they meet it.
+    # Rows that a cotangent doesn't reach keep having none. Zeros there would be multiplied by what
+    # these rows hold, which may be nan.
 
     def _of_some_rows(
         self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any
     ) -> bool:
-        """Takes what only some rows of a result got to what these were made of. Returns whether it
-        did."""
+        """Pulls the cotangent of only some rows back through an operation that moves rows. Returns
+        whether the record is of this kind."""
         if site.op not in MOVED or type(primal(y)) is not Lanes or type(primal(g)) is not Lanes:
             return False
         self.laned, self.site = True, site
@@ -162,8 +162,8 @@ class RecordedSweep(Sweep):
         return True
 
     def _back_to_rows(self, g: Any, index: Any, group: Group, of: Group) -> Any:
-        """A cotangent of some of the rows that were picked, as rows of the group that they were
-        picked from."""
+        """A cotangent of some of the rows that were picked, as rows of the group they were picked
+        from."""
         inner = primal(g).group
         if inner.within(of):
             return g
@@ -183,8 +183,8 @@ class RecordedSweep(Sweep):
         return self._placed(a, group, outer), self._placed(b, group, outer)
 
     def _placed(self, c: Any, group: Group, outer: Group) -> Any:
-        """A cotangent of some of the rows of a group as one of all of these; both have rows of
-        `outer`."""
+        """A cotangent of some rows of a group, extended by zeros to all of its rows; both have rows
+        of `outer`."""
         inner = primal(c).group
         if inner.within(group):
             return self.lift(c, group)
@@ -197,7 +197,7 @@ class RecordedSweep(Sweep):
         )
 
     def whole(self, c: Any, group: Group) -> Any:
-        self._part_by_reach(primal(c).group, group)
+        self._separate_by_reach(primal(c).group, group)
         return self.lift(c, group)
 
     def lift(self, c: Any, outer: Group | None) -> Any:
@@ -209,14 +209,14 @@ class RecordedSweep(Sweep):
                 and parent.each
                 and parent.parent is not None
             ):
-                self._part_by_reach(inner.group, parent.parent)
+                self._separate_by_reach(inner.group, parent.parent)
             way = {"index": inner.group.origin, "group": parent, "of": inner.group}
             c = apply(self.run, self.site.derived(PLACE_ROWS), (c,), way)
         return c
 
-    def _part_by_reach(self, inner: Group, group: Group) -> None:
-        """Parts the rows that run where some of them have rows in a group, and none in an inner
-        one."""
+    def _separate_by_reach(self, inner: Group, group: Group) -> None:
+        """Separates the rows that run where some of them have rows in a group but none in an inner
+        group of it."""
         running = self.run.group
         whole = None if running is None else common(running, group)
         if running is None or whole is None or inner is group or not inner.within(whole):
@@ -232,8 +232,8 @@ class RecordedSweep(Sweep):
 
 
 def _on_floats(site: Site, a: Any) -> bool:
-    """Whether a record that keeps `a`, and has a float as its result, is an elementwise op on
-    floats and ints."""
+    """Whether a record with a float as its result is an elementwise op on floats and ints; `a` is
+    its entry of operands."""
     if site.narrow:
         return not site.takes_complex
     return site.scalar or (site.op.elementwise and all([type(primal(v)) in _REALS for v in a]))  # noqa: C419
@@ -243,8 +243,9 @@ _REALS = frozenset((float, int))
 
 
 def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:
-    """What gives the share of operand `k` in a cotangent, and what it takes after that: operands by
-    index, the result as -1. None where the cotangent is passed on as it is."""
+    """The site of the operation that computes the share of operand `k` in a cotangent, and what it
+    reads besides the cotangent: operands by index, the result as -1. The site is None where the
+    share is the cotangent itself."""
     partial = partial_formula(site.op, k)
     if partial.kind == "number" and partial.value == 1:
         return None, []

@@ -1,8 +1,9 @@
-"""Reverse mode: cotangents carried from targets back to sources, over the records of the trace.
+"""Reverse mode: a sweep carries cotangents from targets back to sources, over the records of the
+trace.
 
-A sweep is a `for` loop over the target's segments, newest first. It has two readings of the same
-rules: on plain primals (`plain_sweep.py`), and through `apply`, which records what the sweep
-computes, so that it can be differentiated again (`recorded_sweep.py`).
+A sweep is a `for` loop over the target's segments, newest first. It runs on plain primals
+(`plain_sweep.py`), or through `apply`, which records its work so that it can be differentiated
+again (`recorded_sweep.py`).
 """
 
 from __future__ import annotations
@@ -34,21 +35,24 @@ def sweep(
     walk: Callable[..., Sweep] | None = None,
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in
-    `seeds`.
+    `seeds`. A number that isn't in the result is unconnected.
 
-    `window` is the tape that is asked; the main tape if it is None. `since` is for sources that
-    nothing but the records from that number on can depend on, whatever the windows. A number that
-    isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are
-    primals. `bodies` goes through the bodies of functions with a rule of their own, as forward mode
-    does, where these were called for it. `walk` makes a sweep that is more than one. Raises
-    GradcliError (E317) where an operation on the way has no gradient registered, or has none at
+    window    the tape that is asked, by default the main tape
+    recorded  whether the sweep goes through `apply`; otherwise cotangents are primals
+    since     the first number of a record that can depend on the sources, if that is known;
+              windows are then ignored
+    bodies    whether functions with their own rule are differentiated through their bodies, as in
+              forward mode, where these were recorded for it
+    walk      makes the sweep, if it is a subclass of `Sweep`
+
+    Raises GradcliError (E317) where an operation on the path has no gradient registered, or none at
     this point.
     """
     if not wanted or not seeds:
         return {}
     window = window or run.trace.main
     late = wanted & window.late.keys()
-    if late and len(wanted) > 1:  # what doesn't count for one of them may count for the others
+    if late and len(wanted) > 1:  # a record may count for some of them and not for others
         parts = [wanted - late, *({n} for n in late)]
         return {
             n: c
@@ -62,9 +66,12 @@ def sweep(
 
 
 class Between(NamedTuple):
-    """What a sweep passes from targets back to sources: the segments, newest first; the records and
-    leaves in them that depend on a source, None for all; and the sources that the window watches
-    but didn't make, where it ends."""
+    """The records between targets and sources, which a sweep passes.
+
+    segments  newest first
+    marked    the records and leaves in them that depend on a source; None for all
+    outside   the sources that the window watches but didn't record: the sweep ends at them
+    """
 
     segments: list[Segment]
     marked: set[int] | None
@@ -80,13 +87,14 @@ def pulled(
     bodies: bool = False,
     walk: Callable[..., Sweep] | None = None,
 ) -> dict[int, Any]:
-    """One sweep on its way, which several may have in common: the cotangents of what is wanted."""
+    """The cotangents of the numbers in `wanted`, by one sweep over the records in `way`, which
+    several sweeps may share."""
     segments, marked, outside = way
     pass_ = (walk or (RecordedSweep if recorded else Sweep))(run, wanted, marked, outside)
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
-    # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can
-    # need the repair.
+    # A product 0 · inf that isn't strict gives nan instead of 0, and nan stays nan. So only a
+    # non-finite result can need a second sweep with strict products.
     if not recorded and pass_.risks and not _are_finite(run, found):
         found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
     return found
@@ -95,8 +103,8 @@ def pulled(
 def sweep_segment(
     run: Run, segment: Segment, target: Traced, cotangent: float, wanted: set[int], recorded: bool
 ) -> dict[int, Any]:
-    """The same for a float of the segment that a recording began, where nothing that is older
-    depends on the sources."""
+    """The cotangents of the numbers in `wanted` for a float target, where no record older than this
+    segment depends on the sources."""
     marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
     found = _pass([segment], [(target, cotangent)], pass_)
@@ -121,22 +129,22 @@ def between(
     since: int | None = None,
     bodies: bool = False,
 ) -> Between:
-    """The way of a sweep from these targets to what is wanted, in a window."""
+    """The records between these targets and the numbers in `wanted`, as a window sees them."""
     trace = window.trace
     whole = window.sees_all(wanted)
-    # What is older than all sources may still tell a window that isn't the whole whether it
-    # recorded them.
+    # Records older than all sources matter to a window that isn't the whole trace: they say whether
+    # it recorded the sources.
     oldest = since if since is not None else min(wanted) if whole else window.first_number()
     first = targets[0][2]
     if (
         len(targets) == 1 and first.first == oldest == since
-    ):  # all of it in the segment that the recording began with
+    ):  # all records are in the segment that the recording began with
         segments = [first]
     else:
         segments = reachable([target[2] for target in targets], oldest)
     marked: set[int] | None
     outside: set[int] = set()
-    if bodies:  # which no record of a target's own history reads
+    if bodies:  # records in bodies are not part of a target's own history
         marked = dependents(segments, wanted)
     elif since is not None:
         marked = dependents(segments, wanted, {target[1] for target in targets})
@@ -155,10 +163,10 @@ def between(
 
 
 def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:
-    """Takes the seeds through the segments, newest first; returns the cotangents of what is
-    wanted."""
+    """Runs a sweep over the segments, newest first. Returns the cotangents of the numbers that it
+    wants."""
     marked, wanted = pass_.marked, pass_.wanted
-    if len(seeds) > 1:  # of which some may be those of one target
+    if len(seeds) > 1:  # several may be of one target, and are added
         pass_.laned = any(type(primal(cotangent)) is Lanes for _, cotangent in seeds)
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
@@ -166,11 +174,9 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
     try:
         for segment in segments:
             pass_.through(segment)
-    except (
-        OpError
-    ) as error:  # a rule on arrays that calls an op which isn't defined everywhere, as `inv`
+    except OpError as error:  # a rule called an op that isn't defined everywhere, such as `inv`
         refuse(pass_.run, pass_.site.derived(pass_.site.op), error)
-    for number in wanted:  # leaves are never passed, so theirs are still waiting
+    for number in wanted:  # leaves have no record, so their cotangents are still pending
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
     if pass_.laned:

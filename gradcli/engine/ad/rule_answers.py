@@ -26,7 +26,8 @@ CASTS = {name: OPS[name] for name in ("float32", "float64")}
 
 
 class RuleAnswer:
-    """Reads what a rule returned: `operands` are the record's inputs, by shape and dtype."""
+    """Reads what the rule of a function returned. `operands` are the inputs of the record, which
+    say their shapes and dtypes."""
 
     def __init__(
         self,
@@ -45,9 +46,9 @@ class RuleAnswer:
         )
 
     def gradients(self, parameters: List, answer: Any, dy: Any) -> dict[int, Any]:
-        """The gradients by the numbers of the record's inputs, without those that are none; each
-        has its input's shape and dtype. Raises GradcliError (E322) where the answer isn't one
-        gradient a parameter."""
+        """The gradients that aren't none, by positions of the record's inputs, in their shapes and
+        dtypes. Raises GradcliError (E322) unless the answer has one gradient for each
+        parameter."""
         names = [p.slot.name for p in self.function.parameters]
         answer = read(answer)
         if len(names) == 1 and not self._is_wrapped(parameters[0], answer):
@@ -73,7 +74,7 @@ class RuleAnswer:
         }
 
     def _is_wrapped(self, part: Any, answer: Any) -> bool:
-        """Whether the answer of a rule for one parameter is a list of one gradient, and not a
+        """Whether the answer for a single parameter is a list with its gradient, rather than a
         gradient that is a list."""
         if type(answer) is not List or len(answer) != 1:
             return False
@@ -87,7 +88,7 @@ class RuleAnswer:
         )
 
     def _paired(self, part: Any, g: Any, name: str) -> Iterator[tuple[int, Any, str]]:
-        """Each input in an argument, with its gradient and what it is called."""
+        """The inputs in an argument, each with its gradient and its name."""
         g = read(g)
         if g is None or part is None:
             return
@@ -108,8 +109,8 @@ class RuleAnswer:
             yield part, g, name
 
     def _fitted(self, name: str, g: Any, like: Any) -> Any:
-        """A gradient as its input has it: of its shape, which it must have, and its dtype; real for
-        a real one."""
+        """A gradient in the dtype of its input. Raises GradcliError (E322) where the shapes
+        differ."""
         run, site = self.run, self.site
         g = to_array(run, site, g) if type(g) is List else g
         value, shape = primal(g), shape_of(like)
@@ -151,17 +152,18 @@ class RuleAnswer:
 
 
 def marked(run: Run, site: Site, g: Any) -> Any:
-    """What a rule gave, with a record by which `check` knows it. Where all is kept, a plain number
-    has one, too: that it depends on nothing recorded is a statement about its derivative."""
+    """A gradient that a rule returned, with a record by which `check` recognises it. Where
+    everything is kept, a plain number gets a record, too: that it depends on nothing is a statement
+    about its derivative."""
     if primal(g) is g and run.trace.keeps_all:
         g = run.trace.leaf(g, origin=run.trace.leaves)
     return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g
 
 
 def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:
-    """0 · inf = 0 here too: where nothing depends on the result, a gradient that isn't finite is
-    zero. Element by element for a result of the same shape, else where all of the cotangent is
-    zero."""
+    """A gradient made strict: non-finite elements are 0 where the cotangent is 0. That is decided
+    element by element if gradient and cotangent have one shape, otherwise for the whole
+    cotangent."""
     backend, value = run.backend, primal(c)
     if backend.is_finite(value):
         return c

@@ -1,9 +1,8 @@
-"""Reverse mode where all of the way is floats, in the one segment that a recording began: no
-search, and nothing to set up.
+"""The fast path of reverse mode for functions of floats whose records are all in one segment.
 
-Most functions of numbers that transforms call are of this kind. What it gives is what `Sweep`
-(`plain_sweep.py`) gives, to the last bit; where a record on the way needs more, it gives nothing,
-and that does it.
+Most small functions that transforms differentiate are of this kind. The result is that of `Sweep`
+(`plain_sweep.py`) to the last bit; where a record needs more than floats it is None, and the caller
+falls back to `Sweep`.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from ..trace.tape import STRIDE, Segment
 
 
 def sweep_floats(segment: Segment, target: int, cotangent: float) -> dict[int, float] | None:
-    """The cotangents of what the records of the segment read that isn't among them, for that of the
-    record `target`; None where a record isn't one of floats alone that was passed before, and where
-    a product may need its repair.
+    """The cotangents of all values outside the segment that its records read, for the cotangent of
+    the record `target`. None where a record is not on floats only, has no pullback yet, or where a
+    product may need its strict form.
 
-    Records beside the way to what is asked for are passed as well: on floats that is no error, and
-    nothing comes of it there.
+    Records that don't lead to a source are passed as well: on floats that can't fail, and their
+    cotangents are ignored.
     """
     cotangents: dict[int, float] = {target: cotangent}
     pop = cotangents.pop
     records = segment.records
     number = segment.first + len(records) // STRIDE
     if number != target + 1:
-        if target < segment.first:  # no record, but a leaf
+        if target < segment.first:  # the target is a leaf
             return cotangents if cotangent - cotangent == 0.0 else None
         records, number = records[: (target - segment.first + 1) * STRIDE], target + 1
     flat = reversed(records)

@@ -1,5 +1,5 @@
-"""A sweep from several seeds, where it passes records whose values its rows share: cotangents alone
-have rows."""
+"""Sweeps from several seeds over records that all their rows share: only the cotangents are
+lanes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONCATENATE, GETITEM, INDEX_ADD = OPS["concatenate"], OPS["getitem"], OPS["index
 
 
 class SeededSweep:
-    """The part of a sweep that knows of such rows: see `Sweep`."""
+    """The part of a sweep that handles lanes of seeds: see `Sweep`."""
 
     recorded = False
     run: Run
@@ -38,14 +38,14 @@ class SeededSweep:
     verify_rule: Callable[[Site, Any, int], None]
 
     def shares(self, operands: Any, g: Lanes, y: Any) -> bool:
-        """Whether the rows of a cotangent are those that ask, and share the operands and the
+        """Whether the rows of a cotangent are those of the request, and share the operands and the
         result."""
         return g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands)
 
     def seeded(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int
     ) -> None:
-        """Passes an elementwise operation."""
+        """Pulls a cotangent back through an elementwise operation."""
         group, marked, op = g.group, self.marked, site.op
         result, *arrays = [
             v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)
@@ -67,7 +67,8 @@ class SeededSweep:
     def moved(
         self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes
     ) -> bool:
-        """Passes an operation that moves elements along first axes. Returns whether it was one."""
+        """Pulls a cotangent back through an operation that moves elements along first axes. Returns
+        whether the operation is one of these."""
         if site.op is CONCATENATE:
             self._parts(site, operands, options, numbers, g)
         elif site.op is GETITEM or site.op is INDEX_ADD:
@@ -86,7 +87,7 @@ class SeededSweep:
     def _parts(
         self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes
     ) -> None:
-        """To each of the arrays that were joined its part."""
+        """Gives each of the concatenated arrays its part of the cotangent."""
         shapes = [shape_of(operand) for operand in operands]
         axis = one_axis(options["axis"], shapes[0])
         for k, n in zip(site.operands, numbers, strict=True):
@@ -98,7 +99,8 @@ class SeededSweep:
     def _added(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Lanes
     ) -> None:
-        """To an array all of it, and to what was added to a part of it that part."""
+        """The rule of `index_add`: the array gets the whole cotangent, the value added to a part of
+        it gets that part."""
         for k, n in zip(site.operands, numbers, strict=True):
             if self.marked is None or n in self.marked:
                 own = (*shape_of(operands[k]), g.group.size)
@@ -106,7 +108,8 @@ class SeededSweep:
                 self._gather(n, c if c.shape == own else sum_to(c, own), operands[k], g.group)
 
     def _whole(self, n: int, x: Any, index: Any, g: Lanes) -> bool:
-        """Adds the cotangent of a part to that of the whole."""
+        """The rule of `getitem`: adds the cotangent of a part to that of the whole. Returns whether
+        it did."""
         if self.marked is not None and n not in self.marked:
             return True
         total = self.cotangents.get(n)
@@ -126,8 +129,8 @@ class SeededSweep:
         return True
 
     def _gather(self, n: int, c: Any, operand: Any, group: Group, fresh: bool = False) -> None:
-        """Adds a cotangent to what waits; `fresh` if nobody else holds it."""
-        if c.dtype is not getattr(operand, "dtype", None):  # of a number of Python's, perhaps
+        """Adds a cotangent to the pending one of `n`; with `fresh` it has no alias."""
+        if c.dtype is not getattr(operand, "dtype", None):  # Python's numbers have no dtype
             c, before = self._typed(c, operand), c
             fresh = fresh or c is not before
         old = self.cotangents.get(n)
@@ -150,13 +153,13 @@ class SeededSweep:
 def _pulls(
     backend: Backend, op: Op, operands: tuple[int, ...], repairs: bool
 ) -> list[tuple[Pull, bool]]:
-    """The pullbacks by some operands, and whether each partial is bounded."""
+    """The pullbacks of some operands, each with whether its partial is bounded."""
     return [(_pull(backend, op, k, repairs), is_bounded(op, k)) for k in operands]
 
 
 def _pull(backend: Backend, op: Op, k: int, repairs: bool) -> Pull:
-    """As `array_pull`, but that the partial, which the rows share, is small beside the cotangent:
-    one product, and no pieces."""
+    """A pullback like `array_pull`, for a partial that is small beside the cotangent because the
+    rows share it: one product, without dividing it into chunks."""
     if repairs or is_bounded(op, k) or partial_formula(op, k).kind == "where":
         return array_pull(backend, op, k, repairs, False)
     function = array_partial(backend, op, k, False)

@@ -1,4 +1,4 @@
-"""Structural rules on the way back, in both readings: on plain primals, and through `apply`."""
+"""The rules of structural operations in a sweep, on plain primals and through `apply`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..trace.tape import Segment, Site
 from ..trace.unregistered import UnregisteredError
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .lane_sweep import SPREAD_ROWS, LaneSweep, apart_from
+from .lane_sweep import SPREAD_ROWS, LaneSweep, without_alias
 
 ADD, PART, REAL, SETITEM = OPS["add"], OPS["part"], OPS["real"], OPS["setitem"]
 
 
 class StructuralSweep(LaneSweep):
-    """The part of a sweep that asks structural operations for their rules: see `Sweep`."""
+    """The part of a sweep that calls the rules of structural operations: see `Sweep`."""
 
     segment: Segment
     bodies: bool
@@ -38,10 +38,12 @@ class StructuralSweep(LaneSweep):
         number: int,
         segment: Segment | None = None,
     ) -> None:
+        """Pulls a cotangent back through a structural operation. With `segment`, the operands are
+        on the trace, and the work is recorded."""
         op = site.op
         self.site = site
         given = (y, *(g if type(g) is list else (g,)), *operands)
-        # Anything else may be boxed at lower levels.
+        # Other values may be traced at lower levels.
         plain = all([type(v) is CPU.ndarray or type(v) is float or type(v) is Blank for v in given])  # noqa: C419
         laned = op.category == "lanes" or (not plain and Lanes in map(type, map(primal, given)))
         if laned:
@@ -52,7 +54,7 @@ class StructuralSweep(LaneSweep):
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
-        if op is SPREAD_ROWS:  # to which rows, only a sweep knows
+        if op is SPREAD_ROWS:  # which rows to sum over depends on the request
             self.add(numbers[0], self.settled(g, operands[0]))
             return
         if isinstance(options, Pullback):
@@ -75,7 +77,7 @@ class StructuralSweep(LaneSweep):
         y: Any,
         number: int,
     ) -> None:
-        """The shares of the operands by rules on plain arrays."""
+        """Adds the shares of the operands by rules on plain arrays."""
         op, run, backend = site.op, self.run, self.run.backend
         m: Any = array_language(backend, run.settings.dtype)
         if op.accumulate is not None:
@@ -87,11 +89,11 @@ class StructuralSweep(LaneSweep):
         cotangent = g if type(g) is array or type(g) is list else backend.operand(g)
         given = {id(v) for v in (cotangent, result, *values)}
         for k, n in self._asked(site, numbers):
-            options, handed_on = self._handed_on(op, k, options, number)
+            options, donated = self._donation(op, k, options, number)
             c = self._share(site, k, number, m, cotangent, result, values, options)
-            # What a rule gives that isn't one of the arrays it was given, nor a view of one, is
-            # new.
-            self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
+            # A result that is none of the arrays that the rule was given is new; `add` recognises
+            # views of them.
+            self.add(n, self._fit(c, operands[k]), donated or id(c) not in given)
 
     def _by_language(
         self,
@@ -99,7 +101,8 @@ class StructuralSweep(LaneSweep):
         segment: Segment | None,
         laned: bool,
     ) -> None:
-        """The same by rules on values of the language, which are on the trace, or have rows."""
+        """Adds the shares of the operands by rules on values of the language, for operands that are
+        traced or lanes."""
         site, operands, options, numbers, g, y, number = record
         run, op = self.run, site.op
         m = Language(run, site) if self.recorded else RowLanguage(run, site)
@@ -118,31 +121,31 @@ class StructuralSweep(LaneSweep):
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
         for k, n in self._asked(site, numbers):
-            options, handed_on = self._handed_on(op, k, options, number, laned and self.recorded)
+            options, donated = self._donation(op, k, options, number, laned and self.recorded)
             c = self._share(site, k, number, m, cotangent, result, values, options).v
             like = primal(operands[k])
             if is_complex(primal(c)) and not is_complex(like):
                 c = apply(run, site.derived(REAL), (c,))
             if laned:
-                c = apart_from(c) if op is SETITEM and not handed_on else c
-                self.add(n, self.settled(c, like), fresh=handed_on and not self.recorded)
+                c = without_alias(c) if op is SETITEM and not donated else c
+                self.add(n, self.settled(c, like), fresh=donated and not self.recorded)
                 continue
-            if handed_on and n not in self.cotangents:
+            if donated and n not in self.cotangents:
                 self.owned.add(n)
             self.add(n, c)
 
     def _asked(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The operands that matter, with their numbers. The last one first: a write's buffer is
-        handed on in place only after the value's share was read from it."""
+        """The operands that lead to a source, with their numbers, the last one first: a write
+        donates its buffer to the array only after the value's share was read from it."""
         asked = zip(site.operands, numbers, strict=True)
         return [(k, n) for k, n in asked if self.marked is None or n in self.marked][::-1]
 
-    def _handed_on(
+    def _donation(
         self, op: Op, k: int, options: Any, number: int, recorded: bool = False
     ) -> tuple[Any, bool]:
-        """The options of the rule for an operand, and whether it hands the cotangent on, or a copy
-        where others hold that, as for the array that is written to. What a record of a sweep over
-        rows says `inplace` of its own write is nothing for the way back."""
+        """The options of the rule for an operand, and whether the rule gives it the cotangent's
+        buffer. That is so for the array of a `setitem`, which gets a copy if the buffer has an
+        alias. The record's own `inplace` doesn't matter, as it is about the array's buffer."""
         if op is not SETITEM or k != 0:
             return options, False
         return {**options, "inplace": number in self.owned and not recorded}, True
@@ -158,7 +161,7 @@ class StructuralSweep(LaneSweep):
         values: list[Any],
         options: Any,
     ) -> Any:
-        """What the rule for an operand gives."""
+        """The share of an operand by its rule. Raises UnregisteredError where it has none."""
         rules = site.op.vjp
         if site.op.signature.variadic and callable(rules):
             return rules(m, cotangent, result, k, *values, **options)
@@ -168,8 +171,8 @@ class StructuralSweep(LaneSweep):
         return rule(m, cotangent, result, *values, **options)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
-        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of
-        reads."""
+        """Adds the cotangent of a small part to the operand's buffer in place, so that a loop of
+        reads doesn't take an array for each."""
         if self.marked is not None and n not in self.marked:
             return
         xp = self.run.backend.xp
@@ -177,9 +180,7 @@ class StructuralSweep(LaneSweep):
         wide = is_complex(primal(g.v) if type(g) is Value else g)
         if self.laned and type(g) is Value and type(primal(g.v)) is Lanes:
             return self.accumulate_lanes(rule, m, n, g, y, x, options)
-        if (
-            self.laned and type(primal(total)) is Lanes
-        ):  # a share that the rows have in common, beside one of their own
+        if self.laned and type(primal(total)) is Lanes:  # a shared part beside lanes
             del self.cotangents[n]
             self.owned.discard(n)
             self._accumulate(rule, m, n, g, y, x, options)
@@ -197,6 +198,7 @@ class StructuralSweep(LaneSweep):
         self.owned.add(n)
 
     def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
+        """Adds the cotangent of one result to those of an operation with several results."""
         whole = self.cotangents.setdefault(n, [None] * parts)
         whole[index] = (
             g
@@ -205,6 +207,7 @@ class StructuralSweep(LaneSweep):
         )
 
     def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:
+        """Raises UnregisteredError for a record whose operation has no derivative rule."""
         fix = "state the gradient of the function around it: `fn f(…) { … } backward (dy) { … }`"
         raise UnregisteredError(
             what,

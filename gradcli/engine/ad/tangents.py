@@ -1,8 +1,8 @@
-"""Tangents over the trace: forward mode on what a program recorded, without running it again.
+"""Forward mode over the trace: tangents along recorded operations, without running them again.
 
-A record keeps what the rules of its operation read, and the rules of forward mode read no more than
-those of reverse mode. So tangents of sources can be carried along the records to a target, in
-execution order.
+A record keeps what its derivative rules read, and those of forward mode read no more than those of
+reverse mode. So the tangents of sources can be carried along the records to a target, in execution
+order.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ ADD, PART = OPS["add"], OPS["part"]
 def carry(
     run: Run, records: list[Record], tangents: dict[int, Any], target: int, ends: set[int]
 ) -> Any:
-    """The tangent of a target, for those of the sources by number; None if it doesn't depend on
+    """The tangent of a target, for tangents of sources by number; None if it doesn't depend on
     them.
 
-    `records` are what lies between, in execution order; those in `ends` have no tangent but their
-    own. What no record reads any more is let go of.
+    `records` lead from the sources to the target, in execution order; those in `ends` have only the
+    tangents that are given for them. A tangent is freed once no later record reads it.
     """
     uses = Counter(n for record in records for n in record.inputs)
     uses[target] += 1
@@ -57,7 +57,7 @@ def carry(
 
 
 def _push(run: Run, record: Record, along: list[Any]) -> Any:
-    """The tangent of a result, from those of the active operands, of which some may be None."""
+    """The tangent of a record's result from those of its active operands; some may be None."""
     site, y, operands = record.site, record.y, record.operands
     op = site.op
     if op is PART:
@@ -79,7 +79,7 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
 
 
 def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
-    """The same a lane at a time."""
+    """The tangent of an elementwise operation on lanes."""
     xp, group, y = run.backend.xp, run.group, record.y
     assert group is not None
     result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
@@ -94,6 +94,7 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
 
 
 def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
+    """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
     site, y, backend = record.site, record.y, run.backend
     op = site.op
     if not all(op.moves_with(k) for k in site.operands):
@@ -122,7 +123,8 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
 
 
 def _structural_on_lanes(run: Run, record: Record, along: list[Any]) -> Any:
-    """The same a lane at a time: by operations of the language, which nobody records."""
+    """The tangent of a structural operation on lanes, by operations of the language that are not
+    recorded."""
     site, y = record.site, record.y
     m = RowLanguage(run, site)
     operands = [Value(v, m) for v in record.operands]

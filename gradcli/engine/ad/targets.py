@@ -33,16 +33,16 @@ CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
 def number_of(source: Any) -> int | None:
-    """The number that identifies a source on the trace: of a variable, or of a traced value; None
-    for any other."""
+    """The number of a source on the trace, for a variable or a traced value; None for any other
+    value."""
     if type(source) is Variable:
         return source.number or None
     return source[1] if type(source) is tuple else None
 
 
 def read_target(target: Any) -> Any:
-    """A target's value. A variable is one whatever watches it now: the tape that is asked may have
-    watched it."""
+    """The value of a target. A variable counts as traced even if no window watches it now: the tape
+    that is asked may have watched it."""
     value = read(target)
     if type(target) is Variable and target.number and primal(value) is value:
         return target.leaf
@@ -52,14 +52,15 @@ def read_target(target: Any) -> Any:
 def verify_target(
     run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None
 ) -> list[Traced]:
-    """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all:
-    with `real` complex numbers are among these. `of` is the function whose value the target is, if
-    a function is differentiated: a gradient may be none, and has no derivatives then."""
+    """The traced values in a target. Raises GradcliError (E314) for values that can't have a
+    gradient, which with `real` includes complex numbers. `of` is the function whose value the
+    target is, if a function is differentiated; the value of a gradient may be none, and then has no
+    derivatives."""
     traced = []
     for value in map(read_target, leaves(target)):
         inner = primal(value)
         if inner is None and type(of) is Transform:
-            continue  # a gradient by what isn't differentiable, which was told
+            continue  # a gradient by a source that isn't differentiable, which was reported
         if (
             inner is None
             or is_callable(inner)
@@ -73,6 +74,7 @@ def verify_target(
 
 
 def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
+    """Raises GradcliError (E314) for a value that can't be a target."""
     what, called = (
         ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
     )
@@ -103,7 +105,7 @@ def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
 
 
 def ones_like(run: Run, value: Any) -> Any:
-    """The cotangent of a sum: ones of the value's shape and dtype."""
+    """Ones of the value's shape and dtype: the cotangent of the operand of a sum."""
     value = primal(value)
     if type(value) is Lanes:
         group = (
@@ -111,7 +113,7 @@ def ones_like(run: Run, value: Any) -> Any:
         )
         xp = (
             run.backend.xp
-        )  # one number that stands for all: what it is multiplied by needn't be read twice
+        )  # broadcast from one number, so that products with it read no second array
         return Lanes(xp.broadcast_to(xp.ones((), value.dtype), (*value.shape, group.size)), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
@@ -119,7 +121,7 @@ def ones_like(run: Run, value: Any) -> Any:
 
 
 def _scalar_like(run: Run, value: Any, number: float) -> Any:
-    """A number of the kind of a scalar; a float of the run's dtype for what is no float."""
+    """A number of the dtype of a scalar; of the run's dtype if that is no float."""
     if type(value) is complex:
         return complex(number)
     return (
@@ -130,7 +132,7 @@ def _scalar_like(run: Run, value: Any, number: float) -> Any:
 
 
 def zeros_like(run: Run, value: Any) -> Any:
-    """Zeros of the value's shape and dtype; floats for what is no float."""
+    """Zeros of the value's shape and dtype; of the run's dtype if that is no float."""
     value = primal(read(value))
     if not shape_of(value):
         return (
@@ -152,8 +154,8 @@ def seeds_for(
     given: str = "seed",
     of: str = "target",
 ) -> list[tuple[Traced, Any]]:
-    """The traced values in a target, each with its cotangent: its part of the seed, or ones.
-    Messages call the seed `given`, and the target `of`."""
+    """The traced values in a target, each with its cotangent: its part of the seed, or ones if that
+    is None. Messages call the seed `given` and the target `of`."""
     if seed is None:
         return merge_seeds(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
@@ -174,12 +176,12 @@ def seeds_for(
             cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
             seeds.append(
                 (value, narrowed(run, site, cotangent, run.group))
-            )  # a sweep sums over rows that don't ask
+            )  # a sweep sums over all other rows
     return merge_seeds(run, site, seeds)
 
 
 def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
-    """Targets and their cotangents, each target once."""
+    """Targets and their cotangents with each target once; its cotangents are added."""
     if len(seeds) < 2:
         return seeds
     merge_seeds: dict[int, tuple[Traced, Any]] = {}
@@ -193,8 +195,9 @@ def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[t
 def pair_with(
     run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
 ) -> Iterator[tuple[Any, Any]]:
-    """Each value of a target with its part of the seed, which has the same structure; or of
-    sources, with the vector's. An array may stand for a list: its rows do."""
+    """Pairs each value of a target with its part of the seed, or each source with its part of the
+    vector; both have one structure. An array may take the place of a list, with its rows as
+    items."""
     seed = read(seed)
     if type(target) is List and shape_of(primal(seed)):
         seed = List(unpacked(run, site, seed))
@@ -213,14 +216,15 @@ def pair_with(
 
 
 def _as_float(run: Run, value: Any) -> Any:
+    """A value in the run's float dtype."""
     if type(value) is Lanes:
         return Lanes(value.array.astype(run.settings.dtype), value.group)
     return value.astype(run.settings.dtype) if shape_of(value) else run.real(float(value))
 
 
 def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "source") -> Any:
-    """What goes along a source: of its shape and dtype. Raises GradcliError (E314) for a vector
-    that doesn't fit."""
+    """The vector along which a source moves, in the dtype of the source. Raises GradcliError (E314)
+    for one that doesn't fit."""
     direction = read(direction)
     direction = to_array(run, site, direction) if type(direction) is List else direction
     like, inner = primal(read(source)), primal(direction)
