@@ -511,7 +511,8 @@ def test_chaos_is_no_wrong_second_derivative() -> None:
     digits."""
     sample = next(path for path in SAMPLES if path.stem == "logistic_map")
     found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK, order=2))
-    assert {f.verdict for f in found.findings if f.method != "taylor"} == {"agree"}
+    assert {result.verdict for result in found.results} == {"verified"}
+    assert "disagree" not in {f.verdict for f in found.findings}
 
 
 # ---- programs that fail --------------------------------------------------------------------------

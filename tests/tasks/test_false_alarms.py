@@ -5,6 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from gradcli.diagnostics import Source
+from gradcli.tasks.check.checking import check
+from gradcli.tasks.check.results import CheckOptions
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program
+
 from .false_alarms import Program, alarms, checked, programs
 
 # How well a derivative can be known is measured where rounding moves it: by the complex step, or in
@@ -68,6 +74,47 @@ def test_second_derivatives_with_digits_lost_before_the_other_variable(
     """Rounding of what depends on one variable alone moves the second derivative by both."""
     text = f"var x = 1.5151255092382967\nvar y = 0.3838049540829682\noutput q = y + {outer.format(inner)}"
     assert alarms(checked(Program(text, 0, 2), True)) == []
+
+
+@pytest.mark.parametrize("size", ["1e6", "1e8"])
+@pytest.mark.parametrize("y", ["0.3", "0.51234", "1.7"])
+def test_second_derivatives_of_what_turns_often(y: str, size: str) -> None:
+    """The usual steps of a second difference are many periods long."""
+    text = f"var x = 0.7\nvar y = {y}\noutput q = sin(x + {size} - {size} * y)"
+    found = checked(Program(text, 0, 2), True)
+    assert {result.verdict for result in found.results} == {"verified"}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("form", ["zeta(x)", "1.0 / (x - 1.0)"])
+def test_beside_a_pole(form: str, sign: float) -> None:
+    """Up to a few last places from it."""
+    for k in range(3, 16):
+        text = f"var x = {1.0 + sign * 10.0**-k!r}\noutput q = {form}"
+        assert alarms(checked(Program(text, 0, 2), True)) == [], text
+
+
+UNDERFLOW = [  # of the value, of a derivative, and of what is multiplied by large numbers later on
+    ("var x = 0.7\nq = exp(-200.0 * x)", "float32"),
+    ("var x = 0.298\nq = betainc(300.0, 0.3, x)", "float32"),
+    ("var x = 1.2\nq = gammainc(40.0, 0.01 * x)", "float32"),
+    ("var x = 1.2\nq = erfc(9.0 + x)", "float32"),
+    ("var x = 1e-30\nq = x**2 * 1e8", "float32"),
+    ("var x = 1e-23\nq = x**2", "float32"),
+    ("var x = 0.5\nq = 1e-30 * sin(x) * 1e-15", "float32"),
+    ("var x = 0.5\nq = 1e-30 * sin(x) * 1e-15 * 1e30", "float32"),
+    ("var x = 1e-200\nq = x**2 * 1e100", "float64"),
+    ("var x = 1e-310\nq = x**2 + x", "float64"),
+    ("var x = 0.5\nq = 1e-300 * sin(x) * 1e-20 * 1e300", "float64"),
+]
+
+
+@pytest.mark.parametrize(("text", "dtype"), UNDERFLOW)
+def test_underflow(text: str, dtype: str) -> None:
+    for order in (1, 2):
+        options = CheckOptions(run=Options(dtype=dtype), order=order)
+        node = parse_program(Source("<test>", f"{text}\noutput q"))
+        assert alarms(check(node, {}, options)) == []
 
 
 @pytest.mark.parametrize("sympy", [True, False])

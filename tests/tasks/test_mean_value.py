@@ -66,6 +66,13 @@ def test_where_no_step_resolves_the_derivative_nothing_is_told() -> None:
     assert said(abs, lambda x: math.copysign(1.0, x - AT), 0.0, 0.5) == UNRESOLVED  # a kink
 
 
+@pytest.mark.parametrize("distance", [1e-9, 1e-10, 1e-11])
+def test_a_pole_is_no_contradiction(distance: float) -> None:
+    """It is narrower than the usual steps; what a finer one finds out, is told by that."""
+    function, slope = lambda x: 1.0 / (x - AT + distance), lambda x: -1.0 / (x - AT + distance) ** 2
+    assert said(function, slope, slope(AT), -slope(AT)) in (UNRESOLVED, CONFIRMED)
+
+
 def test_a_derivative_over_an_interval() -> None:
     found = over(lambda h: 1.0 + h + 3.0 * h * h, 0.5)
     assert found.mean == pytest.approx(1.25, rel=1e-14)
@@ -88,6 +95,12 @@ TOO_LARGE = {  # where differences disagreed with a gradient that is right
     "var x = 0.3901\nq = x + (3e3 * x) % 0.9": "verified",
     "var x = 1.4\nq = x + 0.1 * sinc(sum(lstsq([[1.0, 1.0], [1.0, 1.00002 + 1e-6 * tanh(x)]], [x, x**2])**2))": "undecided",
     NEARLY_SINGULAR: "verified",
+    # Stairs that are narrower than the steps which rounding errors of 1e5 leave room for.
+    "var x = 0.1003\nq = x + 0.1 * trunc(3.0 * x**-2.5) + ((x + 1e13) - 1e13)": "undecided",
+    "var x = 0.1003\nq = x + (3e3 * x) % 0.9 + ((x + 1e12) - 1e12)": "undecided",
+    "var x = 0.1003\nif floor(3e3 * x) % 2 == 0 { y = x } else { y = 3.0 }\n"
+    "q = y + ((x + 1e12) - 1e12)": "undecided",
+    **{f"var x = {1.0 + 10.0**-k!r}\nq = zeta(x)": "undecided" for k in (8, 10, 12)},
 }
 
 

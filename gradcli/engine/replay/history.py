@@ -170,8 +170,8 @@ class History:
     ) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of
         forward mode; None for what doesn't move. `disturb` is applied to each result, and to its
-        tangent; sources that move begin where they are moved to by `shifts`. Raises GradcliError
-        where an operation has none."""
+        tangent; sources in `shifts` are moved by so much. Raises GradcliError where an operation
+        has none."""
         run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -179,10 +179,9 @@ class History:
         def moved(number: int, saved: Any) -> Any:
             if number in known:
                 return known[number]
+            value = saved + shifts[number] if number in shifts else saved
             vector = vectors.get(number)
-            if vector is None:
-                return saved
-            return Dual(saved + shifts[number] if number in shifts else saved, vector, level)
+            return value if vector is None else Dual(value, vector, level)
 
         for step in self.steps:
             if step.body is not None:

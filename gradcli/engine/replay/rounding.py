@@ -11,10 +11,15 @@ from ..values.lanes import Lanes
 ROUNDING = 2.0**-52
 
 
+def smallest(eps: float) -> float:
+    """The smallest number of a precision; what would be smaller is rounded to it, or to 0."""
+    return 2.0**-1074 if eps < 1e-10 else 2.0**-149
+
+
 def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
-    """A disturbance by a rounding error: each number up or down by about a unit in its last place,
-    as one of this precision."""
-    xp = CPU.xp
+    """A disturbance by a rounding error: each number but 0 up or down by about a unit in its last
+    place, as one of this precision."""
+    xp, least = CPU.xp, smallest(eps)
     random = xp.random.default_rng(seed)
 
     def disturb(value: Any) -> Any:
@@ -30,9 +35,11 @@ def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
         if kind not in ("f", "c"):
             return value
         shape = shape_of(value)
-        up = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
+        by = random.uniform(-1.0, 1.0, shape)
         if kind == "f":
-            return value * (up if shape else float(up))
+            moved = value * (1.0 + eps * by) + (value != 0) * (least * by)
+            return moved if shape else float(moved)
+        up = 1.0 + eps * by
         across = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
         return value.real * up + 1j * (value.imag * across)
 

@@ -27,14 +27,13 @@ from ...engine.trace.tape import Traced
 from ...engine.trace.windows import STRIDE, Window, inputs_of
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
-from .differences import Samples, extrapolated, one_sided
+from .differences import Samples, extrapolated, negligible, one_sided
 from .mean_value import CONTRADICTED, finest_level, held_against
 from .results import Blame
 from .scatter import Scatter
 
 TINY_STEP = 1e-30
 TINIEST = 1e-290
-UNDERFLOW = 1e-35  # what a rule in float32 may miss: numbers from 1e-38 on, weighed
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 # A relative distance between a rule and the operation that is no rounding error: of differences,
 # and of the complex step, which has no other error, so that the same distance has to show at
@@ -296,8 +295,8 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
         return False  # at the edge of the domain, where no number is right
     apart, size = ours - theirs, max(abs(ours), abs(theirs))
     is_double = eps <= 2.0**-52
-    is_clear = abs(apart) > WRONG * size + 100 * error + (0.0 if is_double else UNDERFLOW)
-    if is_clear and is_double:
+    is_clear = abs(apart) > WRONG * size + 100 * error + negligible(eps)
+    if is_clear and is_double and not error:
         return True
     if not is_clear and (error or not is_double or abs(apart) <= WRONG_EXACT * size):
         return False

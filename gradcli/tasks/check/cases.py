@@ -18,7 +18,7 @@ from .point import Case
 from .program import Direction
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
-from .settling import blame_steps, explain, settle
+from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle
 from .verdicts import Judge
 from .whole import verify_whole
 
@@ -173,6 +173,9 @@ def _second(
             unclear = [method for method, f in row.items() if f.verdict == DISAGREE]
             if unclear and not doubts and judge.measure_noise():
                 row.update((method, judge.finding(method)) for method in unclear)
+            if not doubts:
+                with running():
+                    look_for_obstacles(judge, row, look_finer(judge, row))
         if case.history.own_rules and not doubts:
             reason = (
                 f"the derivative of the rule of `{case.history.own_rules[0].site.op.name}` isn't "

@@ -14,12 +14,20 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from ...engine.replay.rounding import smallest
+
 SHRINK = 4.0
 LEVELS = 12
 CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
+
+
+def negligible(eps: float) -> float:
+    """What numbers of a precision may be off by, however small they are: those on the way to them
+    underflow."""
+    return 1e-300 if eps < 1e-10 else 1e-35
 
 
 class Estimate(NamedTuple):
@@ -38,13 +46,19 @@ class Beside(NamedTuple):
 
 
 class Samples:
-    """The output beside a point, at as many steps as were asked for. `first` is the largest
-    step."""
+    """The output beside a point, at as many steps as were asked for. `first` is the largest step,
+    and `grain` the last place of the number that a step is added to: no step is as small."""
 
     def __init__(
-        self, function: Callable[[float], float], value: float, first: float, eps: float
+        self,
+        function: Callable[[float], float],
+        value: float,
+        first: float,
+        eps: float,
+        grain: float = 0.0,
     ) -> None:
         self.function, self.value, self.first, self.eps = function, value, first, eps
+        self.grain = grain
         # of the rounding error of the output, where it is known to be more than its last places
         self.floor = 0.0
         self.ahead: list[Beside] = []  # what is known of them without asking `function`
@@ -52,19 +66,21 @@ class Samples:
 
     def level(self, k: int) -> Beside:
         while len(self._found) <= k:
-            if len(self._found) < len(self.ahead):
-                self._found.append(self.ahead[len(self._found)])
-                continue
             h = self.first / SHRINK ** len(self._found)
-            self._found.append(Beside(h, self.function(h), self.function(-h)))
+            if h <= self.grain:
+                self._found.append(Beside(h, math.nan, math.nan))
+            elif len(self._found) < len(self.ahead):
+                self._found.append(self.ahead[len(self._found)])
+            else:
+                self._found.append(Beside(h, self.function(h), self.function(-h)))
         return self._found[k]
 
     def noise(self, k: int) -> float:
         """The rounding error of the output at a level."""
         beside = self.level(k)
-        return max(
-            2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor
-        )
+        last_places = 2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value))
+        by_step = self.grain / 2 * _quotient(abs(beside.up - beside.down), 2 * beside.step)
+        return max(last_places, self.floor, smallest(self.eps)) + by_step
 
     def rise(self, k: int) -> float:
         """How far the output moves at a level."""
@@ -114,10 +130,18 @@ def _belies(value: float, error: float, best: Estimate) -> bool:
     return converged and abs(value - best.value) > 10 * (error + best.error)
 
 
+def _quotient(rise: float, step: float) -> float:
+    """nan where steps are so small that their product has underflowed."""
+    return rise / step if step else math.nan
+
+
 def extrapolated(samples: Samples) -> Estimate:
     """The derivative by central differences."""
     levels = ((k, samples.level(k)) for k in range(LEVELS))
-    slopes = (((b.up - b.down) / (2 * b.step), samples.noise(k) / b.step) for k, b in levels)
+    slopes = (
+        (_quotient(b.up - b.down, 2 * b.step), _quotient(samples.noise(k), b.step))
+        for k, b in levels
+    )
     return ridders(
         slopes,
         2,
@@ -132,8 +156,8 @@ def curvature(samples: Samples) -> Estimate:
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     bends = (
         (
-            (b.up - 2 * samples.value + b.down) / (b.step * b.step),
-            2 * samples.noise(k) / (b.step * b.step),
+            _quotient(b.up - 2 * samples.value + b.down, b.step * b.step),
+            _quotient(2 * samples.noise(k), b.step * b.step),
         )
         for k, b in levels
     )
@@ -146,8 +170,8 @@ def crossed(together: Samples, apart: Samples, ratio: float) -> Estimate:
     levels = ((k, together.level(k), apart.level(k)) for k in range(LEVELS))
     bends = (
         (
-            (a.up + a.down - b.up - b.down) / (4 * ratio * (a.step * a.step)),
-            max(together.noise(k), apart.noise(k)) / (ratio * (a.step * a.step)),
+            _quotient(a.up + a.down - b.up - b.down, 4 * ratio * (a.step * a.step)),
+            _quotient(max(together.noise(k), apart.noise(k)), ratio * (a.step * a.step)),
         )
         for k, a, b in levels
     )
@@ -167,7 +191,9 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 def _one_side(samples: Samples, side: int) -> Estimate:
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
-    return ridders(((rise / b.step, samples.noise(k) / b.step) for k, b, rise in ends), 1)
+    return ridders(
+        ((_quotient(rise, b.step), _quotient(samples.noise(k), b.step)) for k, b, rise in ends), 1
+    )
 
 
 class Remainder(NamedTuple):
@@ -187,7 +213,7 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
         beside = samples.level(k)
         up = abs(beside.up - samples.value - beside.step * derivative)
         down = abs(beside.down - samples.value + beside.step * derivative)
-        if math.isfinite(up) and math.isfinite(down):
+        if beside.step and math.isfinite(up) and math.isfinite(down):
             noise = samples.noise(k) + samples.eps * abs(beside.step * derivative)
             left.append((beside.step, max(up, down), noise))
             if left[-1][1] < CLEAR * noise:

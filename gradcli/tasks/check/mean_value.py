@@ -21,6 +21,7 @@ NODES, DEGREE = (
     7,
 )  # of the polynomial that stands for the derivative beside the point; no node is the point itself
 SAFETY = 10.0  # times an error
+ALL_LEVELS = 24  # down to steps that the rounding of numbers has a share in
 CONTRADICTED, CONFIRMED, UNRESOLVED = (
     "contradicted",
     "confirmed",
@@ -37,13 +38,14 @@ class Profile(NamedTuple):
     roughness: float
 
 
-def finest_level(samples: Samples, gap: float) -> int:
-    """The level of the smallest step at which a slope that is off by `gap` stands out of the
-    rounding errors."""
-    levels = [
-        k for k in range(LEVELS) if 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
-    ]
-    return max(levels, default=0)
+def finest_level(samples: Samples, gap: float, levels: int = LEVELS) -> int:
+    """The level of the smallest step, of so many, at which a slope that is off by `gap` stands out
+    of the rounding errors."""
+
+    def stands_out(k: int) -> bool:
+        return 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
+
+    return max(filter(stands_out, range(levels)), default=0)
 
 
 def held_against(
@@ -55,8 +57,20 @@ def held_against(
     profile = over(slope, beside.step)
     if not SAFETY * profile.roughness <= gap / 2:
         return UNRESOLVED
-    off = (beside.up - beside.down) / (2 * beside.step) - profile.mean, ours - profile.middle
-    return CONFIRMED if max(map(abs, off)) <= gap / 2 else CONTRADICTED
+    quotient = (beside.up - beside.down) / (2 * beside.step)
+    if abs(quotient - profile.mean) > gap / 2:
+        return CONTRADICTED
+    if abs(ours - profile.middle) <= gap / 2:
+        return CONFIRMED
+    return UNRESOLVED if _is_apart(samples, level) else CONTRADICTED
+
+
+def _is_apart(samples: Samples, level: int) -> bool:
+    """Whether the value in the middle stays away from those beside it as these come nearer: there
+    is a pole or a jump, within the steps."""
+    far, near = (samples.level(k) for k in (max(level - 1, 0), level))
+    bends = [abs(beside.up - 2 * samples.value + beside.down) for beside in (far, near)]
+    return bends[1] > max(bends[0] / 2, SAFETY * samples.noise(level))
 
 
 def over(slope: Callable[[float], float], step: float) -> Profile:
@@ -66,7 +80,9 @@ def over(slope: Callable[[float], float], step: float) -> Profile:
     terms = projection @ slopes
     roughness = float(abs(slopes - back @ terms).max())
     return Profile(
-        float(terms[0]), float(middle @ terms), roughness if math.isfinite(roughness) else math.inf
+        float(terms[0]),
+        float(middle @ terms),
+        roughness if math.isfinite(roughness) else math.inf,
     )
 
 

@@ -347,17 +347,14 @@ class Case:
         sources = {n for s in answer.sources.values() if (n := number_of(s)) is not None}
         return History(run, traced, sources)
 
-    def carried(self, direction: Direction, disturb: Any = None, by: float = 0.0) -> float:
-        """The derivative along a direction, in forward mode along that path, where the variable has
-        moved `by` a step along it; with `disturb` each result has another rounding error."""
+    def carried(
+        self, direction: Direction, *moves: tuple[Direction, float], disturb: Any = None
+    ) -> float:
+        """The derivative along a direction, in forward mode along that path, where variables have
+        moved, each by a step; with `disturb` each result has another rounding error."""
         _, answer = self.point.kept
-        source = answer.sources[direction.variable]
-        number = number_of(source)
-        assert number is not None
-        vector, shift = (seed_of(read(source), times * direction.vector) for times in (1.0, by))
-        tangents = iter(
-            self.history.tangents({number: vector}, disturb, {number: shift} if by else {})
-        )
+        shifts = seeds(answer, [(moved, h) for moved, h in moves if h])
+        tangents = iter(self.history.tangents(seeds(answer, [(direction, 1.0)]), disturb, shifts))
         parts = [
             next(tangents) if type(read(v)) is tuple else None
             for v in leaves(answer.targets[self.output])
@@ -401,6 +398,17 @@ class Case:
             for v in leaves(answer.targets[self.output])
         ]
         return self.total(parts)
+
+
+def seeds(answer: Answer, moves: Sequence[tuple[Direction, float]]) -> dict[int, Any]:
+    """How far each of these takes its variable, by the number of that on the trace."""
+    found = {}
+    for direction, h in moves:
+        source = answer.sources[direction.variable]
+        number = number_of(source)
+        assert number is not None
+        found[number] = seed_of(read(source), h * direction.vector)
+    return found
 
 
 def seed_of(value: Any, weight: Any) -> Any:

@@ -23,7 +23,7 @@ from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .lane_runs import FIRST_STEP, SMALLEST
-from .point import Case, seed_of
+from .point import Case, seed_of, seeds
 from .program import Direction
 from .results import AGREE, OTHERS, Finding
 from .verdicts import (
@@ -42,6 +42,7 @@ class SecondJudge(Judge):
     along that and then those of `others`, which move together."""
 
     order = 2
+    by_steps = ("complex", "differences")
 
     def __init__(self, first: Judge, others: Sequence[Direction] = ()) -> None:
         super().__init__(first.case, first.direction, first.options)
@@ -131,6 +132,25 @@ class SecondJudge(Judge):
             return [(self.direction, beside + along)]
         return [(self.direction, along), *((direction, beside) for direction in self.others)]
 
+    def moved(self, h: float) -> list[tuple[Direction, float]]:
+        return [(direction, h) for direction in self.others or [self.direction]]
+
+    def beside(self) -> tuple[Samples, Callable[[float], float]]:
+        """Differences are those of the slope, in forward mode."""
+        case, direction = self.case, self.direction
+
+        def slope(h: float) -> float:
+            return case.carried(direction, *self.moved(h))
+
+        samples = self.of_slopes(slope)
+        samples.floor = wobble(self)
+        return samples, _second_slopes(case, direction, self.others or [direction])
+
+    def of_slopes(self, slope: Callable[[float], float]) -> Samples:
+        """Slopes beside the point."""
+        eps, first = self.case.point.eps, FIRST_STEP * max(self.other_reach, SMALLEST) * self.share
+        return Samples(slope, slope(0.0), first, eps, eps * self.other_reach)
+
     def both(self, sign: float) -> Samples:
         """The output where all move, the others in their direction or against it."""
 
@@ -141,8 +161,9 @@ class SecondJudge(Judge):
             except GradcliError:
                 return math.nan
 
-        samples = Samples(function, self.case.value, self.samples.first, self.case.point.eps)
-        samples.floor = self.samples.floor
+        here = self.samples
+        samples = Samples(function, here.value, here.first, here.eps, here.grain)
+        samples.floor = here.floor
         return samples
 
 
@@ -214,9 +235,7 @@ def _complex(judge: SecondJudge) -> Estimate:
             return math.nan
 
     case.replay(*judge.moves(step * 1j, 0.0))  # says why, where it can't be done
-    samples = Samples(
-        slope, slope(0.0), FIRST_STEP * max(judge.other_reach, SMALLEST), case.point.eps
-    )
+    samples = judge.of_slopes(slope)
     samples.floor = judge.wobble
     estimate = extrapolated(samples)
     if abs(estimate.value - judge.ours) > SAFETY * estimate.error + judge.floor(
@@ -243,24 +262,32 @@ def _sympy(judge: SecondJudge) -> Estimate:
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
-    """How far other rounding errors take a second derivative, by forward mode over the backward
-    pass: errors in all that depends on any variable."""
-    sources = case.point.kept[1].sources
-    moved = {direction.variable: direction.vector for direction in lasts}
-    vectors = {
-        sources[name].number: seed_of(read(sources[name]), vector) for name, vector in moved.items()
-    }
-    numbers = {number for source in sources.values() if (number := number_of(source)) is not None}
-    history = _backward_pass(case, first.variable, numbers)
-    if history is None:
-        return 0.0
+    """How far other rounding errors take a second derivative: errors in all that depends on any
+    variable."""
+    slope = _second_slopes(case, first, lasts)
+    without = slope(0.0)
+    disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
+    return max(abs(slope(0.0, disturb) - without) for disturb in disturbances)
 
-    def slope(disturb: Any = None) -> float:
-        (tangent,) = history.tangents(vectors, disturb)
+
+def _second_slopes(
+    case: Case, first: Direction, lasts: Sequence[Direction]
+) -> Callable[..., float]:
+    """The second derivative where the last variables have moved by a step, with other rounding
+    errors if asked for, by forward mode over the backward pass."""
+    answer = case.point.kept[1]
+    vectors = seeds(answer, [(direction, 1.0) for direction in lasts])
+    numbers = {n for source in answer.sources.values() if (n := number_of(source)) is not None}
+    history = _backward_pass(case, first.variable, numbers)
+
+    def slope(h: float, disturb: Any = None) -> float:
+        if history is None:
+            return 0.0
+        shifts = seeds(answer, [(direction, h) for direction in lasts]) if h else {}
+        (tangent,) = history.tangents(vectors, disturb, shifts)
         return 0.0 if tangent is None else float(CPU.xp.sum(tangent * first.vector))
 
-    without = slope()
-    return max(abs(slope(rounding(seed, case.point.eps)) - without) for seed in range(REPEATS))
+    return slope
 
 
 _METHODS: dict[str, Callable[[SecondJudge], Estimate]] = {

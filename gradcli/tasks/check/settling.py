@@ -8,10 +8,12 @@ import math
 from ...diagnostics import GradcliError
 from ...engine.execution import running
 from .blame import Doubt, blame, wrong_steps
+from .differences import LEVELS
 from .kinks import kinks
-from .mean_value import CONFIRMED, CONTRADICTED, finest_level, held_against
+from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
+from .pieces import obstacle
 from .point import MANY_ROWS, Case
 from .results import (
     AGREE,
@@ -64,12 +66,14 @@ def explain(
     with running():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
-            _look_finer(judge, row)
+            step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
             if places := kinks(judge, conditions):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
                 _settle_kink(judge, row, places[0], found, recheck)
+            else:
+                look_for_obstacles(judge, row, step)
 
 
 def blame_steps(case: Case, found: Check) -> list[Doubt]:
@@ -118,33 +122,41 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
 
 
-def _look_finer(judge: Judge, row: Row) -> None:
-    """Where differences disagree, asks whether they contradict the gradient at steps that are small
-    enough for the function. If they don't, they begin again with such steps, as for `sin` at 1e9,
-    or can't say, as for `sin` at 1e15."""
-    apart = [m for m in ("differences", "taylor") if m in row and row[m].verdict == DISAGREE]
+def look_finer(judge: Judge, row: Row) -> float:
+    """Where differences disagree, asks whether they contradict the derivative at steps that are
+    small enough for the function. If they don't, they begin again with such steps, as for `sin` at
+    1e9, or can't say, as for `sin` at 1e15. The step at which they do; 0.0 where there is none."""
+    apart = [m for m in judge.by_steps if m in row and row[m].verdict == DISAGREE]
     if not apart:
-        return
-    first = row[apart[0]]
-    gap = abs(first.ours - first.theirs) if first.method == "differences" else first.error
-    level = finest_level(judge.samples, gap)
+        return 0.0
+    gap = min(_gap(row[method]) for method in apart)
     try:
-        said = held_against(
-            judge.samples,
-            level,
-            lambda h: judge.case.carried(judge.direction, by=h),
-            judge.ours,
-            gap,
-        )
-    except (
-        GradcliError
-    ):  # forward mode isn't to be had, so there is nothing to be said against them
-        return
+        samples, slope = judge.beside()
+        for levels in (LEVELS, ALL_LEVELS):
+            level = finest_level(samples, gap, levels)
+            said = held_against(samples, level, slope, judge.ours, gap)
+            if said == CONFIRMED:
+                break
+    except GradcliError:  # there is no forward mode, so there is nothing to be said against them
+        return 0.0
     if said == CONFIRMED:
         judge.look_finer(level)
         row.update((method, judge.finding(method)) for method in apart)
-    if said != CONTRADICTED:
-        settle([row], INCONCLUSIVE, "the function varies within the steps", tuple(apart))
+    if said == CONTRADICTED:
+        return samples.level(level).step
+    settle([row], INCONCLUSIVE, "the function varies within the steps", judge.by_steps)
+    return 0.0
+
+
+def look_for_obstacles(judge: Judge, row: Row, step: float) -> None:
+    """Settles findings of differences that contradict a derivative at a step, where something else
+    is behind that."""
+    if step and (reason := obstacle(judge, step)):
+        settle([row], INCONCLUSIVE, reason, judge.by_steps)
+
+
+def _gap(found: Finding) -> float:
+    return found.error if found.method == "taylor" else abs(found.ours - found.theirs)
 
 
 # ---- kinks ---------------------------------------------------------------------------------------

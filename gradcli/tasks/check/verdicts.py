@@ -22,7 +22,7 @@ from ...engine.values.kinds import Variable
 from ...engine.values.lanes import Lanes
 from . import closed_form
 from .closed_form import SkippedError
-from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
+from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, negligible, remainder
 from .lane_runs import SMALLEST, first_step
 from .point import Case
 from .program import Direction
@@ -44,6 +44,7 @@ class Judge:
     """The methods on one output and one direction; what they share is computed once."""
 
     order = 1
+    by_steps = ("differences", "taylor")  # methods that steps may be too large for
 
     def __init__(self, case: Case, direction: Direction, options: CheckOptions) -> None:
         self.case, self.direction, self.options = case, direction, options
@@ -127,7 +128,9 @@ class Judge:
                 f"the noise floor: its error is about {max(estimate.error, tolerance / SAFETY):.1g}"
             )
         elif gap > tolerance:
-            found.verdict, found.reason = DISAGREE, ""
+            is_tiny = max(abs(self.ours), abs(estimate.value)) <= negligible(self.case.point.eps)
+            found.verdict = INCONCLUSIVE if is_tiny else DISAGREE
+            found.reason = "numbers as small as these underflow" if is_tiny else ""
         elif (
             self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
         ):
@@ -142,7 +145,7 @@ class Judge:
     def floor(self, scale: float) -> float:
         """The distance that two right answers may have; `scale` is the size of what goes into
         them."""
-        return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale + 1e-300
+        return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale
 
     def coarse_floor(self, scale: float) -> float:
         """The same for a method that goes by values of the function, or isn't independent."""
@@ -171,7 +174,8 @@ class Judge:
         if self._samples is None:
             function = self._along_the_trace if self.on_trace else self._of_the_program
             first = first_step(self.case, self.direction, self.smallest) * self.share
-            self._samples = Samples(function, self.case.value, first, self.case.point.eps)
+            eps = self.case.point.eps
+            self._samples = Samples(function, self.case.value, first, eps, eps * self.reach)
             self._samples.floor = self.known_noise
             if self.in_lanes and not self.on_trace:
                 self._samples.ahead = self.case.beside(self.direction, first) or []
@@ -213,6 +217,14 @@ class Judge:
             return False
         self.smallest, self._samples = self.reach, None
         return True
+
+    def moved(self, h: float) -> list[tuple[Direction, float]]:
+        """What moves where the derivative is held against differences."""
+        return [(self.direction, h)]
+
+    def beside(self) -> tuple[Samples, Callable[[float], float]]:
+        """What differences are of, and the derivatives beside that they are the means of."""
+        return self.samples, lambda h: self.case.carried(self.direction, *self.moved(h))
 
     def look_finer(self, level: int) -> None:
         """Begins from now on with the step of a level."""
@@ -298,7 +310,7 @@ def wobble(judge: Judge) -> float:
         return _imaginary(case.replay((judge.direction, step * 1j), disturb=disturb)) / step
 
     def by_forward_mode(disturb: Callable[[object], object] | None = None) -> float:
-        return case.carried(judge.direction, disturb)
+        return case.carried(judge.direction, disturb=disturb)
 
     disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
     found = []
