@@ -123,7 +123,9 @@ def _differentiated(case: Case, variable: str) -> Any:
         parts = zip(leaves(answer.targets[case.output]), case.weights, strict=True)
         floats = [(part, weight) for part, weight in parts if is_inexact(primal(read(part)))]
         weighed = [forms.of(part) * _exactly(weight, binary) for part, weight in floats]
-        work = sum(map(forms.size, _scalars(weighed))) * (source.size if shape_of(source) else 1)
+        work = sum(map(forms.budget.size, _scalars(weighed))) * (
+            source.size if shape_of(source) else 1
+        )
         if work > MUCH_WORK:
             return f"the closed form is too large to differentiate by {_elements(source)}"
         if max(map(depth, _scalars(weighed)), default=0) > MAX_DEPTH:
