@@ -16,6 +16,8 @@ ROWS = {
     "a list of dicts": "z = [{a: 0.0}]; if u > 15.0 { z = [{a: -0.0}] }; return atan2(z[0].a, -1.0) * u",
     "a complex number": "z = 0.0j; if u > 15.0 { z = -z }; return atan2(imag(z), -1.0) * u + atan2(real(z), -1.0)",
     "a loop that turns it": "z = 0.0; for k in range(3) { if u > 15.0 * k { z = -z } }; return atan2(z, -1.0) * u",
+    "a slope of a sum": "s = -0.0 * u; a = grad(fn(b) = sum(b * b * s))(array([4.0, 1.0]) * u); return atan2(a[0], -1.0) * u",
+    "a tangent of a sum": "v = array([0.0, 0.0]) * u; return atan2(jvp(fn(b) = sum(-b * u))(array([4.0, 1.0]), v), -1.0)",
     "a loop that rows leave": "z = -0.0; for k in range(3) { if u > 15.0 * k { break }; z = 0.0 }; return atan2(z, -1.0) * u",
 }
 

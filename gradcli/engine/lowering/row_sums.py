@@ -22,7 +22,7 @@ from ..analysis.read_derivatives import NotPlainError
 from ..backends.backend import broadcast_shapes, shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.indexing import written_index
-from ..formulas.differentiation import ZERO, differentiate
+from ..formulas.differentiation import ZERO, differentiate, pushed
 from ..kernels.sum_functions import sum_function
 from ..trace.blanks import WithPartials
 from ..trace.recording import record
@@ -179,12 +179,13 @@ def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
     """The sum of a formula of parts of its operands, or the mean."""
-    partials: list[Formula] = []
+    n = len(parts)
+    shares: list[Formula] = []  # of the terms in a cotangent, which comes after them
 
-    def partial(k: int) -> Formula:
-        if not partials:
-            partials.extend(differentiate(formula, len(parts)))
-        return partials[k]
+    def share(j: int) -> Formula:
+        if not shares:
+            shares.extend(differentiate(formula, n, Formula("operand", n)))
+        return shares[j]
 
     def terms(m: Any, xs: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
         given = [
@@ -197,20 +198,28 @@ def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
     def vjp(m: Any, g: Any, y: Any, k: int, *xs: Any) -> Any:
         given, shape = terms(m, xs)
         g = g * ratio(1.0, math.prod(shape)) if is_mean else g
-        g, total = m.broadcast_to(g, shape=shape), m.broadcast_to(0.0, shape=xs[k].shape)
+        operands = [*given, m.broadcast_to(g, shape=shape)]
+        total: Any = None
         for j, (base, index) in enumerate(parts):
-            if base == k and partial(j) is not ZERO:
-                c = m.sum_to(m.strict_mul(g, _value(m, partial(j), given)), shape=given[j].shape)
-                total = total + c if index is None else m.index_add(total, c, index=index)
-        return total
+            if base != k or share(j) is ZERO:
+                continue
+            c = m.sum_to(_value(m, share(j), operands), shape=given[j].shape)
+            if index is None:
+                total = c if total is None else total + c  # a zero keeps its sign
+            else:
+                total = m.broadcast_to(0.0, shape=xs[k].shape) if total is None else total
+                total = m.index_add(total, c, index=index)
+        return m.broadcast_to(0.0, shape=xs[k].shape) if total is None else total
 
     def jvp(m: Any, t: Sequence[Any], y: Any, *xs: Any) -> Any:
         given, shape = terms(m, xs)
-        total: Any = 0.0
-        for j, (base, index) in enumerate(parts):
-            if t[base] is not None and partial(j) is not ZERO:
-                tangent = t[base] if index is None else m.getitem(t[base], index=index)
-                total = total + m.strict_mul(tangent, _value(m, partial(j), given))
+        moving = [j for j, (base, _) in enumerate(parts) if t[base] is not None]
+        tangents = [
+            t[base] if index is None else m.getitem(t[base], index=index)
+            for base, index in (parts[j] for j in moving)
+        ]
+        places = {j: Formula("operand", n + position) for position, j in enumerate(moving)}
+        total = _value(m, pushed(formula, places), [*given, *tangents])
         return (m.mean if is_mean else m.sum)(m.broadcast_to(total, shape=shape))
 
     return Op(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,28 @@ from .ways import Answer
 RTOL = 1e-9  # far more than rounding makes of a few hundred operations, far less than any mistake
 
 
-def difference(expected: Answer, found: Answer, exact: bool = False, signs: bool = True) -> str:
+class Allowed(NamedTuple):
+    """What two answers may differ by, as docs/language.md says it.
+
+    slack   how far rounding moves numbers, by name
+    nans    where either may be nan: "anywhere", as the modes add infinite slopes in other orders;
+            "infinite" where the other isn't finite, as derivatives of derivatives do; "" nowhere
+    """
+
+    slack: Mapping[str, Any] = {}
+    nans: str = ""
+
+
+STRICTLY = Allowed()
+
+
+def difference(
+    expected: Answer,
+    found: Answer,
+    exact: bool = False,
+    signs: bool = True,
+    allowed: Allowed = STRICTLY,
+) -> str:
     """In a few words, "" for none. `exact`: ints and floats are told apart. `signs`: and the zeros
     of both signs, but in gradients, where a share of 0 may be left out of a sum. A missing column
     is one of none: an int beside floats has no gradient.
@@ -28,7 +50,8 @@ def difference(expected: Answer, found: Answer, exact: bool = False, signs: bool
     )
     for name in {**expected.values, **found.values}:
         a, b = expected.values.get(name), found.values.get(name)
-        wrong = _apart(a, b, size, exact, signs and not name.startswith("d"))
+        exact_zeros, slack = signs and not name.startswith("d"), allowed.slack.get(name, 0.0)
+        wrong = _apart(a, b, size, exact, exact_zeros, slack, allowed.nans)
         if wrong:
             return f"{name} {wrong}: {b!r}, and {a!r}"
     return ""
@@ -41,7 +64,9 @@ def _numbers(value: Any) -> Any:
     return array.astype(float) if array.dtype.kind in "bif" else None
 
 
-def _apart(expected: Any, found: Any, size: float, exact: bool, signs: bool) -> str:
+def _apart(
+    expected: Any, found: Any, size: float, exact: bool, signs: bool, slack: Any, nans: str
+) -> str:
     if expected is None or found is None:
         return "" if expected is found else "none"
     if isinstance(expected, str):
@@ -54,9 +79,20 @@ def _apart(expected: Any, found: Any, size: float, exact: bool, signs: bool) -> 
     if "c" in (a.dtype.kind, b.dtype.kind):
         a, b = (np.stack([v.real, v.imag]) for v in (a, b))
     a, b = a.astype(float), b.astype(float)
-    if not np.allclose(a, b, rtol=RTOL, atol=RTOL * 1e-3 * size, equal_nan=True):
+    if not _close(a, b, RTOL * 1e-3 * size, slack, nans).all():
         return "value"
     zeros = (a == 0) & (b == 0)
     if signs and (np.signbit(a) != np.signbit(b))[zeros].any():
         return "sign of zero"
     return ""
+
+
+def _close(a: Any, b: Any, atol: float, slack: Any, nans: str) -> Any:
+    close = np.isclose(a, b, rtol=RTOL, atol=atol, equal_nan=True)
+    undecided = np.isnan(a) | np.isnan(b)
+    if nans == "anywhere":
+        return close | undecided
+    if nans == "infinite":
+        close |= undecided & ~np.isfinite(a) & ~np.isfinite(b)
+    with np.errstate(invalid="ignore"):
+        return close | (np.abs(a - b) <= slack)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 
-from .comparing import difference
+from .comparing import Allowed, difference
 from .programs import Written, program
+from .rounding import moved
 from .ways import Answer, alone, by_rows, evaluated, mapped, parsed
 
 SOON = FIRST_USE._replace(evaluations=2, iterations=2, least_iterations=2)
@@ -47,12 +48,30 @@ def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
         for point, expected, found in zip(
             written.points, _allowed(single, way), answers, strict=False
         ):
-            if what := difference(
-                expected, found, exact=way in HOT.values(), signs=not _SLOPES.search(written.text)
-            ):
+            if what := _difference(written, way, point, expected, found, counts):
                 counts["disagreements"] += 1
                 yield Disagreement(way, point, what, written.text)
                 break
+
+
+def _difference(
+    written: Written,
+    way: str,
+    point: dict[str, Any],
+    expected: Answer,
+    found: Answer,
+    counts: Counter[str],
+) -> str:
+    exact, slopes = way in HOT.values(), _SLOPES.search(written.text) is not None
+    what = difference(expected, found, exact, not slopes)
+    if not what or expected.error or found.error:
+        return what
+    slack = moved(written.alone or written.text, point, expected)
+    nans = "anywhere" if way == "eval, forward" else "infinite" if slopes else ""
+    if difference(expected, found, exact, not slopes, Allowed(slack, nans)):
+        return what
+    counts["answers apart by rounding or infinite slopes"] += 1
+    return ""
 
 
 def _ways(written: Written, node: Any) -> Iterator[tuple[str, list[Answer]]]:
