@@ -235,8 +235,8 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
 
 
 def _called_where_made(nodes: list[tuple[Any, bool]]) -> set[int]:
-    """The transforms, by identity, that the top level calls where it makes them, or under a name
-    that is for nothing else. Any other might get into a function that is differentiated."""
+    """The identities of the transforms that the top level only calls, directly or under a name used
+    for nothing else. Any other might get into a function that is differentiated."""
     callees = {
         id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner
     }
@@ -256,7 +256,7 @@ def _called_where_made(nodes: list[tuple[Any, bool]]) -> set[int]:
 
 
 def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
-    """Every node below, each with whether it is inside a function or an imported program."""
+    """Yields every node below, each with whether it is inside a function or an imported program."""
     pending: list[tuple[Any, bool]] = [(item, False) for item in nodes]
     while pending:
         item, inner = pending.pop()

@@ -58,8 +58,8 @@ def _thrown_away(item: program.Evaluate, ends_function: bool) -> Diagnostic:
 
 
 def _does_something(value: program.Expression, has_modules: bool) -> bool:
-    """Whether an expression may do more than compute: it calls what isn't a builtin. A string may
-    be a comment."""
+    """Whether an expression may have a side effect: it calls what isn't a builtin. A string may be
+    a comment."""
     if isinstance(value, program.Constant) and type(value.value) is str:
         return True
     for item in own_nodes((value,), _APART):

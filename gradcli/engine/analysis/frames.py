@@ -184,7 +184,7 @@ class Scope:
         return self.functions.get(slot.index)
 
     def literal(self, function: program.Function) -> Callee:
-        """A function that is written here."""
+        """The callee that a function literal is."""
 
         def call(arguments: list[Formula], keywords: dict[str, Value]) -> Formula:
             self.reader.count()
@@ -266,7 +266,7 @@ class Scope:
         return None
 
     def turns(self, node: program.While | program.For) -> Iterator[None]:
-        """Goes through a loop: each time, the next turn begins."""
+        """Steps through a loop: each step begins the next turn."""
         if isinstance(node, program.For):
             for item in items(node.iterable, self.number):
                 self.assign(node.target, item)

@@ -51,7 +51,7 @@ def known_functions(
 
 
 def _slots(node: Any) -> list[program.Slot]:
-    """The slots that a node itself has, other than by the nodes in it: it binds them."""
+    """The slots that a node itself binds, without those of the nodes inside it."""
     found: list[program.Slot] = []
     parts = PARTS[type(node)]
     pending = [] if parts is None else [*parts(node)]

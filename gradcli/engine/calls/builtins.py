@@ -91,7 +91,7 @@ IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]
 
 
 def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
-    """What an engine builtin does: `(run, site, operands, options) -> value`."""
+    """The function that implements an engine builtin: `(run, site, operands, options) -> value`."""
     if op.transforms:
         return lambda run, site, operands, options: transform(
             run, site, operands[0], transform_options(run, site, options)
@@ -100,7 +100,8 @@ def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], A
 
 
 def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> Transform:
-    """`grad(f)` and its kin: a function. Raises GradcliError (E314) for anything but a function."""
+    """Makes the function that a transform such as `grad(f)` is. Raises GradcliError (E314) for
+    anything but a function."""
     function = read(function)
     if not is_callable(function):
         name = site.op.name
@@ -120,7 +121,8 @@ def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> T
 
 
 def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a transform, plain. Raises GradcliError (E311) for those that can't be."""
+    """The options of a transform as plain values. Raises GradcliError (E311) for those that can't
+    be."""
     if "in_axes" in options:
         return {"in_axes": verify_axes(run, options["in_axes"], site.span)}
     wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
@@ -145,7 +147,7 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
 
 
 def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
-    """What `in_axes` says: an int, None, or a list of these. Raises GradcliError (E311) for
+    """The value of `in_axes`: an int, None, or a list of these. Raises GradcliError (E311) for
     anything else."""
     axes = plain(in_axes)
     listed = axes if isinstance(axes, list) else [axes]

@@ -50,7 +50,8 @@ def call_value(
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
-    """Calls a builtin that is only known when the program runs: bound to its signature here."""
+    """Calls a builtin that is only known when the program runs, and binds the arguments to its
+    signature."""
     op = op.called_with(len(arguments), list(keywords))
     try:
         slots, options = _binding(op, len(arguments), tuple(keywords))
@@ -84,7 +85,7 @@ def _binding(op: Op, n: int, keywords: tuple[str, ...]) -> Any:
 
 
 def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:
-    """A builtin on its bound arguments, whichever kind of entry it is."""
+    """Applies a builtin of any kind to bound arguments."""
     op = site.op
     if op.engine:
         options = {p.name: p.default for p in op.signature.options}

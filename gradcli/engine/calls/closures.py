@@ -55,7 +55,7 @@ def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
 def compile_structural(
     c: Compiler, node: program.Apply, site: Site, operands: list[Closure | None]
 ) -> Closure:
-    """A call of a builtin whose arguments the resolver has bound."""
+    """The closure of a call of a structural builtin whose arguments the resolver has bound."""
     op = node.op
     c.rules = c.rules or op.reverse_only
     given = [(name, deciding(c, c.expression(value), value.span)) for name, value in node.options]
@@ -88,7 +88,8 @@ def _default(value: Any) -> Closure:
 
 
 def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
-    """A builtin that needs the engine: its operands come as they are, variables unread."""
+    """The closure of a call of an engine builtin, whose operands come as they are, variables
+    unread."""
     c.derives = c.derives or is_request(node.op)
     if node.op.transforms and all(_is_constant(value) for _, value in node.options):
         return _compile_transform(c, node)
@@ -122,7 +123,8 @@ def _is_constant(node: program.Expression) -> bool:
 
 
 def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
-    """`grad(f, wrt = [0, 1])`: its options are evaluated once."""
+    """The closure of a transform such as `grad(f, wrt = [0, 1])`, whose options are evaluated
+    once."""
     assert node.operands[0] is not None
     function = c.expression(node.operands[0])
     given = [(name, c.expression(value)) for name, value in node.options]

@@ -63,8 +63,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
 def code_of(
     node: program.Function, body: Closure, members: dict[str, program.Slot] | None = None
 ) -> Code:
-    """What all values of a function, or of a module with `members`, share; `body` is its body,
-    compiled."""
+    """The code that all values of a function, or of a module with `members`, share; `body` is its
+    compiled body."""
     code = Code()
     code.name, code.node, code.body, code.on_rows, code.members = (
         node.name,
@@ -88,7 +88,7 @@ def code_of(
 
 
 def compile_backward(c: Compiler, node: program.Backward) -> Callable[[list[Any]], None]:
-    """`backward f(dy, …) { … }`: puts the rule where the calls of this function value find it."""
+    """The closure of `backward f(dy, …) { … }`, which gives the function value its rule."""
     function, rule = c.expression(node.function), compile_function(c, node.rule)
 
     def register(frame: list[Any]) -> None:

@@ -32,7 +32,7 @@ PART = OPS["part"]
 
 
 class OwnFunction:
-    """What is known of such a function before it is called.
+    """What is known of a function with its own rule before it is called.
 
     op        what its records are called
     rule      the code of the rule behind its body; None for an opaque function
@@ -75,9 +75,9 @@ class OwnFunction:
 
 
 class _Call:
-    """One call. The body runs once, on the arguments with all their boxes; its result is then boxed
-    anew, from the lowest level up: at a reverse level as the value of a record, at a forward level
-    with the tangent that the body carried."""
+    """One call of a function with its own rule. The body runs once, on the arguments with all their
+    boxes; its result is then boxed anew, from the lowest level up: at a reverse level as the value
+    of a record, at a forward level with the tangent that the body carried."""
 
     __slots__ = ("arguments", "frame", "function", "newest_leaf", "run", "since")
 
@@ -91,7 +91,7 @@ class _Call:
             trace = trace.below
 
     def boxed(self, result: Any) -> Any:
-        """The value of the call, for what the body returned."""
+        """Boxes what the body returned as the value of the call."""
         given = [*leaves(self.arguments), *map(read, leaves(result))]
         levels = {level for value in given for level in levels_of(value)}
         if not levels:
@@ -121,8 +121,8 @@ class _Call:
         return value
 
     def _with_rows(self, value: Any) -> Any:
-        """The result with the rows that run, where an argument or what the rule reads has rows:
-        each has gradients of its own."""
+        """Spreads the result over the rows that run, where an argument or what the rule reads has
+        rows, because each row has its own gradients."""
         run = self.run
         given = [*self.arguments, *[self.frame[k][0] for k, _ in self.function.captures]]
         if run.group is None or not any(
@@ -135,7 +135,7 @@ class _Call:
         )
 
     def _along(self, level: int, result: Any, value: Any) -> Any:
-        """The value with the tangents that the body carried at a forward level."""
+        """Gives the value the tangents that the body carried at a forward level."""
         if level <= self.run.paused:
             return value
         node = self.function.code.node
@@ -149,8 +149,8 @@ class _Call:
     def _recorded(
         self, trace: Trace, site: Site, arguments: List, result: Any, outputs: Any, value: Any
     ) -> Any:
-        """The value as that of a record on `trace`; as it is, where that is paused, or nothing
-        leads there."""
+        """Makes the value that of a record on `trace`; leaves it as it is if that is paused, or no
+        input is on it."""
         function, frame, level = self.function, self.frame, trace.level
         inputs = [v for v in leaves(arguments) if level_of(v) == level]
         if trace.segment is None:
@@ -246,9 +246,9 @@ def _record(
 def _outside(
     results: list[Traced], known: set[int], since: int, newest_leaf: int
 ) -> list[tuple[Traced, Any]]:
-    """The traced values from outside that the results of a body depend on, but for the arguments
-    (`known`), and where the body uses each; its own records begin at `since`, its own leaves come
-    after `newest_leaf`."""
+    """The traced values from outside, other than the arguments (`known`), that the results of a
+    body depend on, and where the body uses each. The records of the body begin at `since`, its
+    leaves after `newest_leaf`."""
     found: list[tuple[Traced, Any]] = []
     seen = set(known)
     pending: list[tuple[int, Segment, Any]] = [
@@ -290,6 +290,6 @@ def _updated(rule: program.Function) -> set[int]:
 
 
 def with_rule(code: Code, rule: Code | None) -> Closure:
-    """The body of a function whose rule has the code `rule`; of an opaque one where that is
+    """The body of a function whose rule has the code `rule`; of an opaque function where that is
     None."""
     return OwnFunction(code, rule).call

@@ -111,8 +111,8 @@ def _method_call(c: Compiler, node: program.MethodCall) -> Placed:
 def _arguments(
     c: Compiler, arguments: tuple[program.Argument, ...]
 ) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
-    """The arguments of a call, behind the `first` ones: those of a module go to the names of its
-    parameters."""
+    """The closures of the arguments of a call after the first `first`; those of a module get the
+    paths of its parameters."""
     parts = [(a.keyword, compile_part(c, a.value)) for a in arguments]
 
     def evaluate(
@@ -131,8 +131,8 @@ def _arguments(
 
 
 def _argument_path(callee: Any, first: list[Any], path: str | None, key: int | str) -> str | None:
-    """Where an argument goes, by position or keyword: a module keeps it under the parameter's name,
-    `append` as last item."""
+    """The path that an argument gets, by position or keyword: a module keeps it under the
+    parameter's name, `append` as last item."""
     if type(callee) is Function and callee.code.members is not None:
         parameters = [name for name, _, _ in callee.code.parameters]
         name = key if isinstance(key, str) else parameters[key] if key < len(parameters) else None

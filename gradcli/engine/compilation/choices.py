@@ -12,8 +12,8 @@ from .compiler import Closure, Compiler
 
 
 def deciding(c: Compiler, closure: Closure, span: Span) -> Closure:
-    """The closure of a value that decides what is taken, or how much; noted where everything is
-    kept."""
+    """The closure of a value that decides an index, a shape or a count; the trace notes the value
+    if it keeps everything."""
     if not c.keeps_all:
         return closure
 

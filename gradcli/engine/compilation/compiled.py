@@ -75,7 +75,7 @@ def compile_program(
 
 
 def run_import(run: Run, compiled: Compiled, node: program.Import) -> Namespace:
-    """The names of an imported program, which runs once for all that import it."""
+    """Runs an imported program, once for all that import it, and returns its names."""
     key = id(compiled.program)
     namespace: Namespace | None = run.imports.get(key)
     if namespace is None:

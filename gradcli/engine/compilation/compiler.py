@@ -20,40 +20,41 @@ Path: TypeAlias = Callable[
 
 
 class Lowering:
-    """What faster closures take the place of the interpreter's: here none do, which is tier 0."""
+    """Replaces closures of the interpreter by faster ones; this base class, tier 0, replaces
+    none."""
 
     def operation(
         self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]
     ) -> Closure:
-        """Of an elementwise operation, or of a reduction; `interpret` makes the interpreter's
-        closure."""
+        """The closure of an elementwise operation or a reduction; `interpret` makes the
+        interpreter's."""
         return interpret()
 
     def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
-        """Of a call."""
+        """The closure of a call."""
         return interpreted
 
     def condition(
         self, c: Compiler, node: program.Expression, interpreted: Closure
     ) -> Closure | None:
-        """Of a condition, for many rows; None for the interpreter's."""
+        """The closure of a condition for many rows; None for the interpreter's."""
         return None
 
     def body(
         self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure
     ) -> Closure:
-        """Of a function's body, for many rows."""
+        """The closure of a function's body for many rows."""
         return interpreted
 
     def loop(self, c: Compiler, node: program.While | program.For) -> Any:
-        """How a loop runs once it is long, an object with `run(frame, items, through)`; None for
-        turn by turn."""
+        """An object with `run(frame, items, through)` that runs a long loop; None to run it turn by
+        turn."""
         return None
 
 
 class Handlers(NamedTuple):
-    """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of
-    expressions whose value may hold a new module instance, which takes the path that it goes to
+    """The functions that compile each class of nodes: `(compiler, node) -> closure`. `placed` has
+    those for expressions whose value may hold a new module instance; their closures take its path
     (`paths.py`). `lowering` has faster closures for hot code."""
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
@@ -126,7 +127,7 @@ class Compiler:
         self.counts = settings.max_steps is not None
 
     def is_slow(self, keeps_all: bool) -> bool:
-        """What `slow` is where everything is kept, or not."""
+        """The value of `slow` for a run that keeps everything, or for another."""
         return keeps_all or not self.writes or self.settings.dtype != "float64"
 
     def expression(self, node: program.Expression) -> Closure:
@@ -134,8 +135,7 @@ class Compiler:
         return self.handlers.expressions[type(node)](self, node)
 
     def value(self, node: program.Expression) -> Closure:
-        """The closure of an expression whose value is wanted, as operands and conditions want it: a
-        variable is read."""
+        """The closure of an expression as an operand or condition: a variable is read."""
         closure = self.expression(node)
         if not isinstance(node, _MAY_BE_VARIABLES):
             return closure
@@ -173,7 +173,7 @@ class Compiler:
 
     @contextmanager
     def within(self, **changes: Any) -> Iterator[None]:
-        """For an inner frame, with these facts of its own."""
+        """Compiles what is inside the block for an inner frame, with these facts of its own."""
         outside = {name: getattr(self, name) for name in changes}
         vars(self).update(changes)
         try:
@@ -198,8 +198,8 @@ def is_slot(node: program.Expression) -> bool:
 
 
 def counted(statement: Closure, span: Span) -> Closure:
-    """A statement that counts as a step. Raises GradcliError (E403) when it runs beyond
-    `--max-steps`."""
+    """Makes the closure of a statement count as a step. Raises GradcliError (E403) when it runs
+    beyond `--max-steps`."""
 
     def counted(frame: list[Any]) -> Any:
         run = frame[0]

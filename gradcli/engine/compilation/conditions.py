@@ -15,8 +15,8 @@ from .compiler import Closure, Compiler
 
 
 def compile_condition(c: Compiler, node: program.Expression) -> Closure:
-    """A condition: one bool, or lanes of them where it differs between rows. An array of more
-    elements is an error that names `any` and `all`."""
+    """The closure of a condition, which gives one bool, or lanes of bools where it differs between
+    rows. An array of more elements is an error that names `any` and `all`."""
     value, span = c.value(node), node.span
     of_rows = c.lowering.condition(c, node, value)
 

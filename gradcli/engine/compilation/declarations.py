@@ -94,7 +94,7 @@ def _bind(frame: list[Any], k: int, cell: bool, value: Any) -> None:
 
 
 def _with_history(run: Run, value: Any, node: program.Declare) -> Any:
-    """The value of a `const`: as it is, or an array where it was a list of numbers."""
+    """The value of a `const` as it is, or as an array if it is a list of numbers."""
     value = read(value)
     if type(value) is List and not _holds_things(value):
         return to_array(run, Site(STACK, node.span), value)
@@ -102,7 +102,7 @@ def _with_history(run: Run, value: Any, node: program.Declare) -> Any:
 
 
 def _own(run: Run, value: Any, node: program.Declare) -> Any:
-    """A declared value: no history, and an array where it was a list of numbers."""
+    """Takes the history off a declared value, and makes a list of numbers an array."""
     value = primal(read(value))
     if type(value) is List and not _holds_things(value):
         return plain_array(run, value, lambda m, h: run.fail("E302", m, node.span, help=h))

@@ -18,7 +18,8 @@ def dtype_of(run: Run, spec: program.TypeSpec) -> str:
 
 
 def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, code: str) -> Any:
-    """The value with its declared dtype. Raises GradcliError where dtype or shape don't fit."""
+    """Converts a value to its declared dtype. Raises GradcliError where dtype or shape don't
+    fit."""
     dtype = dtype_of(run, spec)
     if not (type(value) in (int, float, bool, complex) or hasattr(value, "dtype")):
         run.fail(
@@ -88,7 +89,7 @@ def _show_declared(shape: tuple[int | str | None, ...]) -> str:
 
 
 def cast(run: Run, value: Any, dtype: str) -> Any:
-    """A number or array in a dtype that can hold it."""
+    """Converts a number or array to a dtype that can hold it."""
     if dtype_name(value) == dtype:
         return value
     if type(value) is Lanes:

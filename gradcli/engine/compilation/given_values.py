@@ -18,9 +18,8 @@ _EXACT = 2**53  # up to here float64 holds every integer
 
 
 def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Declare) -> Any:
-    """A value from outside as the declaration wants it: of the declared dtype, or of that of the
-    value in the program, or with ints made floats where neither says. Raises GradcliError (E005)
-    for what doesn't fit."""
+    """Converts a value from outside to the declared dtype, else to that of the value in the
+    program, else ints to floats. Raises GradcliError (E005) for what doesn't fit."""
     run.used_inputs.add(name)
     if (
         getattr(given, "strides", None) and not given.dtype.isnative
@@ -111,8 +110,8 @@ def _verify_digits(given: Any, dtype: str, fail: Callable[[str, str], Any]) -> N
 
 
 def _whole(run: Run, given: Any) -> Any:
-    """Floats without a fraction as ints, for data columns and JSON often hold ints so; anything
-    else as it is."""
+    """Converts floats without a fraction to ints, as data columns and JSON often hold ints; returns
+    anything else as it is."""
     if type(given) is float:
         return int(given) if given.is_integer() and abs(given) < 2.0**63 else given
     if not hasattr(given, "dtype") or given.dtype.kind != "f":
@@ -133,7 +132,7 @@ def _widen(name: str, wanted: str) -> str:
 
 
 def _as_lists(items: list[Any]) -> List:
-    """A nested Python list as the language's; "nan" and "inf" among it are numbers."""
+    """Converts a nested Python list to the language's, with "nan" and "inf" as numbers."""
     numbers = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
     return List(
         [

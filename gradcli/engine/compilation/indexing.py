@@ -30,8 +30,8 @@ GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
 def compile_items(
     c: Compiler, items: tuple[program.IndexItem, ...]
 ) -> Callable[[list[Any]], tuple[Any, ...]]:
-    """The index in brackets as NumPy takes it: a tuple of ints, slices, None, Ellipsis and
-    arrays."""
+    """The closure of the index in brackets, which gives what NumPy takes: a tuple of ints, slices,
+    None, Ellipsis and arrays."""
     if (written := written_index(items)) is not None:
         return lambda frame: written
     closures = [_compile_item(c, item) for item in items]
@@ -42,7 +42,8 @@ def compile_items(
 
 
 def written_index(items: tuple[program.IndexItem, ...]) -> tuple[Any, ...] | None:
-    """The index in brackets where it is of ints and slices that are written; None for any other."""
+    """The index in brackets if it consists of ints and slices that are literals; None for any
+    other."""
     found: list[Any] = []
     for item in items:
         if isinstance(item, program.EllipsisItem):
@@ -87,7 +88,7 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
 
 
 def _written(bound: program.Expression | None) -> tuple[int | None] | None:
-    """The bound of a slice that is written as an int, or isn't there; None for any other."""
+    """The bound of a slice if it is an int literal or absent; None for any other."""
     if bound is None:
         return (None,)
     if isinstance(bound, program.Constant) and type(bound.value) is int:

@@ -29,14 +29,14 @@ Placed: TypeAlias = "Callable[[list[Any], str | None], Any]"
 
 
 def module_path(slot: program.Slot) -> Path:
-    """Of a name in a module's body, whose frame holds the path of the instance that is being
-    made."""
+    """The path of a name in a module's body, whose frame holds the path of the instance that is
+    being made."""
     return lambda frame: f"{frame[RESULT]}.{slot.name}"
 
 
 def function_path(node: program.Function) -> Callable[[program.Slot], Path]:
-    """Of the names in a function's body, whose frame holds the path that its result goes to, if
-    that has one."""
+    """The path of a name in a function's body, whose frame holds the path of its result, if that
+    has one."""
     returned = _returned_slots(node)
 
     def path(slot: program.Slot) -> Path:
@@ -74,7 +74,8 @@ def _parts(value: Any) -> Iterator[tuple[Any, str]]:
 
 
 def compile_assigned(c: Compiler, target: program.Target, node: program.Expression) -> Closure:
-    """The value of an assignment; of `a, b = M(1), M(2)` each part goes to its own name."""
+    """The closure of an assigned value; in `a, b = M(1), M(2)` each part gets the path of its own
+    name."""
     if isinstance(target, program.ListTarget):
         if not (
             c.places
@@ -94,7 +95,7 @@ def compile_assigned(c: Compiler, target: program.Target, node: program.Expressi
 def _target_path(
     c: Compiler, target: program.NameTarget | program.EntryTarget
 ) -> Callable[[list[Any]], str | None]:
-    """What an assignment's target is called; of an element only where its index may be evaluated
+    """The path of an assignment's target; of an element only if its index may be evaluated
     twice."""
     base = c.path(target.slot)
     if isinstance(target, program.NameTarget):
@@ -119,7 +120,7 @@ def _suffix(key: Any) -> str:
 
 
 def compile_result(c: Compiler, node: program.Expression) -> Closure:
-    """What a function returns: it goes where the result of the call goes."""
+    """The closure of a returned value, which gets the path of the call's result."""
     placed = compile_placed(c, node)
     return c.expression(node) if placed is None else lambda frame: placed(frame, frame[RESULT])
 

@@ -17,7 +17,7 @@ Statement: TypeAlias = Callable[[list[Any]], Completion]
 
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
-    """A function's body: `frame -> the value it returns`, none if it doesn't."""
+    """The closure of a function's body: `frame -> returned value`, none if it returns nothing."""
     if (
         len(body) == 1
         and isinstance(body[0], program.Return)
@@ -37,7 +37,8 @@ def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
 
 
 def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement:
-    """Statements one after the other, up to the first that doesn't end normally."""
+    """The closure of a block: it runs its statements in order, up to the first that doesn't end
+    normally."""
     statements = [c.statement(s) for s in body]
     if len(statements) == 1:
         return statements[0]

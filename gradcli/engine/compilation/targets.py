@@ -20,7 +20,7 @@ Setter: TypeAlias = Callable[[list[Any], Any], None]
 
 
 def compile_target(c: Compiler, target: program.Target) -> Setter:
-    """How a value gets into a target: `(frame, value)`."""
+    """The closure `(frame, value)` that assigns a value to a target."""
     if isinstance(target, program.NameTarget):
         return _compile_name(c, target)
     if isinstance(target, program.EntryTarget):
@@ -74,7 +74,8 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
 def compile_entry_write(
     c: Compiler, target: program.EntryTarget
 ) -> Callable[[list[Any], Any], None]:
-    """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
+    """The closure `(frame, value)` of `a[i] = v`, `d.k = v` or `l[i].k = v` on a local name, which
+    replaces the entry."""
     k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
     steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
     site, name = Site(SETITEM, target.span), target.slot.name
@@ -111,7 +112,7 @@ def compile_entry_write(
 
 
 def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
-    """The entry that an augmented assignment starts from."""
+    """The closure of the entry that an augmented assignment starts from."""
     k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
     steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
     site = Site(GETITEM, target.span)

@@ -27,7 +27,8 @@ SETITEM = OPS["setitem"]
 
 
 def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], None]:
-    """`x := v`, `x :-= v`, `x[i] := v`, on whatever denotes a variable."""
+    """The closure of `x := v`, `x :-= v` or `x[i] := v`, where x is any expression that denotes a
+    variable."""
     value = c.value(node.value)
     denoted = c.expression(node.variable)
     owner = c.expression(node.variable.object) if isinstance(node.variable, program.Index) else None

@@ -30,7 +30,7 @@ from .scalar_closures import Operand
 
 
 def _operand(c: Compiler, node: program.Expression) -> Operand:
-    """How a scalar operation gets at an operand: constants and plain slots without a call."""
+    """Describes how a scalar operation gets an operand: constants and plain slots need no call."""
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return Operand("float" if type(node.value) is float else "int", node.value)
     if is_slot(node):
@@ -122,8 +122,8 @@ def _is_binary(node: program.Expression) -> bool:
 
 
 def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
-    """A binary operation. A long chain leans to the left: its spine is compiled and run in a loop,
-    never by recursion."""
+    """The closure of a binary operation. A long chain leans to the left; its spine is compiled and
+    run in a loop, without recursion."""
     spine: list[Any] = [node]
     while _is_binary(spine[-1].operands[0]):
         spine.append(spine[-1].operands[0])
@@ -183,7 +183,7 @@ def _closure(operand: Operand) -> Closure:
 
 
 def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
-    """A binary operation on any two values: comparisons also take what isn't a number."""
+    """Applies a binary operation to any two values; comparisons also take what isn't a number."""
     return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
 
 
@@ -252,7 +252,7 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 
 def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
-    """A comparison of any two values."""
+    """Compares any two values."""
     if site.op.name in ("eq", "ne") and compares_to_one_bool(primal(a), primal(b)):
         return same_value(run, a, b) == (site.op.name == "eq")
     return apply(run, site, (a, b))

@@ -25,7 +25,8 @@ Step: TypeAlias = Callable[[list[Any], Any], Completion]
 
 
 def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
-    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
+    """The closure of the body of a loop; an empty body counts as a step, or `while true { }` would
+    never end."""
     if c.counts and not node.body:
         return counted(lambda frame: None, node.span)
     return compile_block(c, node.body)
@@ -69,7 +70,7 @@ def compile_for(c: Compiler, node: program.For) -> Statement:
 
 
 def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
-    """How a `for` steps through a range that isn't equally long for all rows."""
+    """Yields the turns of a `for` over a range that isn't equally long for all rows."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
 
     def turns(items: RowRange, step: Step) -> Step:
@@ -100,7 +101,8 @@ def _loop(
     step: Step,
     turns: Any = None,
 ) -> Statement:
-    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
+    """The closure of a loop: `step(frame, item)` for each item, up to one that breaks or
+    returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
     long, is_while = c.lowering.loop(c, node), isinstance(node, program.While)
 
@@ -146,7 +148,7 @@ def _loop(
 
 
 def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
-    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
+    """The closure of what a `for` iterates over; `range`, `zip` and `enumerate` make no list."""
     if isinstance(node, program.Apply) and node.op.name in LAZY:
         lazy, site = LAZY[node.op.name], Site(node.op, node.span)
         operands = [c.expression(o) for o in node.operands if o is not None]

@@ -1,4 +1,4 @@
-"""`expect`: what a program claims of itself."""
+"""Expectations: `expect` checks what a program claims about itself."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
 
 
 def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, Group]:
-    """The rows in which values of one shape aren't close, among those of the group."""
+    """The rows of the group in which values of one shape aren't close."""
     group = operation_group(run, (x, y), None)
     p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
     return ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0), group
@@ -145,8 +145,8 @@ def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
 
 
 def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
-    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each
-    element, nan equal to nan. An infinity is close to itself only."""
+    """Says what is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in
+    each element, nan equal to nan. An infinity is close to itself only."""
     x, y = plain(a), plain(b)
     if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
         messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]

@@ -44,7 +44,7 @@ EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
 
 
 class Operand(NamedTuple):
-    """How an operand is had: kind "slot" (`value` is the frame index), "float" or "int" (a
+    """How an operand is obtained: kind "slot" (`value` is the frame index), "float" or "int" (a
     constant), or "closure"."""
 
     kind: str
@@ -219,14 +219,14 @@ _NAMES: dict[str, Any] = {
 
 
 def unary(site: Site, operand: Operand, fast: Callable[[float], float]) -> Closure:
-    """An operation on one operand; `fast` computes it on a float, and may raise what IEEE has a
-    value for."""
+    """The closure of an operation on one operand; `fast` computes it on a float, and may raise what
+    IEEE has a value for."""
     return _unary_factory(operand.kind)(apply, operand.value, fast, site, site.on((0,)))
 
 
 def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] = apply) -> Closure:
-    """An operation on two operands, for the ops in `scalars.FAST`; `apply` is for what aren't
-    floats."""
+    """The closure of an operation on two operands, for the ops in `scalars.FAST`; it leaves what
+    isn't a float to `apply`."""
     make = _binary_factory(site.op.name, left.kind, right.kind)
     fast = FAST[site.op.name]
     return make(
@@ -235,7 +235,8 @@ def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] 
 
 
 def comparison(site: Site, left: Operand, right: Operand, compare: Callable[..., Any]) -> Closure:
-    """A comparison: of numbers right here, of anything else by `compare(run, site, a, b)`."""
+    """The closure of a comparison: it compares numbers itself, and anything else by `compare(run,
+    site, a, b)`."""
     left, right = _told_exactly(left), _told_exactly(right)
     return _comparison_factory(site.op.name, left.kind, right.kind)(
         compare, left.value, right.value, site

@@ -48,12 +48,12 @@ class Algebra:
         return _where(as_condition(condition), a, b)
 
     def condition(self, x: Any) -> Any:
-        """A truth: what is a number is one where it isn't 0."""
+        """Converts a form to a condition: a number holds if it isn't 0."""
         return as_condition(x)
 
     def compared(self, name: str, a: Any, b: Any) -> Any:
-        """A comparison, by SymPy's name. Of choices it compares what is chosen, so that no
-        condition has a choice in it."""
+        """Compares forms, by SymPy's name for the relation. Of a `Piecewise` it compares the
+        pieces, so that no condition contains one."""
         relation = getattr(sympy, name)
         if isinstance(a, sympy.Piecewise):
             return _by_piece(a, lambda value: self.compared(name, value, b))
@@ -62,7 +62,7 @@ class Algebra:
         return relation(a, b)
 
     def reduced(self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-        """What SymPy's function of that name makes of all the elements along the axes."""
+        """Applies SymPy's function of that name to all the elements along the axes."""
         function = getattr(sympy, name)
         x = as_condition(x) if name in ("Or", "And") else x
         shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
@@ -137,7 +137,7 @@ class Detached(sympy.Function):  # type: ignore[misc]
 
 
 def attached(form: Any) -> Any:
-    """The form itself, with what is detached in it."""
+    """The form with the detached forms inside it as they are."""
     return form.replace(Detached, lambda inner: inner) if form.has(Detached) else form
 
 
@@ -154,7 +154,7 @@ def is_bool(form: Any) -> bool:
 
 
 def _number(form: Any) -> Any:
-    """A truth as the number that it counts as."""
+    """Converts a condition to the number that it counts as."""
     if not is_bool(form):
         return form
     return (
@@ -192,7 +192,7 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
 
 
 def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:
-    """A formula of the table on forms."""
+    """Evaluates a formula of the table on forms."""
     forms: dict[int, Any] = {}
     for node in formula:
         if node.kind == "operand":

@@ -83,7 +83,7 @@ def flat(form: Any) -> list[Any]:
 
 
 def flat_forms(form: Any) -> list[Any]:
-    """The same without what is no form: the strings in a list."""
+    """The scalar forms in an array, list or dict, without the strings."""
     return [item for item in flat(form) if isinstance(item, sympy.Basic)]
 
 
@@ -100,7 +100,7 @@ def is_finite(form: Any) -> bool:
 
 
 def _by(whole: Any, symbol: Any) -> Any:
-    """By one element. One that is complex, a + I*b, has the gradient ∂/∂a + I*∂/∂b."""
+    """The derivative by one element. For a complex one, a + I*b, it is ∂/∂a + I*∂/∂b."""
     if isinstance(symbol, sympy.Symbol):
         return derivative(whole, symbol)
     a, b = symbol.as_real_imag()
@@ -112,7 +112,7 @@ def _by(whole: Any, symbol: Any) -> Any:
 
 
 def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
-    """`function` of every scalar form in an array, list or dict."""
+    """Applies `function` to every scalar form in an array, list or dict."""
     if isinstance(form, np.ndarray):
         return array_of(
             [function(*items) for items in zip(form.flat, *(o.flat for o in others), strict=True)],
@@ -126,9 +126,9 @@ def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
 
 
 def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
-    """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point
-    count as the very floats that they are. nan where the form has no value there, or none that
-    SymPy can work out."""
+    """Evaluates a scalar form at a point, to so many digits: as a SymPy number, or a bool. Floats
+    of the point count as the very floats that they are. nan where the form has no value there, or
+    none that SymPy can work out."""
     form = attached(form)
     if not is_known(form):
         return sympy.nan
@@ -143,8 +143,8 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
 
 
 def _agree(rough: Any, sharp: Any, digits: int) -> bool:
-    """Whether a number has so many digits that more precision leaves as they are. A zero has none:
-    all may have cancelled."""
+    """Whether more precision leaves so many digits of a number as they are. A zero has no digits,
+    because all may have cancelled."""
     if not isinstance(sharp, sympy.Expr) or not sharp.is_finite:
         return bool(rough == sharp)
     return bool(sharp != 0 and abs(rough - sharp) <= sympy.Float(10) ** -digits * abs(sharp))

@@ -22,8 +22,8 @@ from .languages.printer import Function, UnwritableError, ascii_letters
 
 
 class Part(NamedTuple):
-    """One function to be: what it is called, what it is in words, its form: an expression or an
-    array of them; and what it belongs to: functions of one `group` have the same parameters."""
+    """A function to be written: its name, its description, its form (an expression or an array of
+    them), and its `group`, whose functions have the same parameters."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class _Writer:
                 )
 
     def _provisional(self, wanted: str) -> str:
-        """A name that nobody has, until all words of the text are known."""
+        """A placeholder that stands for a name until all words of the text are known."""
         self.wanted.append(wanted)
         return f"v{len(self.wanted) - 1}q"
 

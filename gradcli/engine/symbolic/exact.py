@@ -27,8 +27,8 @@ _NAMED: dict[float, Any] = {
 
 
 def exact(value: Any) -> Any:
-    """A number of the language as the decimal that it is written as: the shortest that reads back
-    as the same float."""
+    """Converts a number of the language to the decimal that it is written as: the shortest that
+    reads back as this float."""
     if isinstance(value, bool) or _kind(value) == "b":
         return s.true if value else s.false
     if isinstance(value, int) or _kind(value) in ("i", "u"):
@@ -43,7 +43,7 @@ def exact(value: Any) -> Any:
 
 
 def binary(value: Any) -> Any:
-    """A number of the language as the very float that it is: 0.1 is
+    """Converts a number of the language to the exact value of its float: 0.1 is
     3602879701896397/36028797018963968."""
     if isinstance(value, complex) or _kind(value) == "c":
         return binary(value.real) + s.I * binary(value.imag)
@@ -53,7 +53,7 @@ def binary(value: Any) -> Any:
 
 
 def of_table(value: Any) -> Any:
-    """A number in one of the table's formulas, where irrational ones stand as floats."""
+    """Converts a number in one of the table's formulas, where irrational ones stand as floats."""
     found = _NAMED.get(abs(value)) if isinstance(value, float) else None
     if found is None:
         return exact(value)

@@ -153,8 +153,8 @@ class Forms:
     # ---- values ----------------------------------------------------------------------------------
 
     def of(self, value: Any) -> Any:
-        """The form of a value of the run; of lists and dicts a list or dict of forms, of what is no
-        number the thing itself."""
+        """The form of a value of the run; for lists and dicts, a list or dict of forms; for
+        anything but numbers, the value itself."""
         value = read(value)
         if type(value) is List:
             return [self.of(item) for item in value]
@@ -326,7 +326,7 @@ class Forms:
         )
 
     def _settled(self, form: Any) -> Any:
-        """A form without NumPy's numbers and arrays of rank 0, and with exact numbers only."""
+        """Converts NumPy's numbers and arrays of rank 0 in a form, and makes its numbers exact."""
         if isinstance(form, np.ndarray) and form.ndim:
             if form.dtype != object:
                 return self.constant(form)
@@ -339,7 +339,8 @@ class Forms:
         return form.xreplace({x: exact(float(x)) for x in floats}) if floats else form
 
     def _value_here(self, site: Site, y: Any) -> Any:
-        """What has no derivative and no form counts as the value that it has here."""
+        """Takes the result of an operation without derivative and form at its value here, with a
+        note."""
         self._note(site.span, f"`{site.op.infix or site.op.name}` is taken at its value here")
         return self.constant(y)
 
@@ -366,7 +367,7 @@ class Forms:
 
 
 def _as_array(operand: Any) -> Any:
-    """A form as structural operations take it; what isn't given stays none."""
+    """Converts a form to an array, for structural operations; none stays none."""
     return (
         operand
         if operand is None or isinstance(operand, np.ndarray)

@@ -47,9 +47,9 @@ class NotJoinedError(Exception):
 def joined(
     first: Path, walk: Callable[[Sequence[bool]], Path]
 ) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The forms of all paths as one, and notes about those that have none. `first` is the path that
-    the values of the variables take, and `walk` goes another one, as far as a script of outcomes
-    says.
+    """Joins the forms of all paths into one, and adds notes about the paths that have none. `first`
+    is the path that the values of the variables take, and `walk` takes another one, by a script of
+    outcomes.
 
     Raises NotJoinedError where there are more than MAX_PATHS, or where they don't fit together.
     """
@@ -103,7 +103,7 @@ class _Explorer:
 
 
 def _is_decided(outcome: Outcome, before: list[Outcome]) -> bool:
-    """Whether the outcomes before leave no choice."""
+    """Whether the earlier outcomes decide this condition."""
     if outcome.condition in (sympy.true, sympy.false):
         return True
     return any(o.condition in (outcome.condition, sympy.Not(outcome.condition)) for o in before)
@@ -112,7 +112,7 @@ def _is_decided(outcome: Outcome, before: list[Outcome]) -> bool:
 def _joined_at(
     outcome: Outcome, here: Mapping[str, Any] | None, there: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """The values on both sides of a condition."""
+    """Joins the values on both sides of a condition."""
     condition = outcome.condition if outcome.holds else sympy.Not(outcome.condition)
     if here is None or there is None:
         side, values = (condition, here) if there is None else (sympy.Not(condition), there)

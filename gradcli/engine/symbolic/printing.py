@@ -29,7 +29,7 @@ def latex(form: Any) -> Any:
 
 
 def nested(form: Any, write: Any) -> Any:
-    """Each scalar form written, in lists where there was an array; strings in quotes, so that they
+    """Writes each scalar form, in lists where there is an array; strings in quotes, so that they
     aren't taken for forms."""
     if isinstance(form, np.ndarray):
         return [nested(item, write) for item in form]
@@ -52,7 +52,7 @@ def quoted(text: str) -> str:
 
 
 def _whole(form: Any) -> Any:
-    """An array as SymPy's, a list or dict as Python's."""
+    """Converts an array to SymPy's, and the items of a list or dict."""
     if isinstance(form, np.ndarray):
         numbers = each(as_number, form).tolist()
         return sympy.Matrix(numbers) if form.ndim < 3 else sympy.Array(numbers)
@@ -70,7 +70,7 @@ def _whole(form: Any) -> Any:
 
 
 def _renamed(form: Any) -> Any:
-    """With symbols whose names SymPy sets with indices: `x[0,1]` as x_{0,1}."""
+    """Renames symbols so that SymPy sets their indices: `x[0,1]` becomes x_{0,1}."""
     if isinstance(form, list):
         return [_renamed(item) for item in form]
     if isinstance(form, dict):

@@ -64,7 +64,7 @@ class Simplifier:
 
 
 def _answers(pipe: int, deadline: float) -> Iterator[tuple[int, Any]]:
-    """What the child answers until then."""
+    """Yields the answers of the child until the time is over."""
     with Connection(os.dup(pipe), writable=False) as answers, suppress(EOFError):
         while (left := deadline - time.monotonic()) > 0 and answers.poll(left):
             yield answers.recv()
@@ -116,7 +116,7 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _limit(seconds: float) -> None:
-    """Ends the child by itself, should the parent be gone."""
+    """Makes the child end itself if its parent has ended."""
     try:
         import resource
 

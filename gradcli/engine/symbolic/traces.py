@@ -78,7 +78,7 @@ class FormTrace(KeepingTrace):
         return traced
 
     def depends(self, traced: Traced) -> bool:
-        """Whether a value depends on what will be a symbol."""
+        """Whether a value depends on a source of symbols."""
         return traced[1] in self.dependent or traced[1] in self.roots
 
     def decide(self, condition: Traced, span: Span) -> bool | None:

@@ -12,8 +12,8 @@ from .windows import STRIDE as STRIDE
 
 
 def blank(value: Any) -> Any:
-    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar
-    as it is."""
+    """Reduces a value that no rule reads to what a record keeps of it: of an array its shape and
+    dtype, a scalar as it is."""
     if type(value) is Lanes:
         return Lanes(Blank(value.array.shape, value.dtype), value.group)
     return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value

@@ -1,5 +1,5 @@
-"""What a side of a division can change beside its frame: variables' states, gradients, outputs, how
-much was drawn.
+"""The log of changes that one side of a division of rows makes outside its frame: to variables'
+states, gradients, outputs, and the number of draws.
 
 `run.changes` has a log for each division that is going on: what was there before. So a side can be
 taken back, and the other side begin where it began.
@@ -25,7 +25,7 @@ def held(run: Run, key: Any) -> Any:
 
 
 def put(run: Run, key: Any, value: Any) -> None:
-    """Sets what `held` gives, without a note."""
+    """Sets the value that `held` returns, without logging the change."""
     if type(key) is Variable:
         key.state = value
         attach(run, key)
@@ -46,7 +46,7 @@ def put_all(run: Run, changes: dict[Any, Any]) -> None:
 
 
 def note(run: Run, key: Any) -> None:
-    """Notes that something is about to change, where rows are divided."""
+    """Logs that something is about to change, where rows are divided."""
     if run.changes and key not in run.changes[-1]:
         run.changes[-1][key] = held(run, key)
 
@@ -67,8 +67,8 @@ def keep_changes(run: Run, divisions: int) -> None:
 
 
 def reported(run: Run) -> tuple[int, int, int]:
-    """How much the run has reported so far, for `take_back_reports`: prints, expectations and
-    warnings."""
+    """Counts what the run has reported so far (prints, expectations and warnings), for
+    `take_back_reports`."""
     return len(run.printed), len(run.expectations), len(run.diagnostics)
 
 
@@ -79,7 +79,7 @@ def take_back_reports(run: Run, so_far: tuple[int, int, int]) -> None:
 
 
 def forget(run: Run) -> dict[Any, Any]:
-    """Takes back what was changed since the last division; returns what it had become."""
+    """Takes back what was changed since the last division, and returns the values that it had."""
     log = run.changes.pop()
     changed = {key: held(run, key) for key in log}
     for key, value in log.items():

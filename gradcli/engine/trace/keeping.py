@@ -74,8 +74,7 @@ class KeepingTrace(Trace):
         return traced
 
     def begin_at(self, number: int) -> None:
-        """Makes a value that a tape watches one that has gradients; of a constant, those of what is
-        made of it from now on."""
+        """Gives gradients to a value that a tape watches; to a constant only from now on."""
         if number not in self.active:
             self.active.add(number)
             self.watched_constants.add(number)
@@ -87,17 +86,16 @@ class KeepingTrace(Trace):
         return None
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
-        """Notes that a history ends: the value became the state of a variable."""
+        """Notes that a history ends, because its value became the state of a variable."""
         if type(value) is tuple:
             self.states.setdefault(number, []).append((value, span, how))
 
     def pass_over(self, operations: int, value: Any) -> None:
-        """Called for operations that aren't recorded, because only a state was made of them, with
-        what they gave."""
+        """Called, with their result, for operations that aren't recorded because they only made a
+        state."""
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
-        """Called for every sweep, with its targets and what it goes back to. A subclass may note
-        it."""
+        """Called for every sweep, with its targets and sources. A subclass may note it."""
 
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
@@ -117,8 +115,7 @@ class KeepingTrace(Trace):
         return traced
 
     def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
-        """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or
-        passes it on."""
+        """Notes an op on plain numbers, which isn't recorded, if its result isn't finite."""
         if (
             self.room <= 0
             or len(self.witnessed) >= MOST
@@ -137,8 +134,8 @@ class KeepingTrace(Trace):
             self.witnessed.append((y, maker))
 
     def witness_of(self, value: Any) -> Witness | None:
-        """What made a plain number that isn't finite, as far as that is still known; None where it
-        was written so."""
+        """The op that made a plain number that isn't finite, if that is still known; None for a
+        literal."""
         maker: Witness
         for y, maker in reversed(self.witnessed[-RECENT:]):
             if y is value or (
@@ -149,8 +146,8 @@ class KeepingTrace(Trace):
 
 
 class Witness(NamedTuple):
-    """An op that made what isn't finite of plain numbers, as it would have been recorded; `number`
-    is the next record's."""
+    """An op on plain numbers whose result isn't finite, as it would have been recorded; `number` is
+    the next record's."""
 
     number: int
     site: Site
@@ -160,7 +157,7 @@ class Witness(NamedTuple):
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all of a number or array is finite; squares that overflow don't count."""
+    """Whether all elements are finite; that squares of them may overflow doesn't matter."""
     if not is_inexact(value):
         return True
     value = getattr(value, "array", value)  # of lanes

@@ -79,8 +79,8 @@ def record_parts(
     y: list[Any],
     active: tuple[int, ...],
 ) -> Any:
-    """An op with several results: one record whose value is their list, and a record for each part
-    of it."""
+    """Records an op with several results: one record for their list, and one for each part of
+    it."""
     reads = reads_of(site.on(active), len(primals))
     keeps = trace.room > 0
     saved = tuple(

@@ -46,8 +46,8 @@ class Expectation:
 
 
 class Unconnected(NamedTuple):
-    """A gradient that a program asked for and that there isn't: of which values, where, and of
-    which tape."""
+    """A gradient that a program asked for and that doesn't exist: its target and source, the place,
+    and the tape."""
 
     target: Any
     source: Any
@@ -210,7 +210,7 @@ class Run:
     # ---- dtype policy ----------------------------------------------------------------------------
 
     def real(self, value: float) -> Any:
-        """A float of the run's dtype: Python's for float64, NumPy's for float32."""
+        """Converts to a float of the run's dtype: Python's for float64, NumPy's for float32."""
         return value if self.settings.dtype == "float64" else self.backend.xp.float32(value)
 
     # ---- failing ---------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Run:
             self.diagnostics.append(diagnostic)
 
     def integer(self, value: int, op: str, span: Span) -> int:
-        """An int result, if 64 bits hold it."""
+        """Returns an int result, if 64 bits hold it."""
         try:
             return checked_int(value)
         except OverflowError:

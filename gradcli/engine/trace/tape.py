@@ -85,14 +85,14 @@ class Site:
         self._complex: Site | None = None
 
     def on(self, operands: tuple[int, ...]) -> Site:
-        """This site with these operands active."""
+        """Specialises this site to these active operands."""
         site = self._on.get(operands)
         if site is None:
             site = self._on[operands] = Site(self.op, self.span, operands, self.of)
         return site
 
     def on_complex(self) -> Site:
-        """This site where it gives a float of a complex operand."""
+        """Specialises this site to an op that gives a float for a complex operand."""
         if self._complex is None:
             self._complex = Site(self.op, self.span, self.operands, self.of)
             self._complex.takes_complex = True
@@ -166,8 +166,8 @@ class Segment:
 
 
 class Leaf(Segment):
-    """Where a leaf comes from: nowhere. An empty segment, which notifies the open tapes when its
-    variable is used.
+    """The origin of a leaf: an empty segment, which notifies the open tapes when its variable is
+    used.
 
     A variable's lives as long as the variable, and what was computed from it; then the trace
     forgets its number.
@@ -251,9 +251,9 @@ class Trace:
         self.open(self.main)
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
-        """A value with no history. A variable's keeps its `number` when its state changes, and its
-        windows are told by its `origin` when it is used; without an origin it is a value that the
-        main tape watches."""
+        """Makes a value with no history. A variable's keeps its `number` when its state changes,
+        and its windows are told by its `origin` when it is used; without an origin it is a value
+        that the main tape watches."""
         if number is None:
             number = -next(leaf_numbers)
         self.watched.add(number)
@@ -301,8 +301,8 @@ class Trace:
             self.segment = None
 
     def release(self) -> None:
-        """Takes apart the trace of a level that ended: it and its parts know each other, and nobody
-        collects cycles while a program runs."""
+        """Breaks the reference cycles of a level that has ended, because nothing collects them
+        while a program runs."""
         self.segment = None
         self.windows.clear()
         self.fresh.clear()
@@ -350,7 +350,7 @@ class Trace:
         return y, number, segment
 
     def enter(self, chain: Any) -> None:
-        """Notes that what follows happens under another chain of calls."""
+        """Notes that the records that follow have another chain of calls."""
         self.calls = chain
         segment = self.segment
         if segment is not None:

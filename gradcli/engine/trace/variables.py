@@ -11,8 +11,8 @@ from .tape import Leaf
 
 
 def attach(run: Run, variable: Variable) -> None:
-    """Makes the present state what reading gives: a leaf where gradients can exist, or where all is
-    kept."""
+    """Makes reading a variable give its present state: as a leaf where gradients can exist, or
+    where everything is kept."""
     trace = run.trace if variable.origin is None else variable.origin.trace
     watches_itself = variable.trainable or variable.req != ""
     differentiable = (watches_itself or variable.watchers > 0) and is_inexact(variable.state)

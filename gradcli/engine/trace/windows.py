@@ -65,7 +65,7 @@ class Window:
         self.spent = False  # whether a gradient was asked for
 
     def view(self) -> Window:
-        """A window that sees what this one does, until one of them records on."""
+        """Returns a window with the records and the watch set that this one has now."""
         view = Window(self.trace, self.name, self.automatic)
         view.ranges, view.watch, view.late = self.ranges[:], self.watch, self.late
         return view
@@ -108,8 +108,8 @@ class Window:
         return number in self.watch or (self.automatic and number in self.trace.variables)
 
     def sees_all(self, wanted: set[int]) -> bool:
-        """Whether everything on the trace that depends on what is wanted is this window's, so that
-        there is nothing to leave out."""
+        """Whether everything on the trace that depends on the wanted sources counts in this
+        window."""
         if not (len(self.ranges) == 1 and self.ranges[0] == 0 and self.automatic) or self.late:
             return False
         variables, watch = self.trace.variables, self.watch
@@ -119,9 +119,9 @@ class Window:
         return True
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
-        """What depends, inside this window, on the sources in `wanted`: the sources themselves,
-        where they are this window's, and the records. And the sources that this window didn't make,
-        though they may have a history.
+        """Marks what depends, inside this window, on the sources in `wanted`: the sources
+        themselves, where they are this window's, and the records. And the sources that this window
+        didn't make, though they may have a history.
 
         Of a source that was watched late nothing depends that was made before, so that is asked for
         alone.
@@ -215,8 +215,8 @@ def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
 def dependents(
     segments: list[Segment], wanted: set[int], targets: set[int] | None = None
 ) -> set[int]:
-    """The records that depend on one that is wanted: all, or with `targets` those that these can
-    have in their history."""
+    """The records that depend on a wanted one; with `targets`, only those that can be in the
+    history of these."""
     marked = set(wanted)
     history = _history(segments[0], targets) if segments and targets else None
     if history is not None:

@@ -26,7 +26,7 @@ class Dual:
 
 
 def primal(value: Any) -> Any:
-    """The value without any box."""
+    """Takes all boxes off a value."""
     while True:
         if type(value) is tuple:
             value = value[0]
@@ -48,14 +48,14 @@ def level_of(value: Any) -> int:
 
 
 def lowered(value: Any, level: int) -> Any:
-    """The value without its box at `level`, if it has one there."""
+    """Takes the box of `level` off a value, if it has one."""
     if level_of(value) != level:
         return value
     return value[0] if type(value) is tuple else value.primal
 
 
 def up_to(value: Any, level: int) -> Any:
-    """The value without its boxes above `level`."""
+    """Takes the boxes above `level` off a value."""
     while level_of(value) > level:
         value = value[0] if type(value) is tuple else value.primal
     return value

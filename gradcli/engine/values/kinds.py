@@ -41,21 +41,21 @@ class List:
         self._length = len(items)
 
     def append(self, value: Any) -> List:
-        """The list with one more value. The first list to grow a shared buffer takes it over; the
-        next ones copy."""
+        """Returns the list with one more value. The first list to grow a shared buffer takes it
+        over; the next ones copy."""
         buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
         buffer.append(value)
         return List(buffer)
 
     def replace(self, index: int, value: Any) -> List:
-        """The list with another value at `index`."""
+        """Returns the list with another value at `index`."""
         items = self.items.copy()
         items[index] = value
         return List(items)
 
     @property
     def items(self) -> list[Any]:
-        """The values; not to be changed."""
+        """The values, which must not be changed."""
         return self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
 
     def __len__(self) -> int:
@@ -115,14 +115,14 @@ class Variable:
 
 
 class Cell(list[Any]):
-    """A slot that several frames share: one item, the value."""
+    """A slot that several frames share; its one item is the value."""
 
     __slots__ = ()
 
 
 class Function:
     """A function value: compiled code, the cells it captured, the defaults it was made with. A
-    module is one too, whose calls give instances."""
+    module is a function too: its calls give instances."""
 
     __slots__ = ("cells", "code", "defaults")
 
@@ -201,7 +201,7 @@ class Tape:
 
 
 class Members:
-    """The names of a frame as members of a value, live."""
+    """The names of a frame as members of a value, with the values that they have at the moment."""
 
     __slots__ = ("frame", "name", "slots")
 
@@ -264,7 +264,7 @@ def is_callable(value: Any) -> bool:
 
 
 def read(value: Any) -> Any:
-    """A variable's value (its leaf); any other value as it is."""
+    """Reads a value: a variable gives its state (its leaf on the trace), any other value itself."""
     return value.box if type(value) is Variable else value
 
 
@@ -272,8 +272,8 @@ MAX_NESTING = 200  # of lists and dicts
 
 
 def deeper(depth: int) -> int:
-    """One level further into lists and dicts. Raises GradcliError (E407) where they nest too
-    deep."""
+    """Returns the depth one level further inside lists and dicts. Raises GradcliError (E407) where
+    they nest too deep."""
     if depth >= MAX_NESTING:
         raise GradcliError(Diagnostic("E407", f"lists and dicts nest deeper than {MAX_NESTING}"))
     return depth + 1
@@ -346,7 +346,7 @@ def _show_item(value: Any, depth: int) -> str:
 
 
 def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """The values in any nesting of lists and dicts, in order."""
+    """Yields the values inside lists and dicts, however deep, in order."""
     if type(value) is List:
         for item in value:
             yield from leaves(item, deeper(depth))

@@ -53,15 +53,15 @@ class Group:
         return group
 
     def within(self, other: Group | None) -> bool:
-        """Whether these rows are made of the rows of `other`: shared values are in everything."""
+        """Whether `other` is an ancestor of this group, or the group itself; None, for shared
+        values, is an ancestor of all."""
         group: Group | None = self
         while group is not None and other is not None and group.depth > other.depth:
             group = group.parent
         return other is None or group is other
 
     def opened_in(self, outer: Group) -> bool:
-        """Whether each row of `outer`, or of some of its rows, has become several here: they share
-        its values."""
+        """Whether some row of `outer` has become several rows here, which share its values."""
         group: Group | None = self
         several = False
         while group is not None and group is not outer:
@@ -70,7 +70,7 @@ class Group:
         return several and group is outer
 
     def way_to(self, outer: Group) -> Any:
-        """For each row here, the row of `outer` that it is; outer is a proper ancestor."""
+        """Returns, for each row of this group, its row in `outer`, a proper ancestor."""
         way = self._ways.get(outer)
         if way is None:
             assert self.parent is not None
@@ -79,15 +79,15 @@ class Group:
         return way
 
     def are_some(self, outer: Group) -> bool:
-        """Whether these are some of the rows of `outer`, each once at most."""
+        """Whether this group is a selection of the rows of `outer`, each at most once."""
         group: Group | None = self
         while group is not None and group is not outer and not group.each:
             group = group.parent
         return group is outer
 
     def unopened(self, outer: Group) -> Group | None:
-        """Of the groups that these rows are made of, the innermost whose rows are some of those of
-        `outer`; None where they aren't made of these."""
+        """The innermost ancestor that is a selection of the rows of `outer`; None where `outer` is
+        no ancestor."""
         found = group = self
         while group is not outer:
             if group.parent is None:
@@ -106,7 +106,8 @@ class Group:
     # What the entries of `ops/lanes.py` compute by.
 
     def pick(self, xp: Any, value: Any, index: Any, group: Group) -> Lanes:
-        """The rows `index` of a value with the rows of this group, as the rows of `group`."""
+        """Picks the rows `index` of a value that has the rows of this group, as the rows of
+        `group`."""
         lanes = spread(xp, value, self)
         array = lanes.array
         return of_kinds(
@@ -114,9 +115,9 @@ class Group:
         )
 
     def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
-        """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the
-        sum of all. No row is named twice, but where each row of the parent has become several."""
-        array = spread(xp, value, self).array
+        """Adds the rows of a value up at the rows `index` of `group`, which is the transpose of
+        `pick`; without a group, sums all rows. No row is named twice, but where each row of the
+        parent has become several."""
         if group is None:
             return array.sum(axis=-1)
         if self.each:
@@ -128,7 +129,8 @@ class Group:
         return Lanes(total, group)
 
     def unfold(self, xp: Any, value: Any, axis: int) -> Lanes:
-        """An axis of a value as the rows of this group, beside the rows that the value has."""
+        """Makes an axis of a value the rows of this group, in addition to the rows that the value
+        has."""
         parent = self.parent
         array = value.array if type(value) is Lanes else value
         if parent is None:
@@ -143,7 +145,8 @@ class Group:
         )
 
     def fold(self, xp: Any, value: Any, axis: int) -> Any:
-        """The opposite: the rows of this group as an axis of values with the rows of its parent."""
+        """Makes the rows of this group an axis of a value that has the rows of its parent: the
+        inverse of `unfold`."""
         parent = self.parent
         lanes = spread(xp, value, self)
         array = lanes.array
@@ -158,8 +161,8 @@ class Group:
     def merge(
         self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]
     ) -> Lanes:
-        """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which
-        are those of `groups[k]`."""
+        """Merges the values of several groups: part `k` at the rows `indices[k]` of this group,
+        which are those of `groups[k]`."""
         lanes = [spread(xp, part, group) for part, group in zip(parts, groups, strict=True)]
         total = xp.empty(
             (*lanes[0].array.shape[:-1], self.size), xp.result_type(*[part.array for part in lanes])
@@ -215,24 +218,24 @@ class Lanes:
 
 
 class UnrelatedError(Exception):
-    """Values of groups of which neither has the other's rows have met."""
+    """Two values have met whose groups aren't related: neither is an ancestor of the other."""
 
 
 def _to_last(array: Any, axis: int) -> Any:
-    """The array with an axis as the last."""
+    """The array with `axis` moved to the end."""
     axis %= array.ndim
     return array.transpose(*[k for k in range(array.ndim) if k != axis], axis)
 
 
 def _from_last(array: Any, axis: int) -> Any:
-    """The array with its last axis as another."""
+    """The array with its last axis moved to `axis`."""
     axis %= array.ndim
     return array.transpose(*range(axis), -1, *range(axis, array.ndim - 1))
 
 
 def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
-    """The innermost group among lane values and `group`. Raises UnrelatedError where one doesn't
-    hold the others' rows."""
+    """The innermost group among lane values and `group`. Raises UnrelatedError where two of them
+    aren't related."""
     for value in values:
         if type(value) is Lanes and value.group is not group:
             if value.group.within(group):
@@ -243,7 +246,7 @@ def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
 
 
 def common(a: Group | None, b: Group | None) -> Group | None:
-    """The innermost group that both are made of; None for what all rows share."""
+    """The innermost common ancestor of two groups; None for what all rows share."""
     while a is not b:
         if a is None or b is None:
             return None
@@ -328,8 +331,8 @@ def spread(xp: Any, value: Any, group: Group) -> Lanes:
 
 
 def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
-    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is
-    next to each other there is long."""
+    """Returns an array of zeros with the rows last. Few rows of large values stand one behind
+    another in memory, so that what is next to each other there is long."""
     if math.prod(shape) <= group.size:
         return Lanes(xp.zeros((*shape, group.size), dtype), group)
     return Lanes(
@@ -338,8 +341,8 @@ def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
 
 
 def lifted(xp: Any, value: Any, outer: Group | None) -> Any:
-    """Lanes as those of an outer group: each row gets the sum of those that were made of it, 0
-    where there are none. For None the sum of all rows, which is no lane value."""
+    """Sums lanes up to the rows of an outer group: each row gets the sum of the rows that come from
+    it, 0 where there are none. For None the sum of all rows, which is no lane value."""
     while type(value) is Lanes and value.group is not outer:
         inner = value.group
         value = inner.place(xp, value, inner.origin, inner.parent)

@@ -16,5 +16,5 @@ LANGUAGES = ("python", "numpy", "c", "fortran", "julia", "rust")
 
 
 def load(to: str, names: Mapping[Any, str]) -> Any:
-    """One of LANGUAGES; `names` says what each symbol is called there."""
+    """Loads one of LANGUAGES; `names` says what each symbol is called in its text."""
     return import_module(f".{to}", __name__).Language(names)

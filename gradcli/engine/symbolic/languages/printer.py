@@ -84,7 +84,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         return str(self._print(form))
 
     def identifier(self, name: str) -> str:
-        """A name that the language takes, as close to the program's as may be."""
+        """A valid name in the language, as close to the program's as possible."""
         name = name if self.unicode else ascii_letters(name).lstrip("_")
         name = name if name.isidentifier() else re.sub(r"\W+", "_", name).strip("_") or "value"
         return (name if not name[0].isdigit() else f"_{name}" if self.unicode else f"value_{name}")[
@@ -194,7 +194,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
         return str(self._print(sympy.Piecewise((-1, x < 0), (1, x > 0), (x, True))))
 
     def _folded(self, form: Any, call: str) -> str:
-        """A function of two operands, on several."""
+        """Writes a function of two operands on several, by nesting."""
         first, *rest = (self._print(x) for x in sorted(form.args, key=sympy.default_sort_key))
         for x in rest:
             first = call.format(first, x)
@@ -234,8 +234,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
 
 
 class Reals(Doubles):
-    """A printer for a language without complex numbers: what SymPy doesn't know to be real is real,
-    or nan."""
+    """A printer for a language without complex numbers, where every value is real, or nan."""
 
     def _print_ImaginaryUnit(self, form: Any) -> str:
         raise UnwritableError("complex numbers")

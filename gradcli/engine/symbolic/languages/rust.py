@@ -37,8 +37,8 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
         return str(CodePrinter._print_Function(self, form))
 
     def _print_caller_var(self, form: Any) -> str:
-        """What a method is called of. Rust wants to know of what type a number is, and puts methods
-        before signs."""
+        """Writes the receiver of a method call. Rust wants the type of a number there, and binds
+        methods tighter than signs."""
         text = _typed(str(self._print(form)))
         return text if precedence(form) >= PRECEDENCE["Func"] else f"({text})"
 
