@@ -1,9 +1,9 @@
 """Closed forms: a trace read back as SymPy expressions, and what SymPy makes of them. SymPy enters
 only here.
 
-`traces` keeps what a reading needs of a run, and can be told which way conditions go; `forms` reads
-a trace, by the `counterparts` of the table's entries, with `numbers` that stay exact. SymPy's own
-`diff` differentiates (`calculus`).
+`traces` keeps what closed forms need of a run, and can force conditions; `forms` reads a trace by
+the counterparts of the table's entries, with numbers that stay exact (`exact`). SymPy's own `diff`
+differentiates (`calculus`).
 """
 
 from __future__ import annotations

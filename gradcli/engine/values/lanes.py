@@ -116,8 +116,9 @@ class Group:
 
     def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
         """Adds the rows of a value up at the rows `index` of `group`, which is the transpose of
-        `pick`; without a group, sums all rows. No row is named twice, but where each row of the
+        `pick`; without a group, sums all rows. `index` names no row twice, unless each row of the
         parent has become several."""
+        array = spread(xp, value, self).array
         if group is None:
             return array.sum(axis=-1)
         if self.each:
