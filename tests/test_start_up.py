@@ -16,6 +16,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(done.stderr.split())
 
 
+SAMPLE = Path(__file__).parent.parent / "samples" / "rosenbrock.tg"
 HEAVY = {
     "sympy",
     "scipy",
@@ -39,6 +40,8 @@ HEAVY = {
         (("--help",), HEAVY | {"numpy"}),
         (("ops", "tanh"), HEAVY | {"numpy"}),
         (("explain", "E304"), HEAVY | {"numpy"}),
+        (("fmt", str(SAMPLE), "--check"), HEAVY | {"numpy", "typer", "gradcli.ops"}),
+        (("lint", str(SAMPLE)), HEAVY | {"numpy"}),
         (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
         (
             ("eval", "-e", "x**2", "--set", "x=3", "--format", "json"),

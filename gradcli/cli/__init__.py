@@ -62,14 +62,18 @@ def began() -> float:
     return _began[0] if _began else time.monotonic()
 
 
-def _dispatch(arguments: Sequence[str]) -> int:
-    if list(arguments) == [
-        "--version"
-    ]:  # asked by scripts and bug reports: not worth loading anything for
+def _dispatch(given: Sequence[str]) -> int:
+    arguments = list(given)
+    if arguments == ["--version"]:  # asked by scripts and bug reports: not worth loading anything
         from .. import __version__
 
         print(f"gradcli {__version__}")
         return 0
+    if arguments[:1] == ["fmt"]:
+        from .layout import quickly
+
+        if (code := quickly(arguments[1:])) is not None:
+            return code
     from .app import dispatch
 
     return dispatch(arguments)

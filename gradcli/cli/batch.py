@@ -8,6 +8,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError, printable
 from . import limits, options, output
+from .programs import program
 from .progress import Bar
 from .terminal import Terminal
 
@@ -250,7 +251,7 @@ def command(
         report=report_file,
     )
     return _run(
-        _job(options.program(file, expr), expr, request),
+        _job(program(file, expr), expr, request),
         request,
         terminal,
         limits.parse_timeout(timeout),

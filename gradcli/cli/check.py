@@ -11,6 +11,7 @@ from .. import report
 from ..diagnostics import Diagnostic, GradcliError
 from ..platform.collector import collect_rarely
 from . import limits, options, output
+from .programs import programs, verify_apart
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def command(
       gradcli check -e 'var x = 2.0; y = x**2' --against-command "echo '{\\"x\\": 4.0}'"
     """
     collect_rarely()
-    options.verify_apart(files, output_file)
+    verify_apart(files, output_file)
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file)
@@ -190,7 +191,7 @@ def command(
         command=_words(against_command),
         patience=command_timeout,
     )
-    names = options.programs(files, expr)
+    names = programs(files, expr)
     checks: list[Check] = []
 
     def tell(*errors: Diagnostic) -> int:

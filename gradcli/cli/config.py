@@ -81,6 +81,12 @@ def defaults(command: str, commands: Sequence[str], load: Callable[[str], Any]) 
     return Defaults(found[command], notes)
 
 
+def has_settings() -> bool:
+    """Whether a project sets anything, or has a file that `defaults` would tell about."""
+    notes: list[Diagnostic] = []
+    return _find(notes) is not None or bool(notes)
+
+
 def _setting(
     file: _File, command: str, key: str, value: Any, parameter: Any, at: str | None = None
 ) -> Setting:

@@ -10,6 +10,7 @@ import typer
 from .. import report
 from ..diagnostics import Diagnostic, GradcliError
 from . import limits, options, output
+from .programs import programs, verify_apart
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def command(
       gradcli eval -e 'var x = 3.0; y = x**2' --format json
       gradcli eval -e 'var x = [1.0, 2.0]; y = x * x[0]' --jacobian --hessian
     """
-    options.verify_apart(files, output_file)
+    verify_apart(files, output_file)
     if format == "npz" and output_file is None:
         raise GradcliError(
             Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`")
@@ -121,7 +122,7 @@ def command(
             ignore_extra=ignore_extra,
             trace=show == "trace",
         )
-        names = options.programs(files, expr)
+        names = programs(files, expr)
         with limits.limited(
             limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
         ):

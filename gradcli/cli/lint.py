@@ -10,6 +10,7 @@ from .. import report
 from ..codes import CODES
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from . import options, output
+from .programs import programs, verify_apart
 from .terminal import Terminal
 
 Select = Annotated[
@@ -55,7 +56,7 @@ def command(
       gradcli lint . --select W41 --fix
       gradcli lint -e 'var x = 2.0; output x**2' --format json
     """
-    options.verify_apart(files, output_file)
+    verify_apart(files, output_file)
     terminal = Terminal(color, quiet)
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file)
@@ -64,7 +65,7 @@ def command(
     from ..tidy.linting import Wanted, lint_all
 
     wanted = Wanted(_codes(select, "--select"), _codes(ignore, "--ignore"), fix)
-    linted = list(lint_all(options.programs(files, expr), expr, wanted))
+    linted = list(lint_all(programs(files, expr), expr, wanted))
     answer = report.render_lint(format, linted, style)
     output.write(answer, output_file, style.color, commands=format == "github")
     return max(one.exit_code for one in linted)

@@ -11,6 +11,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from . import began, limits, options, output
+from .programs import programs, verify_apart
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def command(
       gradcli symbolic -e 'var x = 0.5; y = x**2 if x > 0 else -x' --to latex
       gradcli symbolic -e 'exp(-x**2 / 2)' --order 2 --to c
     """
-    options.verify_apart(files, output_file)
+    verify_apart(files, output_file)
     from ..tasks.evaluation import Options
 
     seconds = limits.parse_timeout(timeout)
@@ -106,7 +107,7 @@ def command(
             tracks=True,
             ignore_extra=ignore_extra,
         )
-        names = options.programs(files, expr)
+        names = programs(files, expr)
         values = options.values(set_, inputs)
         for name in names:
             job.run(name, expr, values, wanted)

@@ -10,6 +10,7 @@ import typer
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
 from . import limits, options, output
+from .programs import programs, verify_apart
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def command(
       gradcli why -e 'var x = 2.0; y = detach(x**2) * 3'
       gradcli why -e 'sum(sqrt(x))' --set 'x=[0, 4]'
     """
-    options.verify_apart(files, output_file)
+    verify_apart(files, output_file)
     from ..tasks.evaluation import (
         Options,
     )  # here, so that `--help` doesn't pay for what runs programs
@@ -84,7 +85,7 @@ def command(
     style = Style(terminal.color and not to_file, precision)
     job = _Job(terminal, format, style, output_file)
     try:
-        names = options.programs(files, expr)
+        names = programs(files, expr)
         with limits.limited(
             limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
         ):

@@ -7,44 +7,39 @@ ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .lexemes import Comment
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A place where a line may end; `flat` is what stands there otherwise."""
 
     flat: str
 
 
-@dataclass(frozen=True, slots=True)
-class Indent:
+class Indent(NamedTuple):
     """A document whose lines begin further right."""
 
     inner: Document
     by: int = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A document that stands on one line where it fits, unless it is `broken` in any case."""
 
     inner: Document
     broken: bool
 
 
-@dataclass(frozen=True, slots=True)
-class IfBroken:
+class IfBroken(NamedTuple):
     """Text that depends on whether the group around it is broken."""
 
     broken: str
     flat: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settle:
+class Settle(NamedTuple):
     """The end of a statement: the comments that wait stand on lines of this indentation."""
 
 

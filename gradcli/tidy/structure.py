@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .lexemes import Comment, Lexeme
 
@@ -19,8 +20,7 @@ class Element:
     comma: Lexeme | None = None
 
 
-@dataclass(slots=True)
-class Bracket:
+class Bracket(NamedTuple):
     """`(…)`, `[…]`, or the braces of a dict."""
 
     open: Lexeme
@@ -50,8 +50,7 @@ class Body:
     ending: list[Comment] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Block:
+class Block(NamedTuple):
     """`{ … }` with statements. `inline`: it is written on one line."""
 
     open: Lexeme

@@ -119,3 +119,36 @@ def test_many_files_on_several_processes(gradcli: Run, tmp_path: Path) -> None:
     assert result.code == 3
     assert result.out.splitlines()[:-1] == [f"reformatted {k:03}.tg" for k in range(120) if k != 50]
     assert (tmp_path / "119.tg").read_text() == "x = 119\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "a.tg",
+        "a.tg --check",
+        ". --diff",
+        "-q bad.tg a.tg",
+        "nowhere.tg --check",
+        "a.tg - -",
+        "none",
+    ],
+)
+def test_the_quick_way_gives_what_the_long_one_gives(
+    gradcli: Run, tmp_path: Path, arguments: str
+) -> None:
+    """--no-config takes the long one, through typer."""
+    (tmp_path / "none").mkdir()
+    found = []
+    for more in ("", " --no-config"):
+        (tmp_path / "a.tg").write_text("x=1\n")
+        (tmp_path / "bad.tg").write_text("x=(1\n")
+        result = gradcli(f"fmt {arguments}{more}")
+        found.append((result.code, result.out, result.err, (tmp_path / "a.tg").read_text()))
+    assert found[0] == found[1]
+
+
+def test_settings_of_a_project_count_on_the_quick_way(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.tg").write_text("x=1\n")
+    (tmp_path / "gradcli.toml").write_text("[fmt]\ncheck = true\n")
+    assert gradcli("fmt a.tg").code == 1
+    assert (tmp_path / "a.tg").read_text() == "x=1\n"
