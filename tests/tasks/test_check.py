@@ -1,5 +1,4 @@
-"""What `check` says of small programs: verdicts, kinks, paths, blame, points, second
-derivatives."""
+"""What `check` says of small programs: verdicts, blame, rows and paths."""
 
 from __future__ import annotations
 
@@ -12,36 +11,17 @@ from hypothesis import given, settings
 
 from gradcli.diagnostics import Source
 from gradcli.tasks.check.checking import check, check_file
-from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
+from gradcli.tasks.check.results import METHODS, CheckOptions
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
 from ..engine.random_programs import RELAXED, Program, points, programs
+from .checks import AGREED, QUICK, SAMPLES, WRONG, finding, run, verdicts
 
-SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").rglob("*.tg"))
 NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it
 WRONG_ON_PURPOSE = {
     "guide_tf_adv_04_clipped_gradient"
 }  # its rule clips gradients, and is no derivative
-QUICK = ("forward", "complex", "differences", "taylor")
-
-
-def run(text: str, inputs: dict[str, Any] | None = None, **options: Any) -> Check:
-    options.setdefault("methods", QUICK)
-    return check(parse_program(Source("<test>", text)), inputs or {}, CheckOptions(**options))
-
-
-def verdicts(found: Check, variable: str = "x", order: int = 1) -> dict[str, str]:
-    return {
-        f.method: f.verdict for f in found.findings if f.variable == variable and f.order == order
-    }
-
-
-def finding(found: Check, method: str, variable: str = "x") -> Finding:
-    return next(f for f in found.findings if f.method == method and f.variable == variable)
-
-
-AGREED = dict.fromkeys(QUICK, "agree")
 
 
 # ---- right programs ------------------------------------------------------------------------------
@@ -158,8 +138,6 @@ def test_a_rule_that_is_wrong_in_float32_alone() -> None:
 
 # ---- wrong rules ---------------------------------------------------------------------------------
 
-WRONG = "fn square(x) { return x**2 } backward (dy) { return dy * 3 * x }\n"
-
 
 def test_a_wrong_rule_of_ones_own_is_blamed() -> None:
     found = run(WRONG + "var x = 1.5\na = sin(x)\ny = square(a)")
@@ -241,56 +219,6 @@ def test_forward_mode_alone_proves_nothing() -> None:
     }
 
 
-# ---- kinks ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "operation", "left", "right"),
-    [
-        ("var x = 0.0; y = abs(x)", "abs", -1.0, 1.0),
-        ("var x = 0.0; y = 2 * relu(x) + x", "relu", 1.0, 3.0),
-        ("var x = 1.0; y = maximum(x, 2.0 - x)", "maximum", -1.0, 1.0),
-        ("var x = 2.0; y = max([x, 2.0])", "max", 0.0, 1.0),
-        ("var x = 0.0; y = where(x > 0, x**2 + 3 * x, x)", ">", 1.0, 3.0),
-        ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
-        ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
-        ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
-    ],
-)
-def test_kinks_are_found_and_are_no_failures(
-    text: str, operation: str, left: float, right: float
-) -> None:
-    found = run(text)
-    assert "disagree" not in {f.verdict for f in found.findings}
-    (kink,) = found.kinks
-    assert (kink.operation, kink.variable) == (operation, "x")
-    assert (kink.left, kink.right) == (
-        pytest.approx(left, rel=1e-6),
-        pytest.approx(right, rel=1e-6),
-    )
-    assert found.exit_code == 0
-
-
-def test_a_kink_that_does_not_matter_is_none() -> None:
-    found = run("var x = 0.0; y = abs(x)**3 + x")
-    assert finding(found, "differences").verdict == "agree"
-
-
-def test_a_kink_hides_no_wrong_rule() -> None:
-    found = run(WRONG + "var x = 0.0\ny = square(x + 1.0) + abs(x)")
-    assert [b.operation for b in found.blamed] == ["square"]
-    assert found.exit_code == 1
-
-
-def test_beside_a_kink_all_is_well() -> None:
-    assert verdicts(run("var x = 1e-4; y = abs(x) + relu(x)")) == AGREED
-
-
-def test_inconclusive_may_fail() -> None:
-    found = run("var x = 0.0; y = abs(x)", lenient=False)
-    assert found.exit_code == 1
-
-
 # ---- many rows at once ---------------------------------------------------------------------------
 
 ROWS = "var x = 1.01 + arange({n}.0) / 20\ny = sum(vmap(f)(x))"
@@ -369,150 +297,6 @@ def test_conditions_on_complex_numbers_have_no_distance(condition: str) -> None:
 def test_a_path_without_an_end() -> None:
     path = run("var x = 1.0; if x > -2.0 { y = x } else { y = 2 * x }").path
     assert path.valid["x"] == (-2.0, False, math.inf, False)
-
-
-# ---- points and orders ---------------------------------------------------------------------------
-
-
-def test_random_points_of_the_domains() -> None:
-    found = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
-    assert [f.point for f in found.findings if f.method == "complex" and f.variable == "k"] == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
-    assert all(0.1 < point["k"] < 5.0 and "x" not in point for point in found.points)
-    assert len({point["k"] for point in found.points}) == 4
-    again = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
-    assert again.points == found.points
-    other = run(
-        "var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4, run=Options(seed=1)
-    )
-    assert other.points != found.points
-
-
-def test_points_without_domains_say_so() -> None:
-    assert "no variable has a domain" in run("var x = 2.0; y = x", points=2).notes[0]
-
-
-def test_a_point_at_which_the_program_fails_is_told() -> None:
-    found = run(
-        "var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }",
-        points=6,
-    )
-    assert {d.code for d in found.diagnostics} == {"E612"}
-    assert all("index 7" in d.message and "at point" in d.message for d in found.diagnostics)
-    assert found.exit_code == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "var x = 0.7; y = sin(x)**2",
-        "var x = [0.3, 0.2]; y = sum(x**3) * prod(x)",
-        "var x = 2.0; y = 3 * x",
-    ],
-)
-def test_second_derivatives(text: str) -> None:
-    found = run(text, order=2, methods=tuple(METHODS))
-    assert verdicts(found, order=2) == {
-        "complex": "agree",
-        "differences": "agree",
-        "sympy": "agree",
-    }
-
-
-def test_a_wrong_second_derivative() -> None:
-    """A rule whose value is right, and whose own derivative isn't."""
-    text = "fn f(x) { return x**3 } backward (dy) { return dy * (3 * x * detach(x)) }\nvar x = 1.5\ny = f(x)"
-    found = run(text, order=2)
-    assert verdicts(found) == AGREED
-    assert verdicts(found, order=2) == {"complex": "disagree", "differences": "disagree"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "var x = 0.7; var z = 1.3; y = sin(x * z) + z**3",
-        "var x = [0.3, 0.2]; var z = [1.5, -0.4]; y = sum(x**2 * z) * norm(z)",
-        "var x = 2.0; var z = [0.1, 0.2, 0.3, 0.4, 0.5]; y = x**2 * prod(z)",
-        "var x = 2.0; var z = 3.0; y = x**2 + z**2",  # a block of zeros
-        "var x = 2e-6; var z = 3e7; y = x**2 * sqrt(z)",  # of very different sizes
-        "var x = [1.0, 2.0]; var z = [3.0, 4.0]; y = x[0] * z[1] - x[1] * z[0]",  # antisymmetric
-    ],
-)
-def test_mixed_second_derivatives(text: str) -> None:
-    found = run(text, order=2, methods=tuple(METHODS))
-    assert verdicts(found, "x,z", order=2) == {
-        "complex": "agree",
-        "differences": "agree",
-        "sympy": "agree",
-    }
-
-
-def test_mixed_second_derivatives_of_complex_variables() -> None:
-    found = run(
-        "var x = 1.0 + 2.0j; var z = 0.5 - 1.0j; y = real(x**2 * z)",
-        order=2,
-        methods=tuple(METHODS),
-    )
-    assert verdicts(found, "x,z", order=2) == {
-        "complex": "skipped",
-        "differences": "agree",
-        "sympy": "skipped",
-    }
-
-
-@pytest.mark.parametrize(
-    "wrong", ["[dy * 2 * x * detach(z), dy * x**2]", "[dy * 2 * x * z, dy * detach(x)**2]"]
-)
-def test_a_wrong_mixed_second_derivative(wrong: str) -> None:
-    """Either of both orders may be the wrong one."""
-    text = f"fn f(x, z) {{ return x**2 * z }} backward (dy) {{ return {wrong} }}\nvar x = 1.5\nvar z = 2.0\ny = f(x, z)"
-    found = run(text, order=2)
-    assert verdicts(found) == verdicts(found, "z") == AGREED
-    assert (
-        verdicts(found, order=2)
-        == verdicts(found, "z", order=2)
-        == {"complex": "agree", "differences": "agree"}
-    )
-    assert verdicts(found, "x,z", order=2) == {"complex": "disagree", "differences": "disagree"}
-
-
-def test_many_variables_are_mixed_with_all_others() -> None:
-    names = "abcdefgh"
-    text = "; ".join(f"var {name} = 0.{k}" for k, name in enumerate(names, 1))
-    found = run(f"{text}; y = {' * '.join(f'sin({name})' for name in names)}", order=2)
-    mixed = {f.variable: f.verdict for f in found.findings if f.order == 2 and "," in f.variable}
-    assert mixed == {f"{name},{'*' if name < 'g' else 'h'}": "agree" for name in names[:-1]}
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (
-            "fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)**2",
-            "on purpose",
-        ),
-        ("var x = 1.0 + 2.0j; y = abs(x)", "`sign` of a complex number has no gradient"),
-    ],
-)
-def test_second_derivatives_that_there_are_none_of(text: str, reason: str) -> None:
-    found = run(text, order=2)
-    assert set(verdicts(found, order=2).values()) == {"skipped"}
-    assert any(reason in f.reason for f in found.findings if f.order == 2)
-    assert found.counts()[1] == 0
-
-
-def test_chaos_is_no_wrong_second_derivative() -> None:
-    """Differences seem to settle at steps far too large, and the complex step doesn't have all its
-    digits."""
-    sample = next(path for path in SAMPLES if path.stem == "logistic_map")
-    found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK, order=2))
-    assert {result.verdict for result in found.results} == {"verified"}
-    assert "disagree" not in {f.verdict for f in found.findings}
 
 
 # ---- programs that fail --------------------------------------------------------------------------

@@ -6,179 +6,22 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import Source
-from gradcli.report.checks import problem_of, proved, summary
-from gradcli.tasks.check.checking import check, check_file
+from gradcli.report.checks import proved, summary
 from gradcli.tasks.check.point import Case
-from gradcli.tasks.check.results import METHODS, Check, CheckOptions, nothing_in_all
+from gradcli.tasks.check.results import METHODS, nothing_in_all
 from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
 from ..engine.random_programs import RELAXED
-
-WITHOUT_SYMPY = ("forward", "complex", "differences", "taylor")
-WRONG = "fn f(x) { return x**2 } backward (dy) { return 5 * x * dy }\n"
-
-
-def run(text: str, **options: Any) -> Check:
-    options.setdefault("methods", WITHOUT_SYMPY)
-    return check(parse_program(Source("<test>", text)), {}, CheckOptions(**options))
-
-
-def verdicts(found: Check) -> dict[str, str]:
-    return {result.variable: result.verdict for result in found.results}
-
-
-def codes(found: Check) -> list[str]:
-    problems = [problem_of(found, result) for result in found.results]
-    return [problem.code for problem in problems if problem is not None]
-
-
-# ---- what isn't finite ---------------------------------------------------------------------------
-
-NONFINITE = {
-    "var x = -2.0; y = log(x)": "`y` is nan",
-    "var x = 0.0; y = log(x)": "`y` is -inf",
-    "var x = 1000.0; y = exp(x)": "`y` is inf",
-    "var x = 2.0; y = x**2 + log(-1.0)": "`y` is nan",
-    WRONG + "var x = 2.0; y = f(x) + log(-1.0)": "`y` is nan",
-    WRONG + "var x = 2.0; y = f(x) * inf": "`y` is inf",
-    "var x = [1.0, -1.0, 2.0]; output y = log(x)": "`y`[1] is nan",
-    "var x = [1.0, 2.0]; output y = [x[0], log(-x[1])]": "`y` is nan",
-    "var x = 0.0; y = sqrt(x)": "the gradient is inf",
-    "var x = [1.0, 0.0]; y = sum(sqrt(x))": "the gradient is inf",
-    "fn f(x) { return abs(x) } backward (dy) { return dy * x / abs(x) }\nvar x = 0.0; y = f(x)": "the gradient is nan",
-    "fn f(x) { return x**2 } backward (dy) { return dy * 2 * x * where(x == 2.0, nan, 1.0) }\nvar x = 2.0; y = f(x)": "nan",
-    "fn f(x) { return x**2 } backward (dy) { return dy / 0.0 }\nvar x = [2.0, 1.0, 0.0, 3.0, 4.0]; y = sum(f(x))": "is inf",
-    "var x = 1e200; y = x * 1e200": "`y` is inf",
-}
-
-
-@pytest.mark.parametrize(
-    "methods", [tuple(METHODS), WITHOUT_SYMPY, ("sympy",), ("forward",), ("taylor",)]
-)
-@pytest.mark.parametrize("text", NONFINITE, ids=lambda text: text[-40:])
-def test_what_is_not_finite_fails(text: str, methods: tuple[str, ...]) -> None:
-    found = run(text, methods=methods)
-    assert verdicts(found) == {"x": "nonfinite"}
-    assert codes(found) == ["E610"]
-    assert NONFINITE[text] in found.results[0].reasons[0]
-    assert (found.counts(), found.exit_code) == ((0, 1, 0), 1)
-    allowed = run(text, methods=methods, nonfinite=True)
-    assert verdicts(allowed) == {"x": "allowed"}
-    assert allowed.counts() == (0, 0, 1)
-    assert allowed.exit_code == 1  # nothing was verified
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_other_gradients_are_verified_beside_it(order: int) -> None:
-    found = run("var x = 0.0; var k = 2.0; y = sqrt(x) + k**3", order=order)
-    assert {r.variable: r.verdict for r in found.results if r.order == 1} == {
-        "x": "nonfinite",
-        "k": "verified",
-    }
-    assert {r.verdict for r in found.results if r.order == 2} <= {"verified"}
-    assert found.exit_code == 1
-
-
-def test_an_output_that_is_not_finite_fails_even_without_a_gradient() -> None:
-    found = run("var x = 2.0; output y = x**2; output z = detach(x) * 0.0 / 0.0")
-    assert {(r.output, r.variable): r.verdict for r in found.results} == {
-        ("y", "x"): "verified",
-        ("z", ""): "nonfinite",
-    }
-    assert found.exit_code == 1
-
-
-@pytest.mark.parametrize(
-    "output",
-    [
-        "y = grad(sqrt(x - 2.0), x)",
-        "y = int64(x) / 0",
-        "y = {a: [log(-x), 1.0], b: none}",
-        "y = [x > 0, log(-x)]",
-    ],
-)
-def test_so_does_an_output_that_gets_no_gradient_unasked(output: str) -> None:
-    text = f"var x = 2.0; output z = x**2; output {output}"
-    found = run(text)
-    assert "nonfinite" in {r.verdict for r in found.results if r.output == "y"}
-    assert found.exit_code == 1
-    assert run(text, nonfinite=True).exit_code == 0
-    assert run(text, run=Options(of=("z",), mode="reverse")).exit_code == 0
-
-
-@pytest.mark.parametrize("output", ["z = log(int64(x) - 1.0)", "z = grad(h(x), x)"])
-def test_and_one_that_is_not_finite_at_a_random_point(output: str) -> None:
-    rule = (
-        "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a < 2.0, nan, 1.0) }\n"
-    )
-    text = f"{rule}var x = 2.0 in (0.5, 3.0); output y = x**2; output {output}"
-    assert run(text).exit_code == 0
-    found = run(text, points=6)
-    assert {r.output: r.verdict for r in found.results if r.output in "yz"} == {
-        "y": "verified",
-        "z": "nonfinite",
-    }
-
-
-def test_it_fails_at_random_points_too() -> None:
-    found = run("var x = 2.0 in (-3.0, 3.0); y = log(x)", points=8)
-    (result,) = found.results
-    assert result.verdict == "nonfinite"
-    assert result.verdicts[0] == "verified"
-    assert set(result.verdicts.values()) == {"verified", "nonfinite"}
-    problem = problem_of(found, result)
-    assert problem is not None
-    assert "at point" in problem.message
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("var x = 0.0; y = log(x)", "expect y == -inf"),
-        ("var x = 0.0; y = log(x)", "expect y ~= -inf"),
-        ("var x = -1.0; y = log(x)", "expect y ~= nan"),
-        ("var x = 0.0; output y = log(x)", "expect log(x) ~= -inf"),
-        ("var x = [0.0, 1.0]; output y = log(x)", "expect log(x) ~= [-inf, 0.0]"),
-        ("var x = 0.0; y = sqrt(x)", "expect grad(y, x) == inf"),
-        ("var x = 0.0; y = sqrt(x)", "expect inf == grad(y, x)"),
-        ("var x = 0.0; y = sqrt(x); g = grad(y, x)", "expect g ~= inf; output y"),
-    ],
-)
-def test_a_program_may_say_that_it_is_meant(text: str, said: str) -> None:
-    found = run(f"{text}; {said}")
-    assert {r.verdict for r in found.results if r.variable} == {"allowed"}
-    assert found.counts()[:2] >= (1, 0)
-    assert found.exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("var x = 0.0; y = log(x)", "expect y < 0.0"),  # which says nothing of an infinity
-        ("var x = 0.0; y = log(x)", "expect y == inf"),  # and fails
-        ("var x = 0.0; y = sqrt(x)", "expect y == 0.0"),
-        (
-            "var x = 1000.0; y = exp(x)",
-            "z = 1.0 / 0.0; expect z == inf; output y",
-        ),  # of another value
-        ("var x = 0.0; var k = 0.0; y = sqrt(x) + sqrt(k)", "expect grad(y, k) == inf"),
-    ],
-)
-def test_only_what_a_program_says_is_meant(text: str, said: str) -> None:
-    found = run(f"{text}; {said}")
-    assert "nonfinite" in verdicts(found).values()
-    assert found.exit_code == 1
-
+from .checks import run
+from .proofs import verdicts
 
 # ---- rules that aren't linear --------------------------------------------------------------------
 
@@ -377,93 +220,6 @@ def test_at_a_kink_a_gradient_lies_between_the_slopes_and_is_right_beside(
     assert verdicts(found) == {"x": verdict}
     assert found.exit_code == (1 if verdict == "wrong" else 0)
     assert run(text, lenient=False).exit_code == (0 if verdict == "verified" else 1)
-
-
-# ---- random points -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(
-    "program",
-    [
-        "var x = 1.0 in (0.5, 3.0); mine = 3 * x; expect mine ~= grad(x**3, x)",
-        "var x = 1.0 in (0.5, 3.0); y = x**2; expect y == 1.0",
-        "var x = 1.0 in (0.5, 3.0); frozen s = 0.0; s := x; y = x * s; expect y ~= x",
-        "fn f(v) { expect v < 1.5; return v**2 }; var x = 1.0 in (0.5, 3.0); y = f(x)",
-    ],
-)
-def test_expectations_are_evaluated_at_every_point(program: str, order: int) -> None:
-    assert run(program).exit_code == 0
-    found = run(program, points=5, order=order)
-    assert found.exit_code == 1
-    failed = [e for e in found.expectations if not e.passed]
-    assert any("at point" in e.message for e in failed)
-    assert len({e.line for e in failed}) == 1
-
-
-ELSEWHERE = (
-    "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a > 2.0, 1.01, 1.0) }\n"
-)
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(
-    "program",
-    [
-        "var x = 1.5 in (0.5, 3.0); y = h(x)",
-        "var x = 1.5 in (0.5, 3.0); y = grad(h(x), x)",
-        "var x = 1.5 in (0.5, 3.0); y = grad(h)(x) * x",
-        "var x = 1.5 in (0.5, 3.0); tape t { z = h(x) }; y = t.gradient(z, x)",
-        "var x = [1.5, 1.0] in (0.5, 3.0); y = jacobian(h)(x)",
-        "frozen s = 1.5 in (0.5, 3.0); var k = 1.0; y = h(s * k)",
-        "module M() { const top = 3.0; var w = 1.5 in (0.5, top); fn call(v) = h(w) * v }; m = M(); y = m(2.0)",
-        "module M() { var w = 1.5 in (0.5, 3.0); fn call(v) = h(w) * v }; m = [M(), M()]; y = m[1](2.0)",
-    ],
-)
-def test_a_rule_that_is_wrong_elsewhere_is_found_at_a_point(program: str, order: int) -> None:
-    assert run(ELSEWHERE + program).exit_code == 0
-    found = run(ELSEWHERE + program, points=12, order=order)
-    assert found.exit_code == 1
-    problem = next(p for r in found.results if (p := problem_of(found, r)) is not None)
-    assert problem.code == "E602"
-    assert "at point" in problem.message
-    right = ELSEWHERE.replace("1.01", "1.0") + program
-    assert run(right, points=12, order=order).exit_code == 0
-
-
-def test_domains_of_imports(tmp_path: Path) -> None:
-    (tmp_path / "other.tg").write_text(ELSEWHERE + "var w = 1.5 in (0.5, 3.0)")
-    (tmp_path / "main.tg").write_text('import "other.tg" as other\ny = other.h(other.w)')
-    found = check_file(
-        str(tmp_path / "main.tg"), None, {}, CheckOptions(points=12, methods=WITHOUT_SYMPY)
-    )
-    assert {name for point in found.points for name in point} == {"other.w"}
-    assert found.exit_code == 1
-
-
-def test_expectations_that_hold_everywhere_hold() -> None:
-    found = run(
-        "var x = 1.0 in (0.5, 3.0); y = x**3; expect grad(y, x) ~= 3 * x**2", points=5, order=2
-    )
-    assert found.exit_code == 0
-    assert found.counts()[1] == 0
-
-
-@pytest.mark.parametrize("asked", ["grad(x**3, x)", "grad(fn(q) = q**3)(x)"])
-def test_a_claim_of_a_derivative_is_differentiated_at_second_order(asked: str) -> None:
-    wrong, right = (
-        f"var x = 1.0; mine = {mine}; expect mine ~= {asked}" for mine in ("3 * x", "3 * x**2")
-    )
-    assert run(wrong).exit_code == run(right).exit_code == run(right, order=2).exit_code == 0
-    found = run(wrong, order=2)
-    assert found.exit_code == 1
-    assert (
-        "holds here alone: the derivative of its left side by `x` is 3.0, of its right side 6.0"
-        in found.expectations[-1].message
-    )
-    assert (
-        run(f"var x = 2.0; y = x**3; expect {asked} ~= 12.0", order=2).exit_code == 0
-    )  # a number says nothing around
 
 
 # ---- gradients that there aren't -----------------------------------------------------------------

@@ -11,7 +11,8 @@ from gradcli.tasks.check.results import CheckOptions
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-from .false_alarms import Program, alarms, checked, programs
+from .false_alarms import alarms, checked
+from .right_programs import Program, programs
 
 # How well a derivative can be known is measured where rounding moves it: by the complex step, or in
 # forward mode where an operation takes no complex numbers, or the program computes with complex

@@ -26,8 +26,9 @@ from ...engine.trace.windows import inputs_of
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
-from .blame import WRONG, Call, Doubt, inner_product, like, wrong_steps
+from .blame import Call, Doubt, wrong_steps
 from .differences import Estimate, Samples, extrapolated, one_sided
+from .operation_slopes import WRONG, inner_product, like
 from .point import seed_of
 
 MANY_PLACES = 300  # of operations

@@ -7,7 +7,6 @@ the operation itself: by the complex step where it is analytic, else by finite d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,30 +16,36 @@ from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import new_run
 from ...engine.operations.apply import apply
-from ...engine.replay.continuation import NotAnalyticError, in_double
+from ...engine.replay.continuation import in_double
 from ...engine.replay.history import History
 from ...engine.replay.rounding import rounding
 from ...engine.replay.steps import Step, compute
-from ...engine.trace.blanks import Blank
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
 from ...engine.trace.windows import STRIDE, Window, inputs_of
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
-from .differences import Samples, extrapolated, negligible, one_sided
+from .complex_step import TINIEST, tiny_step
+from .differences import Samples
 from .mean_value import CONTRADICTED, finest_level, held_against
+from .operation_slopes import (
+    BESIDE,
+    Slopes,
+    differ,
+    eps_of,
+    filled,
+    inner_product,
+    is_smooth,
+    like,
+    samples_of,
+    size_of,
+    slope_of,
+    weigh,
+)
 from .results import Blame
 from .scatter import Scatter
 
-TINY_STEP = 1e-30
-TINIEST = 1e-290
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
-# A relative distance between a rule and the operation that is no rounding error: of differences,
-# and of the complex step, which has no other error, so that the same distance has to show at
-# operands beside, too.
-WRONG, WRONG_EXACT = 1e-5, 1e-9
-BESIDE = 6  # times that it has to
-NEAR = 16  # times the rounding error: how far these are off, so that each rounds otherwise
 
 
 class Doubt(NamedTuple):
@@ -105,7 +110,7 @@ def _test(run: Run, step: Step) -> Doubt | None:
         return None  # what is a part, or many rows at once
     options = {"index": step.options} if type(step.options) is tuple else step.options
     scatter = Scatter(step.number)
-    operands = [_filled(v) for v in step.operands]
+    operands = [filled(v) for v in step.operands]
     y = compute(run, step, operands)
     if type(y) is Lanes:
         return None
@@ -115,12 +120,12 @@ def _test(run: Run, step: Step) -> Doubt | None:
             continue
         tangent = like(scatter, operands[k])
         cotangent = [like(scatter, part) for part in y] if type(y) is list else like(scatter, y)
-        eps = max(map(_eps, [operands[k], *(y if type(y) is list else [y])]))
+        eps = max(map(eps_of, [operands[k], *(y if type(y) is list else [y])]))
 
         def moved(
             h: Any, at: list[Any] = operands, k: int = k, t: Any = tangent, g: Any = cotangent
         ) -> Any:
-            return _weighed(compute(run, step, _moved(at, k, h * t), real), g)
+            return weigh(compute(run, step, _moved(at, k, h * t), real), g)
 
         def both(
             disturb: Callable[[Any], Any],
@@ -133,7 +138,7 @@ def _test(run: Run, step: Step) -> Doubt | None:
             at = [disturb(v) for v in operands]
             return Slopes(
                 _pulled(run, step, at, options, k, g, t),
-                *_slope(lambda h: f(h, at), at[k], real, eps),
+                *slope_of(lambda h: f(h, at), at[k], real, eps),
             )
 
         found = both(lambda v: v)
@@ -141,16 +146,13 @@ def _test(run: Run, step: Step) -> Doubt | None:
         def rule(h: float, k: int = k, t: Any = tangent, g: Any = cotangent) -> float:
             return _pulled(run, step, _moved(operands, k, h * t), options, k, g, t)
 
-        vanishes = (
-            found.theirs == 0
-            and abs(found.ours) * TINY_STEP * min(_size(operands[k]), 1.0) < TINIEST
-        )
+        vanishes = found.theirs == 0 and abs(found.ours) * tiny_step(size_of(operands[k])) < TINIEST
         if (
             not vanishes
-            and _differ(found, both, eps)
-            and _is_smooth(moved, operands[k], found.ours, eps)
+            and differ(found, both, eps)
+            and is_smooth(moved, operands[k], found.ours, eps)
         ):
-            samples = _samples(moved, operands[k], eps)
+            samples = samples_of(moved, operands[k], eps)
             others = ([rounding(seed, eps)(v) for v in operands] for seed in range(BESIDE))
             samples.floor = max(
                 abs(float(CPU.xp.real(moved(0.0, other))) - samples.value) for other in others
@@ -167,39 +169,12 @@ def _is_contradicted(found: Slopes, samples: Samples, rule: Callable[[float], fl
     return held_against(samples, finest_level(samples, gap), rule, found.ours, gap) == CONTRADICTED
 
 
-class Slopes(NamedTuple):
-    """A derivative by a rule and by the operation itself, with the error of the latter."""
-
-    ours: float
-    theirs: float
-    error: float
-
-
-def _filled(value: Any) -> Any:
-    """An operand; ones where the trace kept only a shape, because what is computed from it is
-    linear in it."""
-    if type(value) is Blank:
-        return CPU.xp.ones(value.shape, value.dtype)
-    return value
-
-
 def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
     """The operands where one has moved, in double precision: what is wrong about a rule are its own
     roundings, or more."""
     wide = [in_double(v) for v in operands]
     wide[k] = wide[k] + by
     return wide
-
-
-def like(scatter: Scatter, value: Any) -> Any:
-    """Numbers of the shape and dtype of a value; None for what is no real or complex number."""
-    if not is_inexact(value):
-        return None
-    shape = shape_of(value)
-    numbers = scatter.numbers(shape)
-    if is_complex(value):
-        return numbers + 1j * scatter.sizes(shape)
-    return numbers.astype(value.dtype) if shape else type(value)(numbers)
 
 
 def _pulled(
@@ -215,93 +190,6 @@ def _pulled(
     found = sweep(alone, seeds, {leaf[1]}, recorded=False)
     c = found.get(leaf[1])
     return 0.0 if c is None else inner_product(c, tangent)
-
-
-def inner_product(a: Any, b: Any) -> float:
-    product = CPU.xp.real(CPU.xp.conj(a) * b)
-    return float(product.sum())
-
-
-def _weighed(y: Any, cotangent: Any) -> Any:
-    """The result, weighed; of parts their sum. Analytic in the result, for the complex step of real
-    operations."""
-    if type(y) is list:
-        return sum(_weighed(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
-    if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
-        return inner_product(cotangent, y)
-    product = in_double(cotangent) * y
-    return product.sum() if shape_of(product) else product
-
-
-def _eps(value: Any) -> float:
-    """The rounding error of numbers like these."""
-    return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
-
-
-def _slope(
-    function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0**-52
-) -> tuple[float, float]:
-    """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real
-    numbers, so that the step may be complex; `eps`: what the function rounds to."""
-    if real:
-        step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
-        try:
-            value = complex(
-                function(CPU.xp.complex128(step * 1j))
-            )  # numbers in float32 become as wide
-        except (NotAnalyticError, GradcliError, TypeError):
-            value = complex(math.nan, math.nan)
-        slope = value.imag / step
-        if math.isfinite(slope):
-            return slope, 0.0
-    return extrapolated(_samples(function, at, eps))
-
-
-def _samples(function: Callable[[Any], Any], at: Any, eps: float) -> Samples:
-    """A function of the step, on real steps of the size of an operand."""
-
-    def beside(h: float) -> float:
-        try:
-            return float(CPU.xp.real(function(h)))
-        except GradcliError:
-            return math.nan
-
-    return Samples(beside, beside(0.0), 0.05 * _size(at), eps)
-
-
-def _size(value: Any) -> float:
-    """The size of the largest number in a value; 1 for zeros."""
-    largest = float(abs(value).max(initial=0.0)) if shape_of(value) else float(abs(value))
-    return largest if 0 < largest < math.inf else 1.0
-
-
-def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float, eps: float) -> bool:
-    """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to
-    be wrong about. They aren't at a kink, nor where the function jumps, as eigenvectors do that
-    turn their sign."""
-    left, right = one_sided(_samples(function, at, eps))
-    scale = max(abs(left.value), abs(right.value), abs(ours))
-    return (
-        abs(left.value - right.value) <= 1e-3 * scale
-        and max(left.error, right.error) <= 1e-2 * scale
-    )
-
-
-def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps: float) -> bool:
-    """Whether a rule and its operation, which round to `eps`, differ by more than rounding.
-    `beside` has the slopes at disturbed operands."""
-    ours, theirs, error = found
-    if not (math.isfinite(ours) and math.isfinite(theirs)):
-        return False  # at the edge of the domain, where no number is right
-    apart, size = ours - theirs, max(abs(ours), abs(theirs))
-    is_double = eps <= 2.0**-52
-    is_clear = abs(apart) > WRONG * size + 100 * error + negligible(eps)
-    if is_clear and is_double and not error:
-        return True
-    if not is_clear and (error or not is_double or abs(apart) <= WRONG_EXACT * size):
-        return False
-    others = [beside(rounding(seed, NEAR * eps)) for seed in range(BESIDE)]
-    return all((other.ours - other.theirs) / apart > 0.25 for other in others)
 
 
 # ---- functions with a rule of their own ----------------------------------------------------------
@@ -328,14 +216,14 @@ class Call:
         self.is_held = [type(part) is Held for part in body]
         self.tangents = self.vectors()
         self.whole: Any = (None, step.number, step.segment)
-        self.eps = max(map(_eps, step.operands), default=2.0**-52)
+        self.eps = max(map(eps_of, step.operands), default=2.0**-52)
 
     def vectors(self) -> dict[int, Any]:
         """A vector for each input that is a number, by its number on the trace: of the size of that
         input."""
         inputs = zip(self.numbers, self.step.operands, strict=False)
         return {
-            n: vector * _size(_filled(v))
+            n: vector * size_of(filled(v))
             for n, v in inputs
             if (vector := like(self.scatter, v)) is not None
         }
@@ -359,7 +247,7 @@ class Call:
         """What the body gives where its inputs have moved by these shifts, weighed; with `disturb`
         each result on the way has another rounding error."""
         weights = [g for g, held in zip(cotangents, self.is_held, strict=True) if held]
-        return _weighed(self.inner.values(shifts, disturb), weights)
+        return weigh(self.inner.values(shifts, disturb), weights)
 
     def slope(
         self,
@@ -376,7 +264,7 @@ class Call:
                 disturb,
             )
 
-        return _slope(along, 1.0, self.inner.complex is None, self.eps)
+        return slope_of(along, 1.0, self.inner.complex is None, self.eps)
 
 
 def _test_call(run: Run, step: Step) -> Doubt | None:
@@ -397,7 +285,7 @@ def _test_call(run: Run, step: Step) -> Doubt | None:
 
     found = both(lambda g: g)
     ours, theirs, _ = found
-    if not _differ(found, both, call.eps) or not _is_smooth(along, 1.0, ours, call.eps):
+    if not differ(found, both, call.eps) or not is_smooth(along, 1.0, ours, call.eps):
         return None
     name = step.site.op.name
     surrogate = ""

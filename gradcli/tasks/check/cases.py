@@ -11,11 +11,11 @@ from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame
+from .directions import Direction
 from .elements import small_elements
 from .finite import nonfinite
 from .linearity import verify_linear
 from .point import Case
-from .program import Direction
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
 from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle

@@ -12,8 +12,8 @@ from ...engine.backends.backend import is_complex, is_inexact, shape_of
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
+from .directions import Direction
 from .point import Case, Point
-from .program import Direction
 
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
 MANY_RECORDS = 10_000  # of a run, which is gone once more

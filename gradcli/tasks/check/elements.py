@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.backends.backend import CPU, is_complex, shape_of
-from .point import FEW, Case
-from .program import Direction
+from .directions import FEW, Direction
+from .point import Case
 from .results import AGREE, DISAGREE, CheckOptions, Finding
 from .scatter import Scatter
 from .verdicts import Judge

@@ -25,7 +25,8 @@ from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Group, Lanes, UnrelatedError
 from ..answer import Answer
 from .differences import LEVELS, SHRINK, Beside
-from .program import Direction, Program
+from .directions import Direction
+from .program import Program
 
 ROWS = 2 * LEVELS + 1  # that a table of differences takes: the point itself, and two a level
 MUCH = 2**23  # elements that the operations of one run may give together

@@ -22,7 +22,7 @@ from ...engine.replay.steps import Step
 from ...engine.trace.windows import STRIDE, inputs_of
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
-from .blame import like
+from .operation_slopes import like
 from .point import Case
 from .results import DISAGREE, Blame, Check, Finding
 from .scatter import Scatter

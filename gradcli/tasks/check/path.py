@@ -20,8 +20,8 @@ from ...engine.trace.windows import inputs_of
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import read
 from ...engine.values.lanes import Lanes
+from .directions import Direction
 from .point import Point
-from .program import Direction
 from .results import Branch, Path
 
 TINY_STEP = 1e-30

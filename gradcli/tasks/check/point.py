@@ -12,7 +12,7 @@ from typing import Any
 from ...diagnostics import GradcliError
 from ...engine.ad.derivatives import gradients
 from ...engine.ad.targets import number_of
-from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
+from ...engine.backends.backend import CPU, is_inexact, shape_of
 from ...engine.execution import Compiled, Execution, compile_program, running
 from ...engine.replay.history import History
 from ...engine.replay.value_trace import FEW_ROWS, PATIENCE, EnoughError, ValueTrace
@@ -24,13 +24,11 @@ from ...engine.values.kinds import leaves, read
 from ...lang import program
 from ..answer import Answer
 from .differences import Beside
+from .directions import FEW, Direction, directions, random_directions
 from .lane_runs import Neighbours, tangent_of
-from .program import Direction, Program
+from .program import Program
 from .scatter import Scatter
 
-FEW = 4  # elements that are looked at one by one; of more, random directions are
-DIRECTIONS = 2
-TINY_SHARE = 1e-3  # of the largest element
 FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations
 MANY_ROWS = 100_000
@@ -215,54 +213,11 @@ class Case:
 
     def directions(self, variable: str) -> list[Direction]:
         """The ways in which a variable is moved."""
-        value = self.state(variable)
-        shape, xp = shape_of(value), CPU.xp
-        turns: list[Any] = [1.0, 1j] if is_complex(value) else [1.0]
-        if not shape:
-            return [
-                Direction(
-                    variable, turn, "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
-                )
-                for turn in turns
-            ]
-        directions = []
-        if value.size * len(turns) <= FEW:
-            for k in xp.ndindex(*shape):
-                for turn in turns:
-                    vector = xp.zeros(shape, dtype=type(turn))
-                    vector[k] = turn
-                    part = "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
-                    directions.append(
-                        Direction(variable, vector, f"[{','.join(map(str, k))}]{part}")
-                    )
-            return directions
-        return self.random_directions(variable)
+        return directions(variable, self.state(variable))
 
     def random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
-        """Directions in which all elements move; of variables of one size the same, unless they
-        come from other streams."""
-        value = self.state(variable)
-        shape, xp = shape_of(value), CPU.xp
-        size = value.size if shape else 1
-        scatter = Scatter(size, stream)
-        sizes = xp.abs(value)
-        largest = float(sizes.max(initial=0.0)) or 1.0
-        share = (
-            sizes / largest
-        )  # what is much smaller than the largest moves less: no step may change its sign
-        share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
-        directions = []
-        for k in range(DIRECTIONS if size else 0):
-            vector = scatter.numbers(shape)
-            if is_complex(value):
-                vector = vector + 1j * scatter.numbers(shape)
-            vector = vector * share
-            directions.append(
-                Direction(
-                    variable, vector if shape else vector.item(), " along a random direction", k
-                )
-            )
-        return directions
+        """Random directions in which all elements of a variable move."""
+        return random_directions(variable, self.state(variable), stream)
 
     def pairs(self, first: str, others: Sequence[str]) -> list[tuple[Direction, list[Direction]]]:
         """The ways in which a variable and others are moved together: of two each element with each

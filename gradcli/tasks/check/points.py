@@ -24,7 +24,9 @@ from ...engine.replay.steps import Exactly
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Lanes
 from .closed_form import forms_of
+from .complex_step import tiny_step
 from .differences import Beside
+from .directions import Direction
 from .lane_runs import (
     MUCH,
     ROWS,
@@ -41,9 +43,7 @@ from .lane_runs import (
     weighed,
 )
 from .point import Case, Point
-from .program import Direction
 from .results import AGREE, SKIPPED, Finding
-from .verdicts import tiny_step
 
 Compare = Callable[[Case], list[Finding]]
 

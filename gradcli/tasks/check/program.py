@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
 
 from ...engine.execution import Compiled, Execution, compile_program
 from ...lang import program
 from ..answer import Answer, prepare
 from ..evaluation import Options
-
-
-class Direction(NamedTuple):
-    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and
-    `number` random ones from each other."""
-
-    variable: str
-    vector: Any
-    where: str
-    number: int = 0
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        return self.variable, self.where, self.number
 
 
 class Program:

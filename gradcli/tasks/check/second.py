@@ -21,20 +21,13 @@ from ...engine.values.kinds import leaves, read
 from . import closed_form
 from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
+from .complex_step import tiny_step, verify_no_tiny_numbers, verify_no_underflow
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
+from .directions import Direction
 from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case, seed_of, seeds
-from .program import Direction
 from .results import AGREE, OTHERS, Finding
-from .verdicts import (
-    REPEATS,
-    SAFETY,
-    Judge,
-    tiny_step,
-    verify_no_tiny_numbers,
-    verify_no_underflow,
-    wobble,
-)
+from .verdicts import REPEATS, SAFETY, Judge, wobble
 
 
 class SecondJudge(Judge):

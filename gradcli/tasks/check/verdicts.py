@@ -10,26 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends.backend import CPU, is_complex, is_inexact
+from ...engine.backends.backend import is_complex
 from ...engine.execution import running
 from ...engine.replay.continuation import NotAnalyticError
 from ...engine.replay.rounding import rounding
-from ...engine.replay.steps import Step
 from ...engine.values.kinds import Variable
-from ...engine.values.lanes import Lanes
 from . import closed_form
 from .closed_form import SkippedError
+from .complex_step import imaginary_part, tiny_step, verify_no_tiny_numbers, verify_no_underflow
 from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, negligible, remainder
+from .directions import Direction
 from .lane_runs import SMALLEST, first_step
 from .point import Case
-from .program import Direction
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 
-TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
-TINIEST = 1e-290  # that the complex step may move an output by
 # Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
 # float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
@@ -307,7 +303,7 @@ def wobble(judge: Judge) -> float:
     case, step = judge.case, tiny_step(judge.reach)
 
     def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
-        return _imaginary(case.replay((judge.direction, step * 1j), disturb=disturb)) / step
+        return imaginary_part(case.replay((judge.direction, step * 1j), disturb=disturb)) / step
 
     def by_forward_mode(disturb: Callable[[object], object] | None = None) -> float:
         return case.carried(judge.direction, disturb=disturb)
@@ -321,46 +317,6 @@ def wobble(judge: Judge) -> float:
         if case.history.complex is not None or is_complex(case.state(judge.direction.variable)):
             break
     return max(found) if found else judge.noise / SAFETY  # all that is known
-
-
-def tiny_step(reach: float) -> float:
-    """The complex step for numbers of a size: nothing beside them, and no subnormal number."""
-    return max(TINY_STEP * min(reach, 1.0), 1e-306)
-
-
-def verify_no_underflow(derivative: float, step: float) -> None:
-    """Raises SkippedError where the complex step would move the output by less than the smallest
-    floats."""
-    if derivative and abs(derivative) * step < TINIEST:
-        raise SkippedError("the numbers are too small for the complex step")
-
-
-def verify_no_tiny_numbers(case: Case) -> None:
-    """Raises SkippedError where a number on the way is so small that its imaginary part vanishes in
-    the complex step."""
-
-    def watch(step: Step, result: Any, operands: list[Any]) -> None:
-        if any(map(_is_tiny, [result, *operands])):
-            raise SkippedError(
-                f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for "
-                "the complex step"
-            )
-
-    case.replay(watch=watch)
-
-
-def _is_tiny(value: Any) -> bool:
-    if type(value) is list:
-        return any(map(_is_tiny, value))
-    numbers = value.array if type(value) is Lanes else value
-    if not is_inexact(numbers):
-        return False
-    size = abs(numbers)
-    return bool(CPU.xp.any((size > 0) & (size < TINIEST / TINY_STEP)))
-
-
-def _imaginary(value: object) -> float:
-    return float(CPU.xp.imag(value))
 
 
 def _differences(judge: Judge, found: Finding) -> None:

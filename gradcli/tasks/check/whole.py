@@ -13,8 +13,8 @@ from ...engine.replay.rounding import rounding
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read
 from .differences import RELIABLE, Estimate, Samples, ridders
+from .directions import Direction
 from .point import Case
-from .program import Direction
 from .results import DISAGREE, Finding
 
 FIRST, LEVELS = 2.0**-10, 4  # the steps, times the sizes of the variables

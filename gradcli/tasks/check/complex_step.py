@@ -1,0 +1,54 @@
+"""The complex step: how small it is, and where numbers are too small for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.backends.backend import CPU, is_inexact
+from ...engine.replay.steps import Step
+from ...engine.values.lanes import Lanes
+from .closed_form import SkippedError
+from .point import Case
+
+TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
+TINIEST = 1e-290  # that the complex step may move an output by
+
+
+def tiny_step(reach: float) -> float:
+    """The complex step for numbers of a size: nothing beside them, and no subnormal number."""
+    return max(TINY_STEP * min(reach, 1.0), 1e-306)
+
+
+def verify_no_underflow(derivative: float, step: float) -> None:
+    """Raises SkippedError where the complex step would move the output by less than the smallest
+    floats."""
+    if derivative and abs(derivative) * step < TINIEST:
+        raise SkippedError("the numbers are too small for the complex step")
+
+
+def verify_no_tiny_numbers(case: Case) -> None:
+    """Raises SkippedError where a number on the way is so small that its imaginary part vanishes in
+    the complex step."""
+
+    def watch(step: Step, result: Any, operands: list[Any]) -> None:
+        if any(map(_is_tiny, [result, *operands])):
+            raise SkippedError(
+                f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for "
+                "the complex step"
+            )
+
+    case.replay(watch=watch)
+
+
+def _is_tiny(value: Any) -> bool:
+    if type(value) is list:
+        return any(map(_is_tiny, value))
+    numbers = value.array if type(value) is Lanes else value
+    if not is_inexact(numbers):
+        return False
+    size = abs(numbers)
+    return bool(CPU.xp.any((size > 0) & (size < TINIEST / TINY_STEP)))
+
+
+def imaginary_part(value: object) -> float:
+    return float(CPU.xp.imag(value))

@@ -1,0 +1,56 @@
+"""`check` at kinks: they are found, are no failures, and hide none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from .checks import AGREED, WRONG, finding, run, verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "left", "right"),
+    [
+        ("var x = 0.0; y = abs(x)", "abs", -1.0, 1.0),
+        ("var x = 0.0; y = 2 * relu(x) + x", "relu", 1.0, 3.0),
+        ("var x = 1.0; y = maximum(x, 2.0 - x)", "maximum", -1.0, 1.0),
+        ("var x = 2.0; y = max([x, 2.0])", "max", 0.0, 1.0),
+        ("var x = 0.0; y = where(x > 0, x**2 + 3 * x, x)", ">", 1.0, 3.0),
+        ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
+        ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
+        ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
+    ],
+)
+def test_kinks_are_found_and_are_no_failures(
+    text: str, operation: str, left: float, right: float
+) -> None:
+    found = run(text)
+    assert "disagree" not in {f.verdict for f in found.findings}
+    (kink,) = found.kinks
+    assert (kink.operation, kink.variable) == (operation, "x")
+    assert (kink.left, kink.right) == (
+        pytest.approx(left, rel=1e-6),
+        pytest.approx(right, rel=1e-6),
+    )
+    assert found.exit_code == 0
+
+
+def test_a_kink_that_does_not_matter_is_none() -> None:
+    found = run("var x = 0.0; y = abs(x)**3 + x")
+    assert finding(found, "differences").verdict == "agree"
+
+
+def test_a_kink_hides_no_wrong_rule() -> None:
+    found = run(WRONG + "var x = 0.0\ny = square(x + 1.0) + abs(x)")
+    assert [b.operation for b in found.blamed] == ["square"]
+    assert found.exit_code == 1
+
+
+def test_beside_a_kink_all_is_well() -> None:
+    assert verdicts(run("var x = 1e-4; y = abs(x) + relu(x)")) == AGREED
+
+
+def test_inconclusive_may_fail() -> None:
+    found = run("var x = 0.0; y = abs(x)", lenient=False)
+    assert found.exit_code == 1
