@@ -6,6 +6,7 @@ import os
 
 VARIABLE = "GRADCLI_PLATFORM"  # 0: nothing is changed
 owned = False  # whether it is gradcli's own
+allowed = os.environ.get(VARIABLE) != "0"  # as the environment was when gradcli was imported
 
 
 def take_over() -> None:
@@ -16,7 +17,7 @@ def take_over() -> None:
 
 def may_change() -> bool:
     """Whether gradcli may change something of this process, to put it back later."""
-    return os.environ.get(VARIABLE) != "0"
+    return allowed
 
 
 def may_arrange() -> bool:

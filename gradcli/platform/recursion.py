@@ -9,7 +9,7 @@ from __future__ import annotations
 import _thread
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from ..diagnostics import Diagnostic, GradcliError
 from .ownership import may_change
@@ -25,25 +25,29 @@ _asked: list[int] = []  # what it was before, and what all that run ask for
 def recursion(limit: int) -> Iterator[None]:
     """Room for so many calls inside each other, or as many as there was room for before. Raises
     GradcliError (E406) where that isn't enough."""
+    raises = may_change()
+    if raises:
+        _raise(limit)
     try:
-        with _raised(limit) if may_change() else nullcontext():
-            yield
+        yield
     except RecursionError:
         raise GradcliError(TOO_DEEP) from None
+    finally:
+        if raises:
+            _lower(limit)
 
 
-@contextmanager
-def _raised(limit: int) -> Iterator[None]:
+def _raise(limit: int) -> None:
     with _lock:
         if not _asked:
             _asked.append(sys.getrecursionlimit())
         _asked.append(limit)
         sys.setrecursionlimit(max(_asked))
-    try:
-        yield
-    finally:
-        with _lock:
-            _asked.remove(limit)
-            sys.setrecursionlimit(max(_asked))
-            if len(_asked) == 1:
-                _asked.clear()
+
+
+def _lower(limit: int) -> None:
+    with _lock:
+        _asked.remove(limit)
+        sys.setrecursionlimit(max(_asked))
+        if len(_asked) == 1:
+            _asked.clear()

@@ -81,10 +81,7 @@ def test_programs_of_the_user_get_none_of_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_process_of_somebody_elses_is_left_alone(
     refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if refused:
-        monkeypatch.setenv(ownership.VARIABLE, "0")
-    else:
-        monkeypatch.setattr(ownership, "owned", False)
+    monkeypatch.setattr(ownership, "allowed" if refused else "owned", False)
     blas.advise()
     blas.one_thread()
     assert told() == {}
