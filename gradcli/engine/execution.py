@@ -12,7 +12,7 @@ from ..lang import program
 from ..lang.program.nodes import Slot
 from .ad.derivatives import gradients
 from .ad.forward import push
-from .ad.targets import ones_like, verify_target, zeros_like
+from .ad.targets import ones_like, unit, verify_target, zeros_like
 from .calls.calling import call_value
 from .calls.placing import PLACED
 from .compilation import compiled
@@ -20,8 +20,6 @@ from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
 from .interpreter.expressions import EXPRESSIONS
 from .interpreter.statements import STATEMENTS
-from .jacobian.compressed import Sparse, zero_block
-from .jacobian.jacobians import entries, hessians, jacobians, unit
 from .lowering.hot import Hot
 from .operations.instances import named_variables
 from .trace.run import Dispatch
@@ -44,6 +42,7 @@ from .values.kinds import (
     read,
     show,
 )
+from .values.sparse import Sparse, entries
 
 HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
 DISPATCH = Dispatch(push, call_value)
@@ -169,6 +168,8 @@ class Execution:
     ) -> list[Any]:
         """The Jacobians of a target by each source, in `mode` "auto", "forward" or "reverse";
         `sparse` ones have the entries that can differ from zero."""
+        from .jacobian.jacobians import jacobians  # not at every start
+
         return jacobians(self.run, target, sources, mode, sparse)
 
     def hessians(
@@ -181,6 +182,8 @@ class Execution:
     ) -> dict[tuple[int, int], Any]:
         """The second derivatives of the sum of a target's elements by pairs of sources, by their
         numbers: each by itself, or with `blocks` all of them."""
+        from .jacobian.jacobians import hessians
+
         return hessians(self.run, target, sources, blocks, mode, sparse)
 
     def unit(self, value: Any, k: int) -> Any:
@@ -192,6 +195,8 @@ class Execution:
 
     def zero_block(self, target: Any, source: Any, sparse: bool = False) -> Any:
         """Zeros as a Jacobian of a target by a source, or a block of a Hessian, has them."""
+        from .jacobian.compressed import zero_block
+
         return map_structure(lambda value: zero_block(self.run, value, source, sparse), target)
 
 

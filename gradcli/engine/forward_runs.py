@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
+from .ad.targets import unit
 from .backends.backend import count, is_complex, is_inexact, shape_of
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .execution import Execution
-from .jacobian.jacobians import unit
 from .trace.run import Run
 from .transforms.forward_level import perturb
 from .values.boxes import level_of, lowered, primal

@@ -274,7 +274,7 @@ class Builder(ExpressionBuilder):
 
 
 def _describe(node: Any) -> str:
-    return {
+    names: dict[type, str] = {
         syntax.Number: "a number",
         syntax.String: "a string",
         syntax.Word: "a constant",
@@ -283,7 +283,8 @@ def _describe(node: Any) -> str:
         syntax.DictDisplay: "a dict",
         syntax.ListDisplay: "a list",
         syntax.Conditional: "a conditional expression",
-    }.get(type(node), "an expression")
+    }
+    return names.get(type(node), "an expression")
 
 
 def _meant(node: Any) -> str:

@@ -11,12 +11,11 @@ from ..diagnostics import Span, shortened
 from ..engine.backends.backend import is_complex, is_inexact, shape_of
 from ..engine.execution import Run
 from ..engine.explain.ancestry import Ancestry
-from ..engine.explain.nonfinite import is_finite
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import Walk, partial_by
 from ..engine.trace.blanks import Blank
 from ..engine.values.boxes import primal
-from ..engine.values.contents import plain
+from ..engine.values.contents import is_finite, plain
 from ..engine.values.kinds import Variable, leaves, read
 from ..lang import program
 from ..ops import OPS

@@ -11,10 +11,11 @@ from ..engine.backends.backend import count, shape_of
 from ..engine.execution import running
 from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.blame import blame, blame_gradient, blame_plain
-from ..engine.explain.nonfinite import Maker, is_finite
+from ..engine.explain.nonfinite import Maker
 from ..engine.explain.reasons import Reason, number_on
 from ..engine.explain.walks import walk
 from ..engine.values.boxes import primal
+from ..engine.values.contents import is_finite
 from ..engine.values.kinds import leaves, read
 from ..lang import program
 from .answer import Answer

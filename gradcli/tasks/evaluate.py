@@ -14,7 +14,6 @@ from ..lang import program
 from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
 from .omissions import finiteness, nonfinite, without_gradients
-from .second_runs import explain, with_reason
 
 FEW = 2  # scalar inputs, for which forward mode is the better choice
 
@@ -47,6 +46,8 @@ def evaluate(
         evaluation.diagnostics += compiled.facts.discarded
         answer.find_ints()
         if run.unconnected or answer.missing or answer.ints:
+            from .second_runs import explain  # with what it takes to find reasons
+
             evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
         if options.differentiates:
             evaluation.diagnostics += without_gradients(answer.sources, evaluation.diagnostics)
@@ -120,6 +121,8 @@ def _answer(
             _collect(evaluation, execution.run)
             if answer is not None:
                 answer.fill(evaluation)
+            from .second_runs import with_reason
+
             evaluation.diagnostics += with_reason(
                 compiled.program, inputs, options, error.diagnostics
             )

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..engine.backends.backend import dtype_name, is_complex, is_inexact
-from ..engine.explain.nonfinite import is_finite
-from ..engine.explain.reasons import of_kind
 from ..engine.values.boxes import primal
+from ..engine.values.contents import is_finite
 from ..engine.values.kinds import describe, differentiable, is_number, leaves, read
 from .evaluation import Evaluation
 
@@ -79,6 +78,8 @@ def without_floats(sources: Mapping[str, Any]) -> Iterator[tuple[str, Diagnostic
     """A warning for each variable that can't have a gradient, whatever the outputs are."""
     for name, source in sources.items():
         if not differentiable(source):
+            from ..engine.explain.reasons import of_kind  # not at every start
+
             reason = of_kind(source, name, watched=False)
             if reason is not None:
                 message = f"no gradient with respect to `{name}`: {reason.text}"

@@ -16,11 +16,10 @@ from ..diagnostics import GradcliError, Source, Span
 from ..engine.execution import Run
 from ..engine.explain.ancestry import Ancestry, Record
 from ..engine.explain.blame import declared
-from ..engine.explain.nonfinite import is_finite
 from ..engine.explain.reasons import Reason
 from ..engine.trace.blanks import Blank
 from ..engine.values.boxes import primal
-from ..engine.values.contents import plain
+from ..engine.values.contents import is_finite, plain
 from ..engine.values.kinds import show
 from ..engine.values.lanes import Lanes
 from ..lang import program

@@ -20,7 +20,7 @@ from ..engine.explain import reasons
 from ..engine.explain.ancestry import Way
 from ..engine.explain.blame import blame_gradient, blame_value
 from ..engine.explain.elements import dependents
-from ..engine.explain.nonfinite import Maker, is_finite
+from ..engine.explain.nonfinite import Maker
 from ..engine.explain.reasons import Reason, Reasons, number_on
 from ..engine.explain.walks import Walk, size_of, walk
 from ..engine.explain.zeros import cancelled, zero_reason
@@ -28,6 +28,7 @@ from ..engine.trace.run import Unconnected
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
+from ..engine.values.contents import is_finite
 from ..engine.values.kinds import Variable, differentiable, leaves, read
 from ..lang import program
 from .answer import verify_inputs, verify_used

@@ -104,6 +104,17 @@ def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
     run.fail("E314", f"{what} is {describe(value)}", span, help=help)
 
 
+def unit(run: Run, like: Any, k: int) -> Any:
+    """Returns a value with the shape and dtype of `like` that is 1 at the element `k` and 0
+    elsewhere.
+    """
+    if not shape_of(like):
+        return ones_like(run, like)
+    seed = run.backend.xp.zeros(like.shape, like.dtype)
+    seed.ravel()[k : k + 1] = 1.0
+    return seed
+
+
 def ones_like(run: Run, value: Any) -> Any:
     """Ones of the value's shape and dtype: the cotangent of the operand of a sum."""
     value = primal(value)

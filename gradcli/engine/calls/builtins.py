@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ad.derivatives import detach, grad, hvp, jvp, vjp
 from ..backends.backend import shape_of
-from ..jacobian.batches import batch_jacobian
-from ..jacobian.jacobians import hessian, jacobian, verify_mode
 from ..operations.apply import to_array
 from ..operations.iteration import LAZY
 from ..operations.rows.ranges import RowRange
 from ..operations.rows.separation import uniform_value
 from ..trace.run import Run
 from ..trace.tape import Site, primal
-from ..transforms.attached import attach_grad
-from ..transforms.backward import backward
 from ..values.contents import plain
 from ..values.kinds import List, Transform, describe, is_callable, read, show
 
@@ -69,34 +66,48 @@ def _array(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -
     run.fail("E301", f"`array` takes a list of numbers, and this is {describe(value)}", site.span)
 
 
-IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]] = {
+Implementation: TypeAlias = "Callable[[Run, Site, list[Any], dict[str, Any]], Any]"
+
+IMPLEMENTATIONS: dict[str, Implementation] = {
     "range": _listed("range"),
     "zip": _listed("zip"),
     "enumerate": _listed("enumerate"),
     "len": _len,
     "append": _append,
     "array": _array,
-    "attach_grad": attach_grad,
-    "backward": backward,
     "detach": detach,
     "stop_gradient": detach,
     "grad": grad,
-    "jacobian": jacobian,
-    "hessian": hessian,
     "hvp": hvp,
     "vjp": vjp,
     "jvp": jvp,
-    "batch_jacobian": batch_jacobian,
 }
 
 
-def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
+@cache
+def _rarer() -> dict[str, Implementation]:
+    """What most programs don't call, and start the faster for."""
+    from ..jacobian.batches import batch_jacobian
+    from ..jacobian.jacobians import hessian, jacobian
+    from ..transforms.attached import attach_grad
+    from ..transforms.backward import backward
+
+    return {
+        "attach_grad": attach_grad,
+        "backward": backward,
+        "jacobian": jacobian,
+        "hessian": hessian,
+        "batch_jacobian": batch_jacobian,
+    }
+
+
+def implementation(op: Op) -> Implementation:
     """The function that implements an engine builtin: `(run, site, operands, options) -> value`."""
     if op.transforms:
         return lambda run, site, operands, options: transform(
             run, site, operands[0], transform_options(run, site, options)
         )
-    return IMPLEMENTATIONS[op.name]
+    return IMPLEMENTATIONS.get(op.name) or _rarer()[op.name]
 
 
 def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> Transform:
@@ -125,6 +136,8 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
     be."""
     if "in_axes" in options:
         return {"in_axes": verify_axes(run, options["in_axes"], site.span)}
+    from ..jacobian.jacobians import verify_mode
+
     wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
     positions = wrt if isinstance(wrt, list) else [wrt]
     if (

@@ -15,7 +15,6 @@ from ..operations.invoke import call_function
 from ..operations.iteration import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
-from ..transforms.transforms import call_transform
 from ..values.contents import plain
 from ..values.kinds import Function, Instance, List, Transform, describe
 from . import builtins
@@ -34,6 +33,8 @@ def call_value(
     if type(callee) is Function:
         return call_function(run, callee, arguments, keywords, site, path)
     if type(callee) is Transform:
+        from ..transforms.transforms import call_transform  # not at every start
+
         return (call_mapped if callee.kind == "vmap" else call_transform)(
             run, callee, arguments, keywords, site
         )

@@ -14,10 +14,11 @@ from ..backends.backend import shape_of
 from ..trace.blanks import Blank
 from ..trace.run import Run
 from ..values.boxes import primal
+from ..values.contents import is_finite
 from ..values.kinds import Variable, show
 from ..values.lanes import Lanes
 from .ancestry import Ancestry, Record
-from .nonfinite import Maker, is_finite, maker, maker_at
+from .nonfinite import Maker, maker, maker_at
 from .reasons import Reason
 from .walks import Edge, Walk, partial_by
 

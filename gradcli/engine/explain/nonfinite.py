@@ -18,6 +18,7 @@ from ..backends.backend import broadcast_shapes, is_inexact, shape_of
 from ..trace.blanks import Blank
 from ..trace.run import Run
 from ..values.boxes import primal
+from ..values.contents import is_finite
 from ..values.lanes import Lanes
 from .ancestry import Ancestry, Record
 from .walks import shares
@@ -223,23 +224,6 @@ class _Search:
     def bad_in(self, operand: Any, wanted: Any) -> Any:
         bad = _nonfinite(self.run, operand)
         return bad & wanted if wanted is not None and shape_of(wanted) == shape_of(bad) else bad
-
-
-def is_finite(value: Any) -> bool:
-    """Returns whether a number, or every element of one or several arrays, is finite; true for what
-    is no float.
-    """
-    if type(value) is float:
-        return value - value == 0.0
-    if type(value) is list:
-        return all(map(is_finite, value))
-    if not is_inexact(value):
-        return True
-    value = value.array if type(value) is Lanes else value
-    if not shape_of(value):
-        return bool(value - value == 0)
-    total = value.sum()  # three times as fast as testing each; an overflow is inconclusive
-    return bool(total - total == 0) or bool((value - value == 0).all())
 
 
 def _nonfinite(run: Run, value: Any) -> Any:

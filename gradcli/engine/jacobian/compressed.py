@@ -8,7 +8,7 @@ which entry is where. In a dense Jacobian, each sweep carries one row or column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...ops import OPS
 from ..ad.connections import connected, verify_same
@@ -22,6 +22,7 @@ from ..trace.tape import Site, Traced
 from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import differentiable, read
+from ..values.sparse import Sparse
 from .seeds import Sweeps
 from .structures import Entries, structure
 
@@ -29,18 +30,6 @@ GETITEM, MOVEAXIS, RESHAPE, STACK, TAKE, UNTAKE = (
     OPS[name] for name in ("getitem", "moveaxis", "reshape", "stack", "take", "untake")
 )
 FEW = 8  # rows or columns: that many sweeps cost less than finding the structure
-
-
-class Sparse(NamedTuple):
-    """The derivatives of a value's elements, in C order, by those of a source, as a sparse matrix.
-
-    It lists the entries that aren't structurally zero, row by row.
-    """
-
-    rows: Any
-    columns: Any
-    values: Any
-    shape: tuple[int, int]
 
 
 def blocks(

@@ -14,7 +14,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ..ad.derivatives import gradients, note_unconnected, recording_view
 from ..ad.targets import merge_seeds, ones_like, verify_target
-from ..backends.backend import count, is_complex, shape_of
+from ..backends.backend import count, is_complex
 from ..operations.apply import apply
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -22,7 +22,6 @@ from ..trace.unregistered import request
 from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import (
-    List,
     Variable,
     describe,
     differentiable,
@@ -31,7 +30,8 @@ from ..values.kinds import (
     read,
     show_shape,
 )
-from .compressed import Sparse, block_shape, blocks, zero_block
+from ..values.sparse import entries
+from .compressed import block_shape, blocks, zero_block
 
 ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "reshape"))
 MODES = ("auto", "forward", "reverse")
@@ -44,17 +44,6 @@ def gradient_by_complex(run: Run, site: Site | None, real: Any, imaginary: Any) 
     if site is None:
         return real + 1j * imaginary
     return apply(run, site.derived(ADD), (real, apply(run, site.derived(MUL), (imaginary, 1j))))
-
-
-def unit(run: Run, like: Any, k: int) -> Any:
-    """Returns a value with the shape and dtype of `like` that is 1 at the element `k` and 0
-    elsewhere.
-    """
-    if not shape_of(like):
-        return ones_like(run, like)
-    seed = run.backend.xp.zeros(like.shape, like.dtype)
-    seed.ravel()[k : k + 1] = 1.0
-    return seed
 
 
 def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | None) -> None:
@@ -160,16 +149,6 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
 
     with recording_view(run) as window:
         return map_structure(lambda by: second(by, window), source)
-
-
-def entries(block: Sparse) -> dict[str, Any]:
-    """Returns a sparse block as the language represents it."""
-    return {
-        "rows": block.rows,
-        "cols": block.columns,
-        "values": block.values,
-        "shape": List(list(block.shape)),
-    }
 
 
 # ---- for tasks -----------------------------------------------------------------------------------

@@ -12,8 +12,6 @@ from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
 from ..ad.derivatives import gradients
 from ..ad.targets import seeds_for, verify_target
-from ..explain import reasons
-from ..explain.ancestry import Ancestry
 from ..operations.apply import apply
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
@@ -134,6 +132,9 @@ def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
     """
     message = f"the head of `backward` is a plain value: {describe(head)}"
     if type(head) is tuple and isinstance(trace := head[2].trace, KeepingTrace):
+        from ..explain import reasons
+        from ..explain.ancestry import Ancestry
+
         ancestry = Ancestry(trace)
         for variable in run.attached.values():
             reason = reasons.break_between(ancestry, variable.number, {head[1]})

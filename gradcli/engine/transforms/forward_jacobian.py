@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ops import OPS
+from ..ad.targets import unit
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
-from ..jacobian.jacobians import gradient_by_complex, unit
+from ..jacobian.jacobians import gradient_by_complex
 from ..jacobian.seeds import TOGETHER
 from ..lanes.group_calls import on_rows
 from ..lanes.mapping import opened

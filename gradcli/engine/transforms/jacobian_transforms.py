@@ -9,12 +9,12 @@ from ..ad.targets import verify_target
 from ..backends.backend import count, dtype_name, is_inexact, shape_of
 from ..jacobian.batches import joined, verify_batch, warn_of_mixing
 from ..jacobian.compressed import zero_block
-from ..jacobian.jacobians import entries
 from ..operations.apply import apply
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import Transform, leaves, map_structure, read, show_shape
+from ..values.sparse import entries
 from .first_derivatives import gradient_or_zero, with_zeros
 from .forward_jacobian import columns
 from .forward_level import along

@@ -14,7 +14,6 @@ from ..ad.reverse import sweep, sweep_segment
 from ..ad.scalar_sweep import sweep_floats
 from ..ad.targets import merge_seeds, ones_like
 from ..backends.backend import is_inexact, is_scalar
-from ..jacobian.compressed import Sparse, batch_rows, blocks
 from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
@@ -22,6 +21,7 @@ from ..trace.tape import Leaf, Segment, Site, Trace, Traced, leaf_numbers, reach
 from ..trace.windows import Window
 from ..values.boxes import level_of, lowered, primal
 from ..values.kinds import UNSET, Function, List, Variable, leaves, map_structure, read
+from ..values.sparse import Sparse
 
 # Numbers of levels: a later level has a higher number, and no number is used twice.
 level_numbers = itertools.count(1)
@@ -207,6 +207,8 @@ class Recording:
         trace = self.trace
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
+        from ..jacobian.compressed import batch_rows  # not at every start
+
         found = batch_rows(
             self.run, target, self.inputs, self._sweeps_at(site), trace.main, self.since
         )
@@ -228,6 +230,8 @@ class Recording:
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
         mode = "reverse" if trace.level else mode  # a trace that has been closed
+        from ..jacobian.compressed import blocks
+
         found = blocks(
             self.run,
             target,

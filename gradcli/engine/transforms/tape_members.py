@@ -12,8 +12,6 @@ from ...diagnostics import did_you_mean
 from ...ops.op import BindingError, Signature
 from ..ad.derivatives import grad
 from ..backends.backend import is_inexact
-from ..jacobian.batches import batch_jacobian
-from ..jacobian.jacobians import jacobian
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Site, primal
@@ -151,10 +149,22 @@ def _reset(
     window.reset()
 
 
+def _jacobian(*arguments: Any) -> Any:
+    from ..jacobian.jacobians import jacobian  # not at every start
+
+    return jacobian(*arguments)
+
+
+def _batch_jacobian(*arguments: Any) -> Any:
+    from ..jacobian.batches import batch_jacobian
+
+    return batch_jacobian(*arguments)
+
+
 _MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {
     "gradient": (Signature('target, sources; unconnected="none", seed=none'), _asked(grad)),
-    "jacobian": (Signature('target, source; unconnected="none"'), _asked(jacobian)),
-    "batch_jacobian": (Signature("target, source"), _asked(batch_jacobian)),
+    "jacobian": (Signature('target, source; unconnected="none"'), _asked(_jacobian)),
+    "batch_jacobian": (Signature("target, source"), _asked(_batch_jacobian)),
     "watch": (Signature("*values"), _watch),
     "watched_variables": (Signature(""), _watched_variables),
     "reset": (Signature(""), _reset),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..backends.backend import is_inexact, shape_of
 from .boxes import primal
 from .kinds import Instance, List, Members, Namespace, Variable, deeper, read
+from .lanes import Lanes
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -66,3 +68,20 @@ def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]
         else:
             continue
         pending.extend(reversed(inside))
+
+
+def is_finite(value: Any) -> bool:
+    """Returns whether a number, or every element of one or several arrays, is finite; true for what
+    is no float.
+    """
+    if type(value) is float:
+        return value - value == 0.0
+    if type(value) is list:
+        return all(map(is_finite, value))
+    if not is_inexact(value):
+        return True
+    value = value.array if type(value) is Lanes else value
+    if not shape_of(value):
+        return bool(value - value == 0)
+    total = value.sum()  # three times as fast as testing each; an overflow is inconclusive
+    return bool(total - total == 0) or bool((value - value == 0).all())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Literal
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..tree import Tree, node
+from ..tree import Tree, field
 from .nodes import Node, Slot
 
 
-@node
 class Constant(Node):
     """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals
     too."""
@@ -19,7 +17,6 @@ class Constant(Node):
     value: Any
 
 
-@node
 class Read(Node):
     """The value under a name. `checked`: it may be unassigned on some path, so reading asks."""
 
@@ -27,14 +24,12 @@ class Read(Node):
     checked: bool = False
 
 
-@node
 class Builtin(Node):
     """A builtin as a value: `f = sin`, `grad(tanh)`."""
 
     op: Op
 
 
-@node
 class Apply(Node):
     """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic
     op has them all); `options` are the static ones, by name. Operators are here too: `a + b` is
@@ -45,7 +40,6 @@ class Apply(Node):
     options: tuple[tuple[str, Expression], ...] = ()
 
 
-@node
 class Argument(Tree):
     """One argument of a dynamic call; `keyword` is "" for a positional one."""
 
@@ -53,7 +47,6 @@ class Argument(Tree):
     keyword: str = ""
 
 
-@node
 class Call(Node):
     """A call of a value: a function of the program, a builtin under another name, a module, a
     transform."""
@@ -62,7 +55,6 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@node
 class MethodCall(Node):
     """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the
     first argument of `function` (a name in scope) or else of the builtin `op`; where both are None
@@ -75,7 +67,6 @@ class MethodCall(Node):
     op: Op | None
 
 
-@node
 class Member(Node):
     """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or
     module."""
@@ -84,7 +75,6 @@ class Member(Node):
     name: str
 
 
-@node
 class Slice(Node):
     """`start:stop:step` in an index."""
 
@@ -93,12 +83,10 @@ class Slice(Node):
     step: Expression | None
 
 
-@node
 class EllipsisItem(Node):
     """`...` inside an index."""
 
 
-@node
 class Index(Node):
     """`object[items]`; `none` among the items is a new axis."""
 
@@ -106,14 +94,12 @@ class Index(Node):
     items: tuple[IndexItem, ...]
 
 
-@node
 class ListDisplay(Node):
     """`[a, b]`."""
 
     items: tuple[Expression, ...]
 
 
-@node
 class DictDisplay(Node):
     """`{key: value}`."""
 
@@ -121,7 +107,6 @@ class DictDisplay(Node):
     values: tuple[Expression, ...]
 
 
-@node
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -130,7 +115,6 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@node
 class Logical(Node):
     """`and` / `or` over two or more operands, left to right, stopping early."""
 
@@ -138,7 +122,6 @@ class Logical(Node):
     operands: tuple[Expression, ...]
 
 
-@node
 class Chain(Node):
     """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first
     that fails. A single comparison is an `Apply`."""
@@ -148,14 +131,12 @@ class Chain(Node):
     spans: tuple[Span, ...] = field(compare=False)  # of each comparison
 
 
-@node
 class FunctionLiteral(Node):
     """`fn(c) = …` as a value, and the value that a `fn` statement binds."""
 
     function: Function
 
 
-@node
 class ModuleLiteral(Node):
     """The value that a `module` statement binds: calling it runs the body of `function` and gives
     an instance, whose `members` are the names of the body, parameters included, in order."""
@@ -187,7 +168,6 @@ IndexItem = Expression | Slice | EllipsisItem
 # ---- functions -----------------------------------------------------------------------------------
 
 
-@node
 class FunctionParameter(Tree):
     """A parameter of a function or a module."""
 
@@ -196,7 +176,6 @@ class FunctionParameter(Tree):
     span: Span = field(compare=False)
 
 
-@node
 class Function(Node):
     """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing
     frame, own slot), both cells. `self_slot` is where the function itself is found when its body

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from ...diagnostics import Span
-from ..tree import Tree, node
+from ..tree import Tree, field
 
 
-@node
 class Node(Tree):
     """Everything that has a place in the text."""
 
     span: Span = field(kw_only=True, compare=False)
 
 
-@node
 class Slot(Tree):
     """Where a name lives in its frame. `cell`: the slot holds a box shared with inner functions."""
 

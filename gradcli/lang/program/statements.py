@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Literal
 
 from ...diagnostics import Source
 from ...ops.op import Op
-from ..tree import node
+from ..tree import field
 from .expressions import Expression, Function, IndexItem
 from .nodes import Node, Slot
 
 # ---- assignment targets --------------------------------------------------------------------------
 
 
-@node
 class NameTarget(Node):
     """`name = …`."""
 
     slot: Slot
 
 
-@node
 class EntryTarget(Node):
     """`a[i]`, `d.k`, `a[i][j].k` on a local name: `path` holds the indices and keys from the name
     outwards. A str step is a key (`.k` and `["k"]` alike); a tuple step is an index."""
@@ -30,7 +27,6 @@ class EntryTarget(Node):
     path: tuple[str | tuple[IndexItem, ...], ...]
 
 
-@node
 class ListTarget(Node):
     """`a, b = …` and `[a, [b, c]] = …`."""
 
@@ -43,7 +39,6 @@ Target = NameTarget | EntryTarget | ListTarget
 # ---- statements ----------------------------------------------------------------------------------
 
 
-@node
 class TypeSpec(Node):
     """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a
     scalar, `...` any shape."""
@@ -52,7 +47,6 @@ class TypeSpec(Node):
     shape: tuple[int | str | None, ...] | Any | None
 
 
-@node
 class Domain(Node):
     """`in (low, high)`: the open interval that random points and plots use."""
 
@@ -60,7 +54,6 @@ class Domain(Node):
     high: Expression
 
 
-@node
 class Declare(Node):
     """`var x: type = value in domain`, and with `frozen` or `const`."""
 
@@ -71,7 +64,6 @@ class Declare(Node):
     domain: Domain | None
 
 
-@node
 class Assign(Node):
     """`target = value`."""
 
@@ -79,7 +71,6 @@ class Assign(Node):
     value: Expression
 
 
-@node
 class Augment(Node):
     """`target op= value`; the target's indices are evaluated once."""
 
@@ -88,7 +79,6 @@ class Augment(Node):
     value: Expression
 
 
-@node
 class Update(Node):
     """`variable := value`, or `:+=` and `:-=` with `op`. Of an `Index` into a variable (`x[i] :=
     v`) one element is updated."""
@@ -98,14 +88,12 @@ class Update(Node):
     op: Op | None = None
 
 
-@node
 class Evaluate(Node):
     """An expression as a statement."""
 
     value: Expression
 
 
-@node
 class If(Node):
     """`if … elif … else`: the conditions in order, each with what runs where it is true."""
 
@@ -113,7 +101,6 @@ class If(Node):
     otherwise: tuple[Statement, ...]
 
 
-@node
 class While(Node):
     """`while condition { … }`."""
 
@@ -121,7 +108,6 @@ class While(Node):
     body: tuple[Statement, ...]
 
 
-@node
 class For(Node):
     """`for target in iterable`. `for v, g in zip(a, b)` has a ListTarget."""
 
@@ -130,38 +116,32 @@ class For(Node):
     body: tuple[Statement, ...]
 
 
-@node
 class Break(Node):
     """`break`."""
 
 
-@node
 class Continue(Node):
     """`continue`."""
 
 
-@node
 class Return(Node):
     """`return value`."""
 
     value: Expression | None
 
 
-@node
 class Print(Node):
     """`print a, b`."""
 
     items: tuple[Expression, ...]
 
 
-@node
 class Output(Node):
     """`output a, name = b`: (name or the expression's text, expression)."""
 
     items: tuple[tuple[str, Expression], ...]
 
 
-@node
 class Expect(Node):
     """`expect condition`, or with `close_to` `expect condition ~= close_to within (…)`."""
 
@@ -170,7 +150,6 @@ class Expect(Node):
     options: tuple[tuple[str, Expression], ...] = ()  # rtol, atol
 
 
-@node
 class ExpectError(Node):
     """`expect error "…" { … }`. `found` holds what the resolver found in the block, which counts as
     its failure."""
@@ -180,7 +159,6 @@ class ExpectError(Node):
     found: str = ""
 
 
-@node
 class Import(Node):
     """`import "other.tg" as other`: runs `program` once, and binds its top-level names as members
     of `slot`."""
@@ -189,7 +167,6 @@ class Import(Node):
     program: Program
 
 
-@node
 class Tape(Node):
     """`tape t (…) { … }`: opens a window for the block; `options` are `persistent` and
     `watch_variables`."""
@@ -199,7 +176,6 @@ class Tape(Node):
     body: tuple[Statement, ...]
 
 
-@node
 class Watch(Node):
     """`watch a, b`, or `t.watch(a)` with `tape`. A name comes with its slot, where what it holds
     becomes watched."""
@@ -208,21 +184,18 @@ class Watch(Node):
     tape: Expression | None = None
 
 
-@node
 class Pause(Node):
     """`pause { … }`: nothing is recorded in the block."""
 
     body: tuple[Statement, ...]
 
 
-@node
 class Record(Node):
     """`record { … }`: `backward` may walk what is computed in the block."""
 
     body: tuple[Statement, ...]
 
 
-@node
 class Attach(Node):
     """`attach_grad(value, req = …)`. A name comes with its slot, which holds a variable from then
     on."""
@@ -232,7 +205,6 @@ class Attach(Node):
     req: Expression | None
 
 
-@node
 class Backward(Node):
     """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function`
     reads."""
@@ -267,7 +239,6 @@ Statement = (
 )
 
 
-@node
 class Program(Node):
     """A resolved program.
 

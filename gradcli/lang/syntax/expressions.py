@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Literal
 
 from ...diagnostics import Span
-from ..tree import node
+from ..tree import field
 from .nodes import Node
 
 
-@node
 class Name(Node):
     """A name that is read, or bound."""
 
     name: str
 
 
-@node
 class Number(Node):
     """A number. `text` is how it was written; `type` tells 3 from 3.0."""
 
@@ -26,21 +23,18 @@ class Number(Node):
     text: str = field(compare=False)
 
 
-@node
 class String(Node):
     """A string, without its quotes."""
 
     value: str
 
 
-@node
 class Word(Node):
     """`true`, `false` or `none`."""
 
     value: bool | None
 
 
-@node
 class ListDisplay(Node):
     """`[a, b]`. `bare`: written without brackets, beside an assignment sign or after `return`."""
 
@@ -48,7 +42,6 @@ class ListDisplay(Node):
     bare: bool = field(default=False, compare=False)
 
 
-@node
 class Entry(Node):
     """`key: value` in a dict."""
 
@@ -56,14 +49,12 @@ class Entry(Node):
     value: Expression
 
 
-@node
 class DictDisplay(Node):
     """`{key: value}`."""
 
     entries: tuple[Entry, ...]
 
 
-@node
 class Member(Node):
     """`object.name`."""
 
@@ -72,7 +63,6 @@ class Member(Node):
     name_span: Span = field(compare=False, repr=False)
 
 
-@node
 class Argument(Node):
     """One argument of a call; `keyword` is "" for a positional one."""
 
@@ -80,7 +70,6 @@ class Argument(Node):
     keyword: str = ""
 
 
-@node
 class Call(Node):
     """`callee(arguments)`."""
 
@@ -88,7 +77,6 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@node
 class Slice(Node):
     """`start:stop:step` in an index."""
 
@@ -97,12 +85,10 @@ class Slice(Node):
     step: Expression | None
 
 
-@node
 class EllipsisItem(Node):
     """`...` in an index."""
 
 
-@node
 class Index(Node):
     """`object[items]`."""
 
@@ -110,7 +96,6 @@ class Index(Node):
     items: tuple[IndexItem, ...]
 
 
-@node
 class Unary(Node):
     """`-x`, `+x` and `not x`."""
 
@@ -118,7 +103,6 @@ class Unary(Node):
     operand: Expression
 
 
-@node
 class Power(Node):
     """`base ** exponent`."""
 
@@ -126,7 +110,6 @@ class Power(Node):
     exponent: Expression
 
 
-@node
 class Arithmetic(Node):
     """A chain of signs of one precedence, left to right: `a + b - c`, or `a * b @ c`."""
 
@@ -134,7 +117,6 @@ class Arithmetic(Node):
     signs: tuple[str, ...]
 
 
-@node
 class Comparison(Node):
     """`a < b <= c`."""
 
@@ -142,7 +124,6 @@ class Comparison(Node):
     signs: tuple[str, ...]
 
 
-@node
 class Logical(Node):
     """`a and b and c`, or with `or`."""
 
@@ -150,7 +131,6 @@ class Logical(Node):
     operands: tuple[Expression, ...]
 
 
-@node
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -159,7 +139,6 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@node
 class Parameter(Node):
     """A parameter of a function or a module."""
 
@@ -167,14 +146,12 @@ class Parameter(Node):
     default: Expression | None = None
 
 
-@node
 class Block(Node):
     """`{ … }`."""
 
     statements: tuple[Any, ...]  # which are made of expressions in turn
 
 
-@node
 class Function(Node):
     """An anonymous function: `fn(c) = EXPR` or `fn(c) { … }`."""
 

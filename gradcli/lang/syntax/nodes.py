@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from ...diagnostics import Span
-from ..tree import Tree, node
+from ..tree import Tree, field
 
 MAX_DEPTH = 400
 
 
-@node
 class Node(Tree):
     """Everything in the tree: where it stands, and the height of the tree below it."""
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..tree import node
 from .expressions import Argument, Block, Expression, Function, Name, Parameter
 from .nodes import Node
 
 
-@node
 class TypeSpec(Node):
     """`float[n, 2]`. A size is a number, a name, or None for `_`; `shape` is None for a scalar,
     "..." for any shape."""
@@ -18,7 +16,6 @@ class TypeSpec(Node):
     shape: tuple[int | str | None, ...] | Literal["..."] | None = None
 
 
-@node
 class Domain(Node):
     """`in (low, high)`."""
 
@@ -26,7 +23,6 @@ class Domain(Node):
     high: Expression
 
 
-@node
 class Declare(Node):
     """`var name: type = value in domain`, and with `frozen` or `const`."""
 
@@ -37,7 +33,6 @@ class Declare(Node):
     domain: Domain | None = None
 
 
-@node
 class Assign(Node):
     """`target = value`; the target is a name, an element, a member, or a list of these."""
 
@@ -45,7 +40,6 @@ class Assign(Node):
     value: Expression
 
 
-@node
 class Augment(Node):
     """`target += value`; `sign` is the operator without its `=`."""
 
@@ -54,7 +48,6 @@ class Augment(Node):
     value: Expression
 
 
-@node
 class Update(Node):
     """`variable := value`; `sign` is "", "+" or "-"."""
 
@@ -63,14 +56,12 @@ class Update(Node):
     value: Expression
 
 
-@node
 class Evaluate(Node):
     """An expression as a statement."""
 
     value: Expression
 
 
-@node
 class Branch(Node):
     """A condition of an `if`, and what runs where it is true."""
 
@@ -78,7 +69,6 @@ class Branch(Node):
     body: Block
 
 
-@node
 class If(Node):
     """`if … elif … else`."""
 
@@ -86,7 +76,6 @@ class If(Node):
     otherwise: Block | None = None
 
 
-@node
 class While(Node):
     """`while condition { … }`."""
 
@@ -94,7 +83,6 @@ class While(Node):
     body: Block
 
 
-@node
 class For(Node):
     """`for names in iterable { … }`."""
 
@@ -103,24 +91,20 @@ class For(Node):
     body: Block
 
 
-@node
 class Break(Node):
     """`break`."""
 
 
-@node
 class Continue(Node):
     """`continue`."""
 
 
-@node
 class Return(Node):
     """`return value`."""
 
     value: Expression | None = None
 
 
-@node
 class Rule(Node):
     """`backward (dy) { … }` after a function's body."""
 
@@ -128,7 +112,6 @@ class Rule(Node):
     body: Block
 
 
-@node
 class Define(Node):
     """`fn f(x) = EXPR`, `fn f(x) { … }` with or without a `backward` rule, and `opaque fn`."""
 
@@ -139,7 +122,6 @@ class Define(Node):
     opaque: bool = False
 
 
-@node
 class Backward(Node):
     """`backward f(dy, x) { … }`: registers the rule of an opaque function."""
 
@@ -148,14 +130,12 @@ class Backward(Node):
     body: Block
 
 
-@node
 class Print(Node):
     """`print a, b`."""
 
     items: tuple[Expression, ...]
 
 
-@node
 class Output(Node):
     """`output a, b`, or with a `name` `output z = EXPR`."""
 
@@ -163,7 +143,6 @@ class Output(Node):
     name: Name | None = None
 
 
-@node
 class Expect(Node):
     """`expect value`, or `expect value ~= close_to within (…)`."""
 
@@ -172,7 +151,6 @@ class Expect(Node):
     options: tuple[Argument, ...] = ()
 
 
-@node
 class ExpectError(Node):
     """`expect error "message" { … }`."""
 
@@ -180,7 +158,6 @@ class ExpectError(Node):
     body: Block
 
 
-@node
 class Import(Node):
     """`import "file.tg" as alias`, or of the library `import nn as alias`."""
 
@@ -189,7 +166,6 @@ class Import(Node):
     alias: Name
 
 
-@node
 class Tape(Node):
     """`tape t (options) { … }`."""
 
@@ -198,28 +174,24 @@ class Tape(Node):
     body: Block
 
 
-@node
 class Watch(Node):
     """`watch a, b`."""
 
     items: tuple[Expression, ...]
 
 
-@node
 class Pause(Node):
     """`pause { … }`."""
 
     body: Block
 
 
-@node
 class Record(Node):
     """`record { … }`."""
 
     body: Block
 
 
-@node
 class ModuleDefinition(Node):
     """`module M(a, b) { … }`."""
 
@@ -260,7 +232,6 @@ Scoped = (
 )  # what has parameters, a body, and so names of its own
 
 
-@node
 class Module(Node):
     """A whole source. It is an expression file when it is one expression and nothing else."""
 
