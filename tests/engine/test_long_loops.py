@@ -136,15 +136,15 @@ def test_special_values(loop: str, x: float) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The turns that were done together, each time; in all tiers of the tests."""
     found: list[int] = []
-    original = long_loops.LongLoop.together
+    original = long_loops.LongLoop.run_iterations
 
-    def together(self: Any, frame: list[Any], turns: range) -> bool | None:
-        ended = original(self, frame, turns)
+    def run_iterations(self: Any, frame: list[Any], iterations: range) -> bool | None:
+        ended = original(self, frame, iterations)
         if ended is not None:
-            found.append(len(turns))
+            found.append(len(iterations))
         return ended
 
-    monkeypatch.setattr(long_loops.LongLoop, "together", together)
+    monkeypatch.setattr(long_loops.LongLoop, "run_iterations", run_iterations)
     with only():
         yield found
 

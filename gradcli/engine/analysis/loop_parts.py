@@ -65,7 +65,7 @@ class Looped(NamedTuple):
     body: list[Part]
 
 
-def handed_on(looped: Looped, targets: Iterable[int]) -> set[int]:
+def unchanged_sources(looped: Looped, targets: Iterable[int]) -> set[int]:
     """The numbers that one of the targets may become in the body just as they are, by way of
     others."""
     steps: list[Step] = []

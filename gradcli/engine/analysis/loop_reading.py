@@ -44,7 +44,7 @@ def read_looped(
     )
 
 
-def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Looped:
+def read_iterations(node: program.While | program.For, known: dict[int, Known]) -> Looped:
     """The turns of a loop in its frame, as a function of all the names in it, which they may
     change; it returns nothing. Raises NotPlainError where they can't be read."""
     if any(isinstance(inner, program.Return) for inner in own_nodes([node])):

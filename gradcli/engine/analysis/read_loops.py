@@ -23,7 +23,7 @@ MAX_TURNS = (
 )
 
 
-class TurnsError(NotPlainError):
+class TripCountError(NotPlainError):
     """It is, as far as a loop of a number of turns that isn't known."""
 
 
@@ -38,7 +38,7 @@ def items(
         raise NotPlainError
     bounds = [number(operand) for operand in node.operands if operand is not None]
     if not all(map(is_int, bounds)):
-        raise TurnsError
+        raise TripCountError
     if len(bounds) == 3 and bounds[2].value == 0:
         raise NotPlainError
     return (Formula("number", k) for k in range(*[bound.value for bound in bounds]))

@@ -65,7 +65,7 @@ def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
 
 
 def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlainError] | None:
-    """What the reading of a call comes to where it can't go on: BranchError, TurnsError, or
+    """What the reading of a call comes to where it can't go on: BranchError, TripCountError, or
     NotPlainError for all else; None for what can be read, or isn't examined."""
     if isinstance(node, program.Call) and is_readable(node, known):
         try:

@@ -1,10 +1,9 @@
-"""Hot calls of functions with branches: which path they take is found out first, and each path is a
-function of its own.
+"""Hot calls of functions with branches, specialised to each path.
 
-`fn f(x) { if x < 0.0 { return -x }; return x*x }` can't be read as one formula, and `grad(f)(x)`
-neither; but both can on each side of the branch. A hot call decides by the conditions alone, on
-plain floats, and then computes what the path gives, as one operation, as `fusion.py` has it. What
-can't be read on a path is called there.
+`fn f(x) { if x < 0.0 { return -x }; return x*x }` is not one formula, and neither is `grad(f)(x)`,
+but on each side of the branch both are. A hot call evaluates the conditions on plain floats first,
+and then the formula of the path as one operation (`fusion.py`). On a path without a formula the
+interpreter makes the call.
 """
 
 from __future__ import annotations
@@ -21,15 +20,18 @@ from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..trace.tape import Site
 from ..values.kinds import List
-from .fused_source import MISS, Choice, Leaf, Operation, Plan, write, write_choice
-from .fusion import MAX_VARIANTS, collect, kinds_of
+from .fused_source import write, write_choice
+from .fusion import MAX_VARIANTS, kinds_of
+from .plan import MISS, Choice, Leaf, Operation, Plan
+from .planning import collect
 
 MAX_PATHS = 16
 Hot = Callable[[list[Any]], Any]
 
 
 def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:
-    """The closure of a call that has branches, `cold` until it is hot."""
+    """The closure of a call of a function with branches, specialised once it is hot; until then
+    `cold`."""
     variants: dict[tuple[str, ...], Hot | None] = {}
     hot: Hot | None = None
     paths: _Paths | None = None
@@ -41,7 +43,7 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
             paths = _plan(node, known)
         kinds = kinds_of([leaf.of(frame) for leaf in paths.leaves])
         if "" in kinds or not paths.leaves:
-            count = 0  # arrays: no need to look each time
+            count = 0  # arrays: looking again soon is no use
         if kinds not in variants and len(variants) < MAX_VARIANTS:
             variants[kinds] = None if "" in kinds or not paths.leaves else _write(paths, kinds)
         hot = variants.get(kinds)
@@ -61,12 +63,13 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
 
 
 class _Paths(NamedTuple):
-    """The paths through a call: a plan for each number that it gives there, none where it must be
-    called. All have their leaves in common; there are none where nothing is gained."""
+    """The paths through a call. Each has a plan for each number that the call returns there, or
+    none where the interpreter must make the call. All plans share their leaves; there are no leaves
+    where nothing is gained."""
 
     leaves: list[Leaf]
-    operands: Plan  # what the call starts from
-    refs: tuple[tuple[str, Any], ...]  # where in that its operands are
+    operands: Plan  # computes the operands of the call
+    refs: tuple[tuple[str, Any], ...]  # where the operands are in it
     choice: Choice | int
     plans: list[list[Plan]]
     listed: list[bool]
@@ -101,7 +104,8 @@ def _plans(
 
 
 def _choice(paths: list[Path], left: list[int], depth: int) -> Choice | int:
-    """How to tell those of the paths that are left, which went the same way as far as here."""
+    """The decision between the paths in `left`, whose first `depth` conditions have the same
+    outcomes."""
     first = paths[left[0]]
     if len(left) == 1 and len(first.conditions) == depth:
         return left[0]
@@ -115,7 +119,7 @@ def _choice(paths: list[Path], left: list[int], depth: int) -> Choice | int:
 
 
 def _write(paths: _Paths, kinds: tuple[str, ...]) -> Hot | None:
-    """The function for leaves of these kinds. Those of the paths are written when they are first
+    """The function for leaves of these kinds. That of a path is generated when the path is first
     taken."""
     decide = write_choice(paths.operands, paths.refs, paths.choice, kinds)
     if decide is None:

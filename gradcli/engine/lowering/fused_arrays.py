@@ -1,10 +1,10 @@
-"""Whole expressions on arrays as one operation, once they turn out to be hot.
+"""Hot expressions on arrays, fused into one operation.
 
 `100 * (b - a**2)**2` as four operations is four calls, records and steps of a sweep, and large
-arrays go through memory four times, and four times more on the way back. As one compound op
-(`compound.py`) it is one record. Arrays that don't fit into the cache go through it piece by piece
-(`row_functions.py`); where the way back will only multiply by the partials, theirs are computed
-with the value, with which they have most in common.
+arrays pass through memory four times, and four times more in reverse mode. As one compound op
+(`compound.py`) it is one record. Arrays that don't fit into the cache are computed in chunks
+(`row_functions.py`). Where the pullback only multiplies by the partials, these are computed
+together with the value, with which they share subexpressions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from ..trace.run import Run
 from ..trace.tape import Trace
 from ..values.kinds import Variable, show_shape
 from .fused_operation import FusedOperation
-from .fused_source import MISS, Plan
+from .plan import MISS, Plan
 
-CALL = 2**11  # elements that an evaluation counts for at least: its calls take as long
-MANY = 64  # kinds of operands of an expression; arrays that grow have more
-# operations; fewer quick ones on large arrays are as quick one by one, until native code computes
-# them
+CALL = 2**11  # the least number of elements that an evaluation counts for, as calls take time, too
+MANY = 64  # kinds of operands for which an expression keeps functions; growing arrays have more
+# Operations: fewer than these, if quick and on large arrays, gain only from native code.
 FEW = 3
-# What takes no longer than to read and write an array of results.
+# Nodes that take no longer than reading and writing an array of results.
 QUICK = frozenset(
     ("add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "relu", "operand", "number")
 )
@@ -42,8 +41,8 @@ Kinds = tuple[Any, ...]  # of each operand, whether it is traced, and its shape;
 
 
 class _Function(NamedTuple):
-    """The expression for operands of some kinds: the shape of what it gives, which operands are
-    traced, and its value alone or with the partials by these. The value may be written over the
+    """The functions of an expression for operands of some kinds: the value alone, or with the
+    partials by the traced operands `active`. The value has this shape, and may be written over the
     operands `spare`."""
 
     shape: tuple[int, ...]
@@ -54,15 +53,15 @@ class _Function(NamedTuple):
 
 
 class FusedArrays(FusedOperation):
-    """The operation of an expression on arrays."""
+    """An expression fused into one operation on arrays."""
 
     __slots__ = ("_count", "_functions", "_heat", "_is_passing")
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._count, self._heat = 0, policy().heat
-        # Whether it passes over memory once, whoever does it: two quick operations, and no array to
-        # write over.
+        # Whether fusion saves no pass over memory: two quick operations, none of which writes over
+        # an operand.
         takes_over = any(leaf.is_new for leaf in plan.leaves)
         self._is_passing = (
             len(plan.ops) < FEW
@@ -72,8 +71,8 @@ class FusedArrays(FusedOperation):
         self._functions: dict[Kinds, _Function | None] = {}
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
-        """The expression's value for leaves that are floats and arrays of them, of the run's type,
-        once there were enough; MISS where the operations go one by one."""
+        """The value of the expression for leaves that are floats and arrays of the run's dtype,
+        once it is hot; MISS where its operations must run one by one."""
         kinds: list[Any] = []
         primals: list[Any] = []
         boxes: list[Any] = []
@@ -123,6 +122,7 @@ class FusedArrays(FusedOperation):
     def _value(
         self, run: Run, trace: Trace, function: _Function, values: list[Any], primals: list[Any]
     ) -> Any:
+        """The value by a function, and its record where an operand is traced."""
         shape, active, value, with_partials, spare = function
         site = self._site
         assert site is not None
@@ -134,7 +134,7 @@ class FusedArrays(FusedOperation):
                 out = primals[k]
         if not active or trace.segment is None:
             return value(shape, *primals, out=out)
-        # Sweeps inside a sweep that is recorded go through `apply`, which has no use for partials.
+        # A recorded sweep goes through `apply`, which doesn't use partials.
         if with_partials is None or not (run.once or run.recordings == 1):
             y, kept = value(shape, *primals, out=out), None
         else:
@@ -143,8 +143,8 @@ class FusedArrays(FusedOperation):
         return record(trace, site, values, primals, {}, y, active, kept)
 
     def _function(self, run: Run, kinds: Kinds) -> _Function | None:
-        """What computes the expression for operands of these kinds; None where the operations go
-        one by one."""
+        """The functions for operands of these kinds; None where the operations must run one by
+        one."""
         char = "d" if run.settings.dtype == "float64" else "f"
         for _, shape, *chars in kinds:
             if chars != [char] if shape is not None else char != "d":

@@ -1,4 +1,4 @@
-"""The operation that a whole expression is: of many rows in `fused_rows.py`, of arrays in
+"""A whole expression as one operation: the common part of `fused_rows.py` and
 `fused_arrays.py`."""
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..formulas.functions import scalar_function
 from ..formulas.reading import forward_formula
 from ..trace.run import Run
 from ..trace.tape import Site
-from .fused_source import Plan
+from .plan import Plan
 
 
 class FusedOperation:
-    """The compound op of an expression's plan, once it is asked for."""
+    """The compound op of an expression's plan, made when it is first needed."""
 
     __slots__ = ("_compares", "_is_none", "_key", "_plan", "_site")
 
@@ -31,19 +31,19 @@ class FusedOperation:
         self._key: Key = ()
 
     def _known(self, run: Run, shape: tuple[int, ...]) -> Site | None:
-        """Its site, and with it the key of its formula; None where there is none that gives values
-        of a shape."""
+        """The site of the op; None where there is no op that gives values of this shape. Sets the
+        key of its formula."""
         if self._site is None and not self._is_none:
             formula = _formula(self._plan, run.real)
-            # A function may not read what it is given, which then has no say in the shape.
+            # An operand that the formula doesn't read would be missing from the shape.
             if formula is None or not formula.reads() >= set(range(len(self._plan.leaves))):
                 self._is_none = True
                 return None
             self._key = key_of(formula)
             self._site = Site(self._op(formula), self._plan.ops[-1].site.span)
-        # What is read as a derivative is one by numbers: of a vector it would be one element by
-        # itself. And a bool doesn't say whether the derivatives that it compares are finite, which
-        # decides how they are computed.
+        # A derivative that was read from a call is one by numbers, not by the elements of a vector.
+        # And a comparison hides whether the derivatives that it compares are finite, which decides
+        # how they are computed.
         if (
             (shape or self._compares)
             and self._site is not None
@@ -57,8 +57,8 @@ class FusedOperation:
 
 
 def _formula(plan: Plan, real: Callable[[float], Any]) -> Formula | None:
-    """The plan as one formula, with floats that are rounded as `real` does it; None where it
-    computes with ints alone, which are exact."""
+    """The plan as one formula, with its numbers rounded by `real`; None where an operation is on
+    int constants only, whose results are exact."""
     operands = [Formula("operand", k) for k in range(len(plan.leaves))]
     results: list[Formula] = []
     for op in plan.ops:
@@ -83,6 +83,6 @@ def _formula(plan: Plan, real: Callable[[float], Any]) -> Formula | None:
             results.append(Formula("number", value))
         elif OPS.get(entry.name) is entry:
             results.append(Formula(entry.name, None, tuple(arguments)))
-        else:  # what a call was read as
+        else:  # a call that was read as a formula
             results.append(substitute(forward_formula(entry), dict(enumerate(arguments))))
     return results[-1] if results[-1].arguments else None

@@ -1,10 +1,10 @@
-"""Whole expressions on rows as one operation, once they turn out to be hot.
+"""Hot expressions on many rows, fused into one operation.
 
-Many rows are arrays that don't fit into the cache. `100 * (b - a**2)**2` as four operations takes
-them through memory four times, and four times more on the way back; as one compound op
-(`compound.py`) it goes through them piece by piece (`row_functions.py`), with one record, and what
-it computes in between never leaves the cache. Where the way back will only multiply by the
-partials, these are computed with the value, with which they have most in common.
+Many rows don't fit into the cache. `100 * (b - a**2)**2` as four operations passes them through
+memory four times, and four times more in reverse mode. As one compound op (`compound.py`) it is one
+record, and is computed in chunks (`row_functions.py`), so that intermediate results stay in the
+cache. Where the pullback only multiplies by the partials, these are computed together with the
+value, with which they share subexpressions.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import read, show_shape
 from ..values.lanes import Group, Lanes, narrow, with_rows
 from .fused_operation import FusedOperation
-from .fused_source import MISS, Plan
+from .plan import MISS, Plan
 
 
 class FusedRows(FusedOperation):
-    """The operation of an expression on many rows."""
+    """An expression fused into one operation on many rows."""
 
     __slots__ = ("_count", "_heat")
 
@@ -37,8 +37,8 @@ class FusedRows(FusedOperation):
         self._count, self._heat = 0, policy().heat
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
-        """The expression's value for leaves that are floats and arrays of them, of many rows, once
-        there were enough of them; MISS where the operations go one by one."""
+        """The value of the expression for leaves that are floats, arrays and lanes of floats, once
+        it is hot; MISS where its operations must run one by one."""
         if run.trace.keeps_all:
             return MISS
         values = [read(v) for v in values]
@@ -64,6 +64,7 @@ class FusedRows(FusedOperation):
         primals: list[Any],
         shape: tuple[int, ...],
     ) -> Any:
+        """The value by a generated function, and its record where an operand is traced."""
         backend = run.backend
         active = (
             ()
@@ -80,14 +81,14 @@ class FusedRows(FusedOperation):
         inner = [with_rows(p, group) for p in primals]
         wholes = tuple([shape_of(v) == whole for v in inner])
         recorded = bool(active) and trace.segment is not None
-        # Sweeps inside a sweep that is recorded go through `apply`, which has no use for partials.
+        # A recorded sweep goes through `apply`, which doesn't use partials.
         by = active if recorded and (run.once or run.recordings == 1) else ()
         y, *partials = value_function(backend, self._key, wholes, by)(whole, *inner)
-        if shape_of(y) != whole:  # of a formula that turned out to be a number
+        if shape_of(y) != whole:  # the formula simplified to a number
             y = backend.xp.full(whole, y)
         if site.op.category == "derivatives" and not backend.is_finite(
             y
-        ):  # where its products must be the strict ones
+        ):  # products may have to be strict
             return apply(run, site, tuple(values))
         value = Lanes(y, group)
         if not recorded:
@@ -96,8 +97,8 @@ class FusedRows(FusedOperation):
         return record(trace, site, values, primals, {}, value, active, kept)
 
     def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
-        """The shape of what the expression gives a row; None where its operands are anything but
-        floats and float64 arrays that go together, with the rows that run, or too few so far."""
+        """The shape of the value in each row; None where the operands are not floats and float64
+        arrays whose shapes broadcast, or the expression isn't hot yet."""
         shapes, largest = [], 0
         for value, inner in zip(values, primals, strict=True):
             if type(inner) is float:
@@ -121,8 +122,8 @@ class FusedRows(FusedOperation):
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
 
     def _is_hot(self, run: Run, elements: int) -> bool:
-        """Whether so many more elements are to be computed by functions; for rows of data whatever
-        ran before, on which what they give mustn't depend."""
+        """Whether the expression is hot after so many more elements. For rows of data
+        (`parts_rows`) that doesn't depend on what ran before, as their results mustn't."""
         if elements < self._heat.least_elements:
             return False
         self._count += elements
@@ -130,6 +131,7 @@ class FusedRows(FusedOperation):
 
 
 def common_trace(boxed: list[Any]) -> Trace | None:
-    """The trace that all of these values are on, with nothing boxed in them."""
+    """The trace that all of these values are on; None if they are on several, or have boxes of
+    lower levels."""
     traces = [v[2].trace if type(v) is tuple and level_of(v[0]) == UNBOXED else None for v in boxed]
     return traces[0] if all([trace is traces[0] for trace in traces]) else None  # noqa: C419

@@ -1,6 +1,7 @@
-"""Writes the function of a fused expression (`fusion.py`), for operands of given kinds.
+"""Generates the function of a fused expression (`fusion.py`), specialised to kinds of operands.
 
-Its source has invented names only; operands come from frames, numbers of the program as constants.
+Its source contains generated names only: operands come from frames, and numbers of the program are
+constants.
 """
 
 from __future__ import annotations
@@ -18,65 +19,23 @@ from ..formulas.compound import EXPRESSION, compound
 from ..formulas.differentiation import ZERO, differentiate, pushed, substitute
 from ..formulas.formula_source import REFUSED, FormulaSource, function_of
 from ..formulas.functions import fast_by_name, scalar_function
-from ..formulas.reading import forward_formula, returned_operands
+from ..formulas.reading import forward_formula
 from ..interpreter.scalar_closures import EXACT_ON_INTS, INFIX
 from ..operations.apply import apply
 from ..operations.scalar_calls import Operand, call_lines
 from ..trace.tape import Site
 from ..values.boxes import Dual, primal
 from ..values.kinds import Variable
-
-MISS = (
-    object()
-)  # what the function gives where its operands aren't of the kinds that it was written for
-
-
-class Leaf(NamedTuple):
-    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of
-    the frame; what that reads, if it is told by the text, for others that read the same; and
-    whether its array is new, and known to nobody else."""
-
-    kind: str
-    value: Any
-    reads: Any = None
-    is_new: bool = False
-
-    def of(self, frame: list[Any]) -> Any:
-        """Its value, which only a slot or cell has by itself."""
-        return frame[self.value] if self.kind == "slot" else frame[self.value][0]
-
-
-class Operation(NamedTuple):
-    """An operation of the expression; an operand is ("leaf" | "op" | "number", index or value)."""
-
-    site: Site
-    operands: tuple[tuple[str, Any], ...]
-
-
-class Plan(NamedTuple):
-    """The operations of an expression that can be one function, operands first, and what they
-    read."""
-
-    ops: list[Operation]
-    leaves: list[Leaf]
-
-
-class Choice(NamedTuple):
-    """Which of several paths is taken, told by their index or by a choice further on: by a
-    condition on numbers."""
-
-    condition: Formula
-    then: Choice | int
-    otherwise: Choice | int
+from .plan import MISS, Choice, Leaf, Operation, Plan, returned_leaves
 
 
 def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for
-    leaves of these kinds (as `fusion._kind` has them); None where an int result would need `apply`,
-    or kinds don't go together."""
+    """The function `(frame, *values of the closures among the leaves) -> value or MISS` for leaves
+    of these kinds (`fusion.kinds_of`). None where an int result needs `apply`, or the kinds can't
+    be combined."""
     if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
         kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
-    writer = _Writer(plan.leaves, kinds, handed_on=handed_on(plan))
+    writer = _Writer(plan.leaves, kinds, returned=returned_leaves(plan))
     results = writer.results(plan.ops)
     return None if results is None else writer.function(plan.ops[-1].site.span, results[-1])
 
@@ -84,8 +43,8 @@ def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
 def write_choice(
     plan: Plan, operands: Sequence[tuple[str, Any]], choice: Choice | int, kinds: tuple[str, ...]
 ) -> Callable[[list[Any]], Any] | None:
-    """The function that chooses, `frame -> index or MISS`, by what the plan computes, on plain
-    floats; as `write`."""
+    """The function `frame -> index or MISS` that decides between paths by the values that the plan
+    computes, on plain floats. None as for `write`."""
     writer = _Writer(plan.leaves, kinds, plain=True)
     results = writer.results(plan.ops)
     if results is None:
@@ -114,34 +73,24 @@ def write_call(
     make: Callable[[list[str]], Callable[..., Any]],
     returned: Iterable[int] = (),
 ) -> Callable[[list[Any]], Any] | None:
-    """The function that calls another with what the plan computes, on plain floats and ints, `frame
-    -> its value or MISS`, for leaves of these kinds. `make` makes the other for the kinds of the
-    operands, and it may raise what `REFUSED` says; it may return the operands at the positions
-    `returned` as they are."""
+    """The function `frame -> value or MISS` that calls another function with the values that the
+    plan computes, on plain floats and ints, for leaves of these kinds. `make` makes that function
+    for the kinds of its operands. It may raise an exception of `REFUSED`, and may return the
+    operands at the positions `returned` unchanged."""
     leaves = {int(operands[k][1]) for k in returned if operands[k][0] == "leaf"}
-    writer = _Writer(plan.leaves, kinds, handed_on=leaves)
+    writer = _Writer(plan.leaves, kinds, returned=leaves)
     results = writer.results(plan.ops)
     if results is None:
         return None
     given = [writer.operand(ref, results) for ref in operands]
     writer.names["called"] = make([operand.kind for operand in given])
     called = f"y = called({', '.join([operand.text for operand in given])})"
-    lines = [*writer.inactive, called, *writer.returned("y")]
+    lines = [*writer.inactive, called, *writer.returning("y")]
     return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
 
 
-def handed_on(plan: Plan) -> set[int]:
-    """The leaves that an expression may give just as they are: a variable stays one on the way
-    through a function."""
-    last = plan.ops[-1]
-    if last.site.op.name != READ:
-        return set()
-    refs = [last.operands[k] for k in returned_operands(forward_formula(last.site.op))]
-    return {int(value) for kind, value in refs if kind == "leaf"}
-
-
 def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
-    """The lines that return the index of what is chosen."""
+    """The lines that return the index of the path that is taken."""
     if isinstance(choice, int):
         return [f"return {choice}"]
     condition, begun = source.value(choice.condition), source.lines
@@ -150,8 +99,8 @@ def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
 
 
 class _Value(NamedTuple):
-    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it
-    depends on a boxed leaf, the formula of it, of the operands of the whole."""
+    """An operand or result in the source: an expression and its kind, "float" or "int"; or, if it
+    depends on a boxed leaf, its formula in the operands of the whole expression."""
 
     text: str
     kind: str
@@ -159,16 +108,16 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation. `plain`: of what the leaves are without their
-    boxes. Where one of the leaves `handed_on` is a variable, and the value that very number, the
-    value has to be the variable: that is a MISS."""
+    """Collects the source, operation by operation. With `plain`, leaves are read without their
+    boxes. If one of the leaves `returned` is a variable and the value is its number unchanged, the
+    value has to be the variable, so the function returns MISS."""
 
     def __init__(
         self,
         leaves: list[Leaf],
         kinds: tuple[str, ...],
         plain: bool = False,
-        handed_on: Container[int] = (),
+        returned: Container[int] = (),
     ) -> None:
         self.names: dict[str, Any] = {
             "Variable": Variable,
@@ -186,8 +135,8 @@ class _Writer:
         self.values: list[_Value] = []
         self.given = [f"v{k}_" for k, leaf in enumerate(leaves) if leaf.kind == "closure"]
         self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
-        self._handed_on = [
-            k for k, kind in enumerate(kinds) if k in handed_on and kind in ("float", "int")
+        self._returned = [
+            k for k, kind in enumerate(kinds) if k in returned and kind in ("float", "int")
         ]
         for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
             if leaf.kind != "closure":
@@ -195,10 +144,10 @@ class _Writer:
                     f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else "")
                 )
                 is_variable = f"type(v{k}_) is Variable"
-                if k in self._handed_on:
+                if k in self._returned:
                     self.head.append(f"is{k}_ = {is_variable}")
                 is_lost = (
-                    k in handed_on and k not in self._handed_on
+                    k in returned and k not in self._returned
                 )  # a traced value, which becomes another on the way
                 self.head.append(
                     f"if {is_variable}: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box")
@@ -263,8 +212,8 @@ class _Writer:
         return _Value(name, type(value).__name__)
 
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
-        """One operation: as a line if nothing is boxed, else as a formula. None for what only
-        the interpreter can treat."""
+        """One operation: a line if no operand is boxed, otherwise a formula. None for an operation
+        that only the interpreter can do."""
         is_reading = op.name == READ
         if is_reading and any(operand.kind == "int" for operand in operands):
             return None
@@ -275,7 +224,7 @@ class _Writer:
                 if op.category == HIGHER and self._loses(formula, formulas):
                     return None
                 if formula.kind == "number":
-                    # It makes floats of ints that it meets, by a product with 1.0 too.
+                    # Not a constant of the formula: a product with it must make floats of ints.
                     self.inactive.append(f"t{j}_ = {self._number(formula.value).text}")
                     return _Value(f"t{j}_", "float")
                 self.read = True
@@ -297,21 +246,21 @@ class _Writer:
             self.names[f"f{j}_"] = scalar_function(op) if is_reading else fast_by_name(op.name)
             expression = f"f{j}_({', '.join(texts)})"
         self.inactive.append(f"t{j}_ = {expression}")
-        if is_reading:  # a derivative where products must be the strict ones of its own mode
+        if is_reading:  # products in a derivative may have to be strict
             self.inactive.append(f"if t{j}_ - t{j}_ != 0.0: return MISS")
         if kind == "int":
             self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
         return _Value(f"t{j}_", kind)
 
     def _loses(self, formula: Formula, operands: list[Formula]) -> bool:
-        """Whether a derivative has no slope by an operand that it was given. A request then says
-        none, where it may be 0: rules of derivatives read more than formulas do."""
+        """Whether the formula of a derivative doesn't depend on an operand that was given. Its
+        gradient would then be none, where it may be 0: the rules read more than the formula."""
         partials = dict(enumerate(differentiate(formula, len(self.operands))))
         given = set[int | str]().union(*[operand.reads() for operand in operands])
         return any(partials[int(k)] is ZERO for k in given)
 
     def _constant(self, value: _Value) -> Formula:
-        """What isn't boxed as a part of a formula: a number, or an operand."""
+        """A value that isn't boxed, as a part of a formula: a number or an operand."""
         if value.text in self.names:
             return Formula("number", self.names[value.text])
         return self._operand(Operand(value.text))
@@ -324,7 +273,7 @@ class _Writer:
                 "try:",
                 *[f"    {line}" for line in self.inactive],
                 f"{REFUSED}: return MISS",
-                *self.returned(result.text),
+                *self.returning(result.text),
             ]
         elif not any(operand.number for operand in self.operands):
             lines += self._without_boxes(result.formula)
@@ -358,10 +307,10 @@ class _Writer:
                 )
         return self.compiled(lines)
 
-    def returned(self, value: str) -> list[str]:
-        """The lines that return a value, unless it has to be a variable."""
+    def returning(self, value: str) -> list[str]:
+        """The lines that return a value, or MISS if it has to be a variable."""
         return [
-            *[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._handed_on],
+            *[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._returned],
             f"return {value}",
         ]
 
@@ -373,8 +322,8 @@ class _Writer:
         return function_of(source, "<fused expression>", self.names)
 
     def _without_unread(self, result: _Value, lines: list[str]) -> _Value:
-        """The result without the operands that it doesn't read. The function that was read for it
-        may use them: what tapes want to know of that, only a call tells."""
+        """The result without the operands that it doesn't read. Where several windows are open the
+        function returns MISS, as a real call may record uses of these operands."""
         if result.formula is None or len(reads := sorted(result.formula.reads(), key=int)) == len(
             self.operands
         ):
@@ -389,18 +338,17 @@ class _Writer:
         return _Value("", "float", substitute(result.formula, places))
 
     def _without_boxes(self, formula: Formula) -> list[str]:
-        """The lines that compute a value which, of the function that was read, nothing boxed is
-        left in."""
+        """The lines that compute a value whose formula has no boxed operands left."""
         source = FormulaSource(arrays=False, fast=True)
         source.lines += [f"x{k} = {operand.primal}" for k, operand in enumerate(self.operands)]
         source.lines.append(f"y = {source.value(formula)}")
         self.names.update(source.found(fast_by_name))
         lines = [*self.inactive, *source.lines]
-        found = ["if y - y != 0.0: return MISS", *self.returned("y")]
+        found = ["if y - y != 0.0: return MISS", *self.returning("y")]
         return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", *found]
 
     def _with_tangent(self, formula: Formula) -> list[str]:
-        """The lines that compute a value and its tangent, of duals of one level."""
+        """The lines that compute a value and its tangent from duals of one level."""
         source = FormulaSource(arrays=False, fast=True)
         duals = [k for k, operand in enumerate(self.operands) if operand.number]
         for k, operand in enumerate(self.operands):
@@ -422,6 +370,6 @@ class _Writer:
                 for line in (*self.inactive, *source.lines, f"y = {value}", f"t = {tangent}")
             ],
             f"{REFUSED}: return MISS",
-            "if t - t != 0.0: return MISS",  # where the products must be the strict ones
+            "if t - t != 0.0: return MISS",  # products may have to be strict
             "return Dual(y, t, level)",
         ]

@@ -1,4 +1,4 @@
-"""Which faster closures take the place of the interpreter's, by the kind of node."""
+"""Hot code: the faster closures that replace the interpreter's, for each kind of node."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 from ...lang import program
 from ..analysis.read_derivatives import BranchError
-from ..analysis.read_loops import TurnsError
+from ..analysis.read_loops import TripCountError
 from ..analysis.readings import obstacle
 from ..compilation.compiler import Closure, Compiler, Lowering
 from ..operations.apply import apply
 from .branches import by_path
-from .fusion import body_on_rows, condition_on_rows, fuse, fuse_list, plan, plan_list
+from .fusion import fuse, fuse_list
 from .hot_loops import by_loops
 from .known_ints import by_ints
 from .long_loops import LongLoop, long_loop
+from .planning import plan_expression, plan_list
+from .row_closures import body_on_rows, condition_on_rows
 from .row_sums import MEAN, SUM, sums_on_rows
 
 
@@ -26,9 +28,9 @@ class Hot(Lowering):
         self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]
     ) -> Closure:
         if node.op.elementwise and c.fuses and not c.fusing:
-            found = plan(c, node, c.value)
+            found = plan_expression(c, node, c.value)
             if found is not None:
-                with c.within(fusing=True):  # its parts needn't be fused by themselves
+                with c.within(fusing=True):  # its parts are not fused by themselves
                     interpreted = interpret()
                 return fuse(found, interpreted, apply, scalars=not c.slow)
         interpreted = interpret()
@@ -41,7 +43,7 @@ class Hot(Lowering):
     def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
         if c.slow or c.fusing or not c.fuses:
             return interpreted
-        found = plan(c, node, c.value)
+        found = plan_expression(c, node, c.value)
         if found is not None:
             return fuse(found, interpreted, apply)
         several = plan_list(c, node)
@@ -50,7 +52,7 @@ class Hot(Lowering):
         if c.counts:
             return interpreted
         stop, by_loop = obstacle(node, c.functions), by_loops(node, c.functions, interpreted)
-        if stop is TurnsError:
+        if stop is TripCountError:
             return by_ints(node, c.functions, by_loop)
         return by_path(node, c.functions, by_loop) if stop is BranchError else by_loop
 

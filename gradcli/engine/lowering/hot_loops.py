@@ -1,8 +1,8 @@
-"""Hot calls of functions with loops that end when they end, and of their first derivatives, on
-plain floats and ints.
+"""Hot calls of functions with loops whose number of iterations depends on the data, and of their
+derivatives, on plain floats and ints.
 
-They run as functions that are written for them (`loop_source.py`). Nothing is recorded, as nothing
-is active; where an operand is, or the function gives up, they are called.
+A generated function runs such a call (`loop_source.py`). It records nothing, as no operand is
+active; for active operands, and where the function can't go on, the interpreter makes the call.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..analysis.frames import position_of
 from ..analysis.inlining import Known
-from ..analysis.loop_parts import Looped, handed_on
+from ..analysis.loop_parts import Looped, unchanged_sources
 from ..analysis.loop_reading import read_looped
 from ..analysis.read_derivatives import NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..formulas.reading import returned_operands
 from ..values.kinds import List
-from .fused_source import MISS, Plan, write_call
-from .fusion import MAX_VARIANTS, collect, kinds_of
+from .fused_source import write_call
+from .fusion import MAX_VARIANTS, kinds_of
 from .loop_source import LoopWriter
+from .plan import MISS, Plan
+from .planning import collect
 
 DERIVATIVES = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp"))
 WEIGHED = frozenset(("vjp", "jvp", "value_and_jvp"))
@@ -32,8 +34,8 @@ Hot = Callable[[list[Any]], Any]
 
 
 class _Asked(NamedTuple):
-    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the
-    arguments at the positions; if `second`, one of its gradient by the same."""
+    """The request that a call makes: the value of a function if `kind` is "", or its derivative by
+    the arguments at the positions. With `second` it is a derivative of the gradient."""
 
     kind: str
     positions: list[int]
@@ -43,7 +45,7 @@ class _Asked(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """The call as it is written: what its operands are computed by, and where in that they are."""
+    """A call that was read: `plan` computes its operands, which are at `refs` in it."""
 
     asked: _Asked
     looped: Looped
@@ -52,8 +54,8 @@ class _Call(NamedTuple):
 
 
 def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:
-    """The closure of a call whose function has loops, `cold` until it is hot; `cold` itself for any
-    other."""
+    """The closure of a call whose function has loops, which uses a generated function once it is
+    hot; `cold` for any other call."""
     if not _has_loops(node, known):
         return cold
     variants: dict[tuple[str, ...], Hot | None] = {}
@@ -92,7 +94,7 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
 
 
 def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked:
-    """What calling it asks for. Raises NotPlainError."""
+    """The request that a call of this callee makes. Raises NotPlainError for any other kind."""
     held = None
     if isinstance(callee, program.Read) and not callee.checked and callee.slot.index in known:
         held = known[callee.slot.index]
@@ -129,7 +131,7 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
 
 
 def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
-    """Whether a function with loops or branches is called, or a derivative of one asked for."""
+    """Whether the called or differentiated function has loops or branches."""
     with suppress(NotPlainError):
         function = _asked(node.callee, known).function
         code = function.function if isinstance(function, program.FunctionLiteral) else None
@@ -143,7 +145,7 @@ def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
 
 
 def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
-    """The call, if it can be read."""
+    """The call, or None if it can't be read."""
     asked = _asked(node.callee, known)
     plan = Plan([], [])
     with suppress(NotPlainError):
@@ -162,7 +164,7 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
 
 
 def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
-    """The function for leaves of these kinds; None where it can't be written."""
+    """The function for leaves of these kinds; None where there can be none."""
     with suppress(NotPlainError):
         returned = [] if call.asked.kind else _returned(call.looped)
         return write_call(
@@ -176,8 +178,8 @@ def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
 
 
 def _returned(looped: Looped) -> list[int]:
-    """The operands, by position, that the function may return as they are."""
-    numbers = handed_on(looped, [looped.result])
+    """The operands, by position, that the function may return unchanged."""
+    numbers = unchanged_sources(looped, [looped.result])
     given = set[int]().union(
         *[returned_operands(f) for t, f in zip(*looped.begin, strict=True) if t in numbers]
     )
@@ -185,6 +187,7 @@ def _returned(looped: Looped) -> list[int]:
 
 
 def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]:
+    """The function that computes the requested value or derivative."""
     kind = asked.kind
     writer = LoopWriter(looped, kinds, asked.positions)
     if not kind:
@@ -199,7 +202,7 @@ def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]
     def derivative(*operands: Any) -> Any:
         value, found = function(*operands)
         for d in found:
-            if d - d != 0.0:  # where the products must be the strict ones
+            if d - d != 0.0:  # products may have to be strict
                 raise OverflowError
         if type(value) is not float:
             raise OverflowError
@@ -210,6 +213,8 @@ def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]
 
 
 def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, restricted to results that are floats."""
+
     def value(*operands: Any) -> float:
         y = function(*operands)
         if type(y) is not float:

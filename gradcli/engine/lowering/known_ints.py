@@ -1,8 +1,8 @@
-"""Hot calls of functions with loops of as many turns as an int says: `fn f(x, n) { for i in
-range(n) { … }; return x }`.
+"""Hot calls of functions with loops whose trip count is an int of the caller: `fn f(x, n) { for i
+in range(n) { … }; return x }`.
 
-They can be read (`readings.py`) for the ints that the names of the call hold, and that is right as
-long as they hold these.
+Such a call is specialised to the ints that its names hold: its loops are unrolled (`readings.py`),
+and the result is used as long as the names hold these ints.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from ..compilation.compiler import Closure
 from ..operations.apply import apply
 from ..values.kinds import FRAME_HEAD, Variable
 from .branches import by_path
-from .fused_source import Leaf, Plan
-from .fusion import MAX_VARIANTS, collect, fuse, fuse_list, plans_of_list
+from .fusion import MAX_VARIANTS, fuse, fuse_list
+from .plan import Leaf, Plan
+from .planning import collect, plans_of_list
 
 
 def by_ints(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:
-    """The closure of such a call, `cold` until it is hot."""
+    """The closure of a call, specialised to ints once it is hot; until then `cold`."""
     slots = _slots(node, known)
     leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
     variants: dict[tuple[int | None, ...], Closure | None] = {}
@@ -38,7 +39,7 @@ def by_ints(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
         held = tuple([_held(leaf.of(frame)) for leaf in leaves])
         if held not in variants:
             if len(variants) == MAX_VARIANTS:
-                count = 0  # of other ints each time, perhaps: no need to look at them
+                count = 0  # the ints seem to differ each time
                 return cold(frame)
             pairs = [(slot, k) for slot, k in zip(slots, held, strict=True) if k is not None]
             ints = {slot.index: Known(program.Constant(k, span=node.span)) for slot, k in pairs}
@@ -55,7 +56,7 @@ def _held(value: Any) -> int | None:
 
 
 def _read(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure | None:
-    """The closure of a call of which all is known; None where nothing is gained."""
+    """The closure of a call whose ints are known; None where nothing is gained."""
     found = Plan([], [])
     try:
         collect(node, found, None, known, None, 0)
@@ -70,8 +71,7 @@ def _read(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure
 
 
 def _slots(node: program.Call, known: dict[int, Known]) -> list[program.Slot]:
-    """The slots of the frame that the call may read, but for those of the functions that are
-    known."""
+    """The slots of the frame that the call may read, except those of known functions."""
     found: dict[int, program.Slot] = {}
     passed: set[int] = set()
     pending: list[Any] = [node]

@@ -1,10 +1,10 @@
-"""Writes the functions of what `loop_reading.py` reads: the value, the value and its tangent, the
-value and its gradient.
+"""Generates functions of the loops that `loop_reading.py` reads: of the value, of the value and its
+tangent, and of the value and its gradient.
 
-The last keeps, for each step that it takes and that a gradient passes, which it was and the numbers
-that the way back reads, and then goes back over these, whatever loops and branches they came from.
-Its source has invented names only. What Python refuses, ints that 64 bits don't hold, and what
-isn't finite make it give up.
+The gradient's function keeps the residuals of each active step on a tape, and then runs the
+pullbacks of these steps, newest first, whatever loops and branches they came from. The source
+contains generated names only. Where Python refuses an operation, an int doesn't fit into 64 bits or
+a number isn't finite, the function raises, and the interpreter takes over.
 """
 
 from __future__ import annotations
@@ -18,61 +18,32 @@ from ...ops.formula import Formula
 from ..analysis.frames import COMPARISONS
 from ..analysis.loop_parts import Branch, Loop, Looped, Part, Step, list_parts
 from ..analysis.read_derivatives import NotPlainError
-from ..backends.backend import INT_MAX, INT_MIN
 from ..formulas.differentiation import ZERO, differentiate, plus, pushed
-from ..formulas.formula_source import STRICT, FormulaSource, function_of, is_number
+from ..formulas.formula_source import STRICT, FormulaSource, function_of
 from ..formulas.functions import fast_by_name, scalar_by_name
 from ..interpreter.scalar_closures import EXACT_ON_INTS
+from .guards import GUARDS, with_floats
 
 EXACT_ON_ANY = frozenset(
     ("add", "sub", "mul", "neg", "pos", "abs", "square")
-)  # on floats and ints alike, as Python has them
-MAX_NESTING = 15  # of loops and branches; Python's are 20
-
-
-def whole(y: Any) -> Any:
-    """A number that is no int which 64 bits don't hold."""
-    if type(y) is int and not INT_MIN <= y <= INT_MAX:
-        raise OverflowError
-    return y
-
-
-def settled(y: Any) -> Any:
-    """A number that is no int which a comparison with another int and one with a float could see
-    differently."""
-    if type(y) is int and not -(2**53) <= y <= 2**53:
-        raise OverflowError
-    return y
-
-
-def finite(y: float) -> float:
-    if y - y != 0.0:
-        raise OverflowError
-    return y
-
-
-GUARDS: dict[str, Callable[..., Any]] = {
-    "whole": whole,
-    "settled": settled,
-    "finite": finite,
-    "float": float,
-}
+)  # ops that are exact on floats and ints as Python computes them
+MAX_NESTING = 15  # of loops and branches; Python allows 20
 
 
 class LoopWriter:
-    """Writes for operands of these kinds, "float" or "int", as they stand in `looped`; derivatives
-    are by the parameters at the positions."""
+    """Generates the functions for operands of these kinds, "float" or "int", in the order of
+    `looped`; derivatives are by the parameters at the positions."""
 
-    fast = True  # by Python's own functions, with plain products
+    fast = True  # whether Python's own functions and plain products are used
     follows = (
-        False  # derivatives only say what depends on what: they are above 0 where something does
+        False  # whether derivatives are replaced by activity: numbers above 0 where they exist
     )
 
     def __init__(self, looped: Looped, kinds: Sequence[str], positions: Sequence[int]) -> None:
         self.looped, self.size = looped, looped.size
         self.names: dict[str, Any] = {}
         self.by = [looped.parameters[k] for k in positions]
-        self._ways_back: list[list[str]] = []  # of the steps that a gradient passes
+        self._pullbacks: list[list[str]] = []  # the lines of the pullback of each active step
         steps, counters = [looped.begin], set[int]()
         list_parts(looped.body, steps, counters)
         self.kinds = {k: kind for (k, _), kind in zip(looped.operands, kinds, strict=True)}
@@ -93,8 +64,8 @@ class LoopWriter:
     # ---- kinds -----------------------------------------------------------------------------------
 
     def _find_kinds(self, steps: list[Step]) -> None:
-        """Finds the kinds of all numbers: "float", "int", or "any" for what is an int at first and
-        then a float."""
+        """Finds the kinds of all numbers: "float", "int", or "any" for a number that is an int at
+        first and a float later."""
         before: dict[int, str] = {}
         while before != self.kinds:
             before = self.kinds.copy()
@@ -111,8 +82,8 @@ class LoopWriter:
         return self._kinds(formula)[id(formula)]
 
     def _kinds(self, formula: Formula) -> dict[int, str]:
-        """The kind of each node of a formula. Raises NotPlainError where ints have operations of
-        their own."""
+        """The kind of each node of a formula. Raises NotPlainError for operations that compute
+        ints in their own way."""
         kinds: dict[int, str] = {}
         for node in formula:
             given = {kinds[id(a)] for a in node.arguments}
@@ -137,15 +108,15 @@ class LoopWriter:
     # ---- formulas --------------------------------------------------------------------------------
 
     def _guarded(self, formula: Formula, guards: bool = True) -> Formula:
-        """The formula with ints as the floats that they are where they meet floats; and, with
-        `guards`, with a guard around what 64 bits may not hold, and around products that may have
-        to be the strict ones: what a condition decides by must be right."""
+        """The formula with ints converted to floats where they meet floats. With `guards` it raises
+        for ints that may not fit into 64 bits, and for products that may have to be strict, as
+        conditions must be decided by right values."""
         made: dict[int, Formula] = {}
         kinds = self._kinds(formula)
         for node in formula:
             new = node
             if node.arguments:
-                met = _meeting(
+                met = with_floats(
                     node.kind,
                     [made[id(a)] for a in node.arguments],
                     [kinds[id(a)] for a in node.arguments],
@@ -162,17 +133,17 @@ class LoopWriter:
             made[id(node)] = new
         return made[id(formula)]
 
-    # ---- the ways there --------------------------------------------------------------------------
+    # ---- functions -------------------------------------------------------------------------------
 
     def value(self) -> Callable[..., Any]:
-        """`(*operands) -> value`. All of these functions raise what `REFUSED` says where they give
-        up."""
+        """`(*operands) -> value`. All of these functions raise an exception of `REFUSED` where the
+        interpreter must take over."""
         return self._function(
             self._operands(), self._forward(self._assigned, f"x{self.looped.result}")
         )
 
     def tangent(self) -> Callable[..., Any]:
-        """`(*operands) -> (value, [tangent])`, as the first of the positions moves along the
+        """`(*operands) -> (value, [tangent])`, where the first of the parameters moves along the
         vector."""
         result = self.looped.result
         tangent = f"x{2 * self.size + result}" if result in self.active else "0.0"
@@ -182,8 +153,8 @@ class LoopWriter:
         )
 
     def _moves_off(self) -> list[str]:
-        """The lines that begin tangents. Of a number or cotangent they are what comes two sizes
-        later."""
+        """The lines that initialise tangents. The tangent of number `k` is number `2 * size + k`,
+        also if that is a cotangent."""
         vector, first = self.looped.vector, 2 * self.size
         still = [
             f"x{first + k} = 0.0"
@@ -202,7 +173,7 @@ class LoopWriter:
 
     def _tangent(self, formula: Formula) -> Formula:
         if self.follows:
-            return followed(
+            return activity(
                 formula,
                 lambda k: (
                     Formula("operand", 2 * self.size + k) if k % self.size in self.active else ZERO
@@ -212,13 +183,13 @@ class LoopWriter:
         return pushed(formula, {k: Formula("operand", first + k) for k in self._active_in(formula)})
 
     def _active_in(self, formula: Formula) -> list[int]:
-        """The numbers and cotangents in a formula that move."""
+        """The numbers and cotangents in a formula that depend on the parameters."""
         return sorted([int(k) for k in formula.reads() if int(k) % self.size in self.active])
 
     def gradient(self, second: bool = False) -> Callable[..., Any]:
         """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector
-        if there is one. Of one of them, if `second`, `(cotangent, [tangent])` of that instead, as
-        the parameter moves along the vector."""
+        if there is one. With `second` it is `(cotangent, [tangent])` for a single parameter, which
+        moves along the vector."""
         size, result, operands = self.size, self.looped.result, self._operands()
         forward = self._forward(
             partial(self._kept, second), f"x{result}", self._moves_off() if second else ()
@@ -243,32 +214,32 @@ class LoopWriter:
         return self._function(operands, [*lines, f"return {', '.join(found)}"])
 
     def _back(self, steps: str) -> list[str]:
-        """The lines that go back over the steps that were kept, the last one first."""
+        """The lines that run the pullbacks of the steps on a tape, which has the newest first."""
         lines: list[str] = []
-        for step, back in enumerate(self._ways_back):
+        for step, back in enumerate(self._pullbacks):
             lines += [f"{'elif' if step else 'if'} step == {step}:", *indented(back)]
-        if len(self._ways_back) > 1:
+        if len(self._pullbacks) > 1:
             lines = ["step = item[0]", *lines]
         return [
             f"for item in {steps}:",
-            *indented(self._ways_back[0] if len(self._ways_back) == 1 else lines),
+            *indented(self._pullbacks[0] if len(self._pullbacks) == 1 else lines),
         ]
 
     def _kept(self, second: bool, step: Step) -> list[str]:
-        """The lines of a step that is kept for the way back, if one passes it; and that way is
-        written."""
+        """The lines of a step, which keep its residuals if it is active. Adds the lines of its
+        pullback."""
         moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
         if not moving:
             return self._assigned(step)
         assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
         following = self._cotangents(
-            [(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving]
+            [(t, activity(f, lambda k: Formula("operand", k))) for t, f in moving]
         )
         formulas = [
             *cotangents.values(),
             *following.values(),
-        ]  # of which either may be what goes back over what is kept
+        ]  # the residuals serve both pullbacks
         reads = sorted({int(k) for f in formulas for k in f.reads() if int(k) < self.size})
         cotangents = following if self.follows else cotangents
         if second:
@@ -276,11 +247,11 @@ class LoopWriter:
         saved = "".join([f", x{k}" for k in reads])
         loaded = [f"_{saved} = item"] if reads else []
         back = Step(tuple([self.size + k for k in cotangents]), tuple(cotangents.values()))
-        self._ways_back.append([*loaded, *assigned(back)])
-        return [f"push(({len(self._ways_back) - 1}{saved or ','}))", *assigned(step)]
+        self._pullbacks.append([*loaded, *assigned(back)])
+        return [f"push(({len(self._pullbacks) - 1}{saved or ','}))", *assigned(step)]
 
     def _cotangents(self, moving: list[tuple[int, Formula]]) -> dict[int, Formula]:
-        """The cotangents from before a step, those that it changes, from the ones after it."""
+        """The cotangents before a step that differ from those after it, as formulas of these."""
         found: dict[int, Formula] = dict.fromkeys([t for t, _ in moving], ZERO)
         for t, formula in moving:
             shares = differentiate(formula, self.size, Formula("operand", self.size + t))
@@ -301,7 +272,7 @@ class LoopWriter:
     def _forward(
         self, assigned: Callable[[Step], list[str]], result: str, head: Sequence[str] = ()
     ) -> list[str]:
-        """The lines that run the function, and end with `return` and the result, or give up."""
+        """The lines that run the function: they return the result, or raise."""
         lines = self._lines(self.looped.body, assigned, result, 0)
         return [*self._assigned(self.looped.begin), *head, *lines, "raise OverflowError"]
 
@@ -372,9 +343,9 @@ class LoopWriter:
         return function_of(f"def run({', '.join(parameters)}):\n{body}", "<loops>", names)
 
 
-def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
-    """A sum of all that a formula depends on, on the same sides of its choices: of what `leaf`
-    gives for its operands."""
+def activity(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
+    """The activity of a formula: the sum of what `leaf` gives for the operands that its value
+    depends on, with the same `where`."""
     made: dict[int, Formula] = {}
     for node in formula:
         new = leaf(int(node.value)) if node.kind == "operand" else ZERO
@@ -391,37 +362,6 @@ def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
                 )
         made[id(node)] = new
     return made[id(formula)]
-
-
-def _meeting(op: str, arguments: list[Formula], kinds: list[str]) -> tuple[Formula, ...]:
-    """Arguments of these kinds with ints as floats where the op has them so and Python hasn't:
-    Python compares and divides ints as they are, and a product with 1.0 isn't computed at all
-    (`simplified`)."""
-    if op in COMPARISONS and "float" not in kinds:
-        return tuple(
-            [
-                Formula("settled", None, (a,)) if "any" in kinds and a.kind != "number" else a
-                for a in arguments
-            ]
-        )
-    has_one = any(is_number(a, 1.0) for a in arguments)
-    left_out = op in ("mul", "pow") and "float" in kinds and has_one
-    if op in COMPARISONS or op == "div" or left_out:
-        return tuple(
-            [
-                a if kind == "float" else _as_float(a)
-                for a, kind in zip(arguments, kinds, strict=True)
-            ]
-        )
-    return tuple(arguments)
-
-
-def _as_float(formula: Formula) -> Formula:
-    return (
-        Formula("number", float(formula.value))
-        if formula.kind == "number"
-        else Formula("float", None, (formula,))
-    )
 
 
 def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:

@@ -1,9 +1,9 @@
-"""Sums and means of expressions over each row's elements as one operation: `sum(100 * (x[1:] -
-x[:-1]**2)**2)` of many rows.
+"""Sums and means of expressions over the elements of each row, fused into one operation: `sum(100 *
+(x[1:] - x[:-1]**2)**2)` on many rows.
 
-As operations one by one, each part of `x`, each term and each partial would be an array of all
-rows. As one, the terms are added up as they come, and so is the gradient by `x`, which is then
-there before it is asked for.
+As separate operations, each part of `x`, each term and each partial would be an array with all
+rows. Fused, the terms are added as they are computed, and so is the gradient by `x`, which is then
+known before a sweep asks for it.
 """
 
 from __future__ import annotations
@@ -31,21 +31,19 @@ from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import read
 from ..values.lanes import Lanes, narrow, with_rows
 from .fused_rows import FusedRows, common_trace
-from .fused_source import MISS, Leaf, Plan
-from .fusion import collect
+from .plan import MISS, Leaf, Plan
+from .planning import collect
 
 SUM, MEAN = OPS["sum"], OPS["mean"]
 
-Index = (
-    tuple[Any, ...] | None
-)  # what of a name an expression reads: a part by ints and slices, or all of it
-Parts = Sequence[tuple[int, Index]]  # of names, by number
+Index = tuple[Any, ...] | None  # the part of a name that is read, by ints and slices; None for all
+Parts = Sequence[tuple[int, Index]]  # the numbers of names, each with a part of it
 
 
 def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
-    """The closure of `sum(expression)` or `mean(expression)`: for rows one operation where all that
-    the expression reads are names, parts of them by ints and slices that are written, and numbers;
-    else `cold`."""
+    """The closure of `sum(expression)` or `mean(expression)`, which for rows is one operation if
+    the expression reads only names, parts of them by constant ints and slices, and numbers;
+    otherwise `cold`."""
     operand = node.operands[0]
     if node.options or operand is None or c.slow:
         return cold
@@ -73,7 +71,7 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
 
 
 class _RowSum(FusedRows):
-    """The operation of a sum's plan."""
+    """The sum of an expression fused into one operation on many rows."""
 
     __slots__ = ("_bases", "_is_mean", "_parts")
 
@@ -86,8 +84,8 @@ class _RowSum(FusedRows):
         ]
 
     def sum(self, frame: list[Any]) -> Any:
-        """The sum, for names that are floats and arrays of them, of many rows, once there were
-        enough of them; MISS where the operations go one by one."""
+        """The sum, for names that are floats, arrays and lanes of floats, once it is hot; MISS
+        where its operations must run one by one."""
         run, group = frame[0], frame[0].group
         if run.trace.keeps_all:
             return MISS
@@ -112,8 +110,7 @@ class _RowSum(FusedRows):
         backend = run.backend
         inner = [with_rows(term, group) for term in terms]
         by = [k for k, (base, _) in enumerate(self._parts) if base in active]
-        # In the order in which elements come to be the first terms', so that these can go one by
-        # one, too.
+        # Ordered by first elements, so that a function may add the terms one by one.
         by.sort(
             key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True
         )
@@ -137,8 +134,8 @@ class _RowSum(FusedRows):
         return record(trace, site, values, primals, {}, y, active, kept)
 
     def _is_hot(self, run: Run, elements: int) -> bool:
-        # What several parts give is added up in another order: for rows of data the same, however
-        # many run together.
+        # A fused sum adds in another order. For rows of data that order mustn't depend on how many
+        # rows run together.
         return run.parts_rows or super()._is_hot(run, elements)
 
     def _op(self, formula: Formula) -> Op:
@@ -152,7 +149,7 @@ def _place(bases: list[Leaf], leaf: Leaf) -> int:
 
 
 def _part(value: Any, index: Index) -> Any:
-    """A part of a name's value; None where it has none, which the operation by itself reports."""
+    """A part of a name's value; None where there is no such part, which the interpreter reports."""
     if index is None:
         return value
     is_lanes = type(value) is Lanes
@@ -165,7 +162,7 @@ def _part(value: Any, index: Index) -> Any:
 
 
 def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The first element of a part."""
+    """The index of the first element of a part."""
     return tuple(
         [
             i.indices(n)[0] if type(i) is slice else i % n
@@ -174,13 +171,13 @@ def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
     )
 
 
-# ---- its rule, where partials that came with the value don't do ----------------------------------
+# ---- its rule, where no partials were kept -------------------------------------------------------
 
 
 def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
-    """The sum of a formula of parts of its operands, or the mean."""
+    """The op that sums a formula of parts of its operands, or takes its mean."""
     n = len(parts)
-    shares: list[Formula] = []  # of the terms in a cotangent, which comes after them
+    shares: list[Formula] = []  # of the terms in the cotangent, which is the operand after them
 
     def share(j: int) -> Formula:
         if not shares:

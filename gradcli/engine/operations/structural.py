@@ -107,7 +107,7 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
         random = CPU.xp.random
         run.draws = uniform_value(
             run, run.draws
-        )  # rows that have drawn more often than others go on separate_by_value
+        )  # rows that have drawn different numbers of times separate
         generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
         note(run, "draws")
         run.draws += 1

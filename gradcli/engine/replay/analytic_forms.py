@@ -32,8 +32,8 @@ def _length(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _angle(xp: Any, a: Any, b: Any) -> Any:
-    """The angle of (b, a): an arcus tangent of the smaller ratio, and whatever multiple of π/2 the
-    real parts say."""
+    """The angle of (b, a): the arctangent of the smaller ratio, plus the multiple of π/2 that the
+    real parts determine."""
     x, y = xp.real(b), xp.real(a)
     steep = xp.abs(y) > xp.abs(x)
     ratio = xp.where(steep, b, a) / xp.where(steep, a, b)
@@ -80,8 +80,8 @@ def _log_of_sum(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _gamma(xp: Any, x: Any) -> Any:
-    """By reflection left of 1/2: there the imaginary part that SciPy gives has the rounding error
-    of the real one."""
+    """The gamma function, by reflection left of 1/2: there the imaginary part of SciPy's result has
+    the rounding error of the real part."""
     left = xp.real(x) < 0.5
     right = CPU.function(OPS["gamma"])(xp.where(left, 1.0 - x, x))
     turn = x - 2.0 * xp.round(xp.real(x) / 2.0)
@@ -117,7 +117,7 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
 
 
 def _sinc(xp: Any, x: Any) -> Any:
-    """By its series near 0, where the imaginary part of the quotient cancels."""
+    """sin(πx)/(πx), by its series near 0, where the imaginary part of the quotient cancels."""
     z = xp.pi * x
     near = xp.abs(xp.real(x)) < 0.3
     w, series = xp.square(xp.where(near, z, 0.0)), 1.0
@@ -133,7 +133,7 @@ def _one_minus_square(xp: Any, x: Any) -> Any:
 
 
 def _cosine(xp: Any, a: Any, b: Any) -> Any:
-    """a / √(a² + b²), by the smaller ratio: nothing that cancels is added to a square."""
+    """a / √(a² + b²), by the smaller ratio, so that nothing cancels."""
     x, y = xp.real(a), xp.real(b)
     steep = xp.abs(x) > xp.abs(y)
     ratio = xp.where(steep, b, a) / xp.where(steep, a, xp.where(b == 0, 1.0, b))

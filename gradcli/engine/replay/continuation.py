@@ -1,8 +1,8 @@
-"""Operations on real numbers with infinitesimal imaginary parts, for the complex step: f(x + ih) =
-f(x) + ih f'(x).
+"""Operations on real numbers with infinitesimal imaginary parts, for the complex step.
 
-Most functions of the array module are analytic as they are. `analytic_forms.py` has analytic forms
-of those that aren't; operations without such a form are refused.
+It rests on f(x + ih) = f(x) + ih f'(x), which holds for analytic functions f and tiny h. Most
+functions of the array module are analytic as they are. `analytic_forms.py` has analytic forms of
+those that aren't; operations without such a form are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from .analytic_forms import FORMS, REFUSED
 
 
 class NotAnalyticError(Exception):
-    """An operation has no continuation to complex numbers, or is of complex ones already."""
+    """Raised for an operation that has no continuation to complex numbers, or is complex
+    already."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site.op.name)
@@ -33,7 +34,7 @@ class NotAnalyticError(Exception):
 
 def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Any:
     """The op of `site` on operands of which some have an imaginary part. Raises NotAnalyticError
-    where there is no such form, GradcliError where the operation can't be done."""
+    where it has no analytic form, and GradcliError where it can't be computed."""
     op, xp = site.op, run.backend.xp
     operands = [in_double(v) for v in operands]
     if op.name in REFUSED or (op.name == "cast" and options["dtype"] != "float64"):
@@ -54,8 +55,8 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
 
 
 def in_double(value: Any) -> Any:
-    """A value, in double precision where it is in float32, whose smallest numbers are larger than
-    what is infinitesimal."""
+    """A float32 value in double precision, as float32 can't hold such small imaginary parts; any
+    other value as it is."""
     if type(value) is Lanes:
         return Lanes(in_double(value.array), value.group)
     if getattr(value, "dtype", None) != "float32":
@@ -64,7 +65,7 @@ def in_double(value: Any) -> Any:
 
 
 def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Lanes:
-    """The same of many rows at once; one by one where it doesn't go element by element."""
+    """`continued` for lanes: all rows together for an elementwise op, otherwise row by row."""
     group, xp = deepest(operands), run.backend.xp
     if group is None:
         raise NotAnalyticError(site)

@@ -44,18 +44,14 @@ class History:
         found = needed(self.targets)
         moving, reached = set(self.sources), set(self.sources)
         self.steps: list[Step] = []
-        self.complex: Site | None = (
-            None  # the first operation that is of complex numbers, or gives some
-        )
-        self.comparisons: list[Step] = []  # what chooses between elements; `refs` are as in a step
-        self.own_rules: list[
-            Step
-        ] = []  # the calls of functions that have a derivative rule of their own
-        self.cut: Site | None = (
-            # the first that a gradient doesn't flow through, though what it gives depends on a
-            # source
-            None
-        )
+        # The first operation on complex numbers, or with a complex result.
+        self.complex: Site | None = None
+        # The comparisons between elements, which decide what `where` and its kin select.
+        self.comparisons: list[Step] = []
+        # The calls of functions that have their own derivative rule.
+        self.own_rules: list[Step] = []
+        # The first operation that depends on a source and that gradients don't flow through.
+        self.cut: Site | None = None
         for number, segment, flat in reversed(found):
             site, in0, in1, a, b, y = flat
             inputs = inputs_of(in0, in1)
@@ -96,12 +92,12 @@ class History:
 
     @property
     def has_rows(self) -> bool:
-        """Whether some of the steps are of many rows at once."""
+        """Whether some steps are on lanes."""
         return any(type(v) is Lanes for step in self.steps for v in step.operands)
 
     @cached_property
     def _of_floats(self) -> list[bool]:
-        """Which steps give floats of floats and ints."""
+        """For each step, whether it computes a float from floats and ints only."""
         kinds = [
             {type(v) for v in step.operands} if step.body is None else set() for step in self.steps
         ]
@@ -117,12 +113,12 @@ class History:
         disturb: Callable[[Any], Any] | None = None,
         watch: Callable[[Step, Any, list[Any]], None] | None = None,
     ) -> list[Any]:
-        """The targets where each source in `shifts` is moved by so much, which may be complex, or
-        is `Exactly` a value.
+        """The targets at another point: each source in `shifts` is moved by its shift, which may be
+        complex, or is `Exactly` a value.
 
-        `disturb` is applied to each result; `watch` sees each step with its result and operands.
-        Raises GradcliError where an operation can't be done there, or has no continuation to
-        complex numbers.
+        `disturb` is applied to each result; `watch` is called with each step, its result and its
+        operands. Raises GradcliError where an operation can't be computed there, or has no
+        continuation to complex numbers.
         """
         known: dict[int, Any] = {}
         given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
@@ -169,9 +165,9 @@ class History:
         shifts: Mapping[int, Any] = {},
     ) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of
-        forward mode; None for what doesn't move. `disturb` is applied to each result, and to its
-        tangent; sources in `shifts` are moved by so much. Raises GradcliError where an operation
-        has none."""
+        forward mode; None for a target that doesn't depend on them. `disturb` is applied to each
+        result and its tangent; sources in `shifts` are moved by their shifts first. Raises
+        GradcliError where an operation has no rule."""
         run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -216,7 +212,7 @@ class History:
 
 
 def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
-    """A result of forward mode with its numbers and their tangents disturbed."""
+    """A result of forward mode with its primals and tangents disturbed."""
     if type(value) is List:
         return List([_disturbed(item, disturb) for item in value.items])
     if type(value) is Dual:

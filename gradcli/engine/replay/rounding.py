@@ -1,4 +1,4 @@
-"""Disturbing results by rounding errors, to see how many of their digits can be trusted."""
+"""Random rounding errors, which show how many digits of a result can be trusted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def smallest(eps: float) -> float:
 
 
 def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
-    """A disturbance by a rounding error: each number but 0 up or down by about a unit in its last
-    place, as one of this precision."""
+    """A function that disturbs each number but 0 by up to about one unit in its last place, for
+    numbers of this precision."""
     xp, least = CPU.xp, smallest(eps)
     random = xp.random.default_rng(seed)
 

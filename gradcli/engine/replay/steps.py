@@ -18,17 +18,17 @@ from .continuation import continued
 
 
 class Exactly(NamedTuple):
-    """A value to be taken as it is, where adding a difference would round."""
+    """The value of a source at another point, where adding a difference to it would round."""
 
     value: Any
 
 
 class Step(NamedTuple):
-    """A record that depends on a source: `refs` are its operands that do, by position, with the
-    numbers that they have.
+    """A record that depends on a source. `refs` are the positions and the numbers of the operands
+    that do.
 
-    `body` has the values that a function's body returned where the step is a call with a rule of
-    its own."""
+    `body` has the values that the body of a function returned, where the step is a call of a
+    function with its own derivative rule."""
 
     number: int
     site: Site
@@ -44,8 +44,8 @@ class Step(NamedTuple):
 
 
 def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
-    """The result of a step for other operands; a list for several results. `continues`: of real
-    numbers with infinitesimal imaginary parts, where they are complex."""
+    """The result of a step for other operands; a list if it has several results. With `continues`,
+    complex operands are real numbers with infinitesimal imaginary parts."""
     site, options = step.site, step.options
     if site.op.passes_floats and (y := apply_fast(run, site, operands, {}, False)) is not None:
         return y
@@ -63,12 +63,13 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
 
 
 def is_complex(value: Any) -> bool:
+    """Whether a value, which may be lanes, is complex."""
     return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
 def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
-    """The records that the targets have in their history, bodies of functions with rules of their
-    own included, newest first."""
+    """The records in the history of the targets, newest first. Those in the bodies of functions
+    with their own derivative rule are included."""
     numbers = {target[1] for target in targets}
     found = []
     for segment in reachable([target[2] for target in targets], 0):

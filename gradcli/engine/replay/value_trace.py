@@ -1,4 +1,4 @@
-"""The trace of a program that `check` evaluates again at other points."""
+"""The trace of a program whose values `check` evaluates again at other points."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from ..trace.keeping import KeepingTrace, carries
 from ..trace.tape import STRIDE, Segment, Site, Trace, Traced
 from ..values.lanes import Lanes
 
-MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
-FEW_ROWS = 64  # of `vmap`, whose operations are kept for each row
-MAX_SWEEPS = 40
-SWEEPS_A_PLACE = 2
-PATIENCE = 60  # sweeps in a row of which none was to be noted
-NUMBER = 1.0 + 1 / 200  # what an operation on one takes: 200 elements count as one operation
+MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history
+FEW_ROWS = 64  # `vmap` over up to so many rows is recorded row by row
+MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2  # requests for derivatives that are noted
+PATIENCE = 60  # a run made for its requests ends after so many in a row that are not noted
+NUMBER = 1.0 + 1 / 200  # the work of an operation on a number: 200 elements count as one operation
 
 
 class EnoughError(Exception):
-    """A run that is for its sweeps alone has had those that are noted."""
+    """Raised to end a run that is made for its requests for derivatives, once enough are noted."""
 
 
 class ValueTrace(KeepingTrace):
-    """The second keeping policy for a program that is evaluated again. Memory follows the values,
-    as usual, but for those that conditions were decided by.
+    """A keeping trace for a program that is evaluated again. Memory follows the values, as usual,
+    except that operands of conditions are kept.
 
     updated  the variables that have had more than one state
-    work     what the run took, in operations on numbers
-    passed   the operations that weren't recorded, because only a state was made of them
-    sweeps   the derivatives that the program asked for: targets, and what by; some of each place
-    patience how many more sweeps there may be until one is noted, before the run is ended; none for
-             one that isn't for them
+    work     the work of the run, in operations on numbers
+    passed   the number of operations that weren't recorded, because only a state depends on them
+    sweeps   the derivatives that the program requested, as targets and the numbers of the sources;
+             a few for each place
+    patience the number of requests until one is noted, after which the run is ended; infinite for
+             other runs
     """
 
-    __slots__ = ("_told", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
+    __slots__ = ("_noted_at", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
     keeps_states = False
-    sees_plain = False  # what isn't finite is not asked of this trace
+    sees_plain = False  # nobody asks this trace about values that aren't finite
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
         super().__init__()
@@ -48,16 +48,16 @@ class ValueTrace(KeepingTrace):
         self.patience = math.inf
         self.room = 2**62
         self.sweeps: list[tuple[list[Traced], set[int]]] = []
-        self._told: Counter[Any] = Counter()
+        self._noted_at: Counter[Any] = Counter()
 
     def advance(self) -> Segment:
         segment = super().advance()
-        self.segments.clear()  # reasons are not asked of this trace
+        self.segments.clear()  # nobody asks this trace for reasons
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         self.work += NUMBER if type(y) is float else 1.0 + getattr(y, "size", 1) / 200
-        # As KeepingTrace does, which sees to a room and to pauses that most programs don't need.
+        # The fast path of KeepingTrace, without room for values and without pauses.
         if not self.main.recording or len(self.windows) > 1:
             return super().record(site, inputs, a, b, kept, y)
         traced = Trace.record(self, site, inputs, a, b, kept, y)
@@ -86,10 +86,10 @@ class ValueTrace(KeepingTrace):
             return
         number, segment = targets[0][1:]
         place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
-        self._told[place] += 1
-        if place is not None and self._told[place] <= SWEEPS_A_PLACE:
+        self._noted_at[place] += 1
+        if place is not None and self._noted_at[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))
-            self.patience = max(self.patience, PATIENCE)  # what is infinite stays so
+            self.patience = max(self.patience, PATIENCE)
 
     def pass_over(self, operations: int, value: Any) -> None:
         self.passed += operations
