@@ -193,7 +193,7 @@ def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.Monkey
     source = "var x = 0.5\nvar w = 0.5\ns = x\nfor i in range(100000) { s = s*0.5 + x }\noutput s"
     monkeypatch.setattr(second_runs, "EXPLAIN_STEPS", 50_000)
     expected = str(evaluate(source, max_steps=10**6).diagnostics)
-    monkeypatch.setattr(second_runs, "execute", None)
+    monkeypatch.setattr(second_runs, "compile_program", None)
     with only():
         assert str(evaluate(source).diagnostics) == expected
     assert "too long to look for the reason" in expected
