@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.api import Program
-from gradcli.diagnostics import GradcliError, Source
+from gradcli.diagnostics import Diagnostic, GradcliError, Source
 from gradcli.engine.compilation.compiled import Compiled
 from gradcli.engine.execution import Execution
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
@@ -25,8 +26,8 @@ OPTIONS = Options(mode="reverse")
 
 
 class Answer(NamedTuple):
-    """What a row gives: numbers, arrays, text and none by the name of a column, or the code of its
-    error."""
+    """What a row gives: numbers, arrays, text and none by the name of a column, or its error: code,
+    message and place."""
 
     values: dict[str, Any]
     error: str = ""
@@ -52,13 +53,24 @@ def _alone(node: program.Program, compiled: Compiled, point: dict[str, Any]) -> 
     try:
         return Answer(ask(OPTIONS, Execution(compiled, point).execute()))
     except Exception as error:  # whatever it is, it is what this way gives
-        return Answer({}, _code(error))
+        return Answer({}, _error(error))
 
 
-def _code(error: Exception) -> str:
+def _error(error: Exception) -> str:
     if isinstance(error, GradcliError):
-        return error.diagnostics[0].code
+        return _told(error.diagnostics[0])
     return f"E900 ({type(error).__name__}: {str(error)[:60]})"
+
+
+def _told(diagnostic: Diagnostic) -> str:
+    """What an error says of a row, without which row it is."""
+    message = _ROW.sub("", diagnostic.message)
+    span = diagnostic.span
+    place = span.source.text[span.start : span.end] if span is not None else ""
+    return f"{diagnostic.code} {message} ({diagnostic.label}) at `{place}`"
+
+
+_ROW = re.compile(r", in row \d+ of `vmap`")
 
 
 def evaluated(node: program.Program, points: list[dict[str, Any]], mode: str) -> list[Answer]:
@@ -69,7 +81,7 @@ def evaluated(node: program.Program, points: list[dict[str, Any]], mode: str) ->
         try:
             evaluation = runnable.run(_given(node, point))
         except Exception as error:
-            answers.append(Answer({}, _code(error)))
+            answers.append(Answer({}, _error(error)))
             continue
         answers.append(answer(evaluation))
     return answers
@@ -108,7 +120,7 @@ def by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]
     try:
         return _by_rows(node, points)
     except Exception as error:
-        return [Answer({}, _code(error))] * len(points)
+        return [Answer({}, _error(error))] * len(points)
 
 
 def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]:
@@ -120,7 +132,7 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
     for found in runs.answers(len(points)):
         rows = found.rows.tolist()
         if isinstance(found, Failed):
-            answers.update(dict.fromkeys(rows, Answer({}, found.diagnostics[0].code)))
+            answers.update(dict.fromkeys(rows, Answer({}, _told(found.diagnostics[0]))))
             continue
         for k, row in enumerate(rows):
             if found.good is None or found.good[k]:
@@ -141,7 +153,7 @@ def mapped(node: program.Program, size: int) -> list[Answer]:
     try:
         (value,) = Program(node, Options(grad=False)).run({}).outputs.values()
     except Exception as error:
-        return [Answer({}, _code(error))] * size
+        return [Answer({}, _error(error))] * size
     return [Answer(flattened("result", _taken(value, k))) for k in range(size)]
 
 
