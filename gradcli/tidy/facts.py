@@ -26,6 +26,7 @@ _SAME = """
     zeros_like ones_like tile repeat squeeze expand_dims dot outer matmul
 """
 _KIND_OF_CALL = dict.fromkeys(_FLOATS.split(), "float") | dict.fromkeys(_SAME.split(), "same")
+_MAX_DEPTH = 50  # of values that names stand for, in which a kind is looked for
 _KINDS: dict[str, Kind] = {"int64": "int"}
 _COMPLEX = frozenset(["fft", "ifft", "rfft", "complex128", "cast"])
 
@@ -45,6 +46,7 @@ class Facts:
         self.scopes = Scopes(tree)
         self.places = list(self._walk())
         self.has_complex = any(self._is_complex(place.node) for place in self.places)
+        self._kinds: dict[tuple[int, str], Kind] = {}  # of names
         self.failing = [n.span for n, _ in self.places if isinstance(n, syntax.ExpectError)]
         self.reads = {
             (id(self.home(name, scope)), name)
@@ -117,7 +119,7 @@ class Facts:
     def kind(self, node: Any, scope: Scope, depth: int = 0) -> Kind:
         """`int` or `float` where a value surely consists of such numbers; `other` where it isn't
         known."""
-        if depth > 20:
+        if depth > _MAX_DEPTH:
             return "other"
 
         def of(*nodes: Any) -> Kind:
@@ -162,9 +164,13 @@ class Facts:
         home = self.home(name, scope)
         if home is None:
             return "float" if name in CONSTANTS else "other"
-        events = home.bindings[name].events
-        kinds = {self._kind_of_event(event, home, depth) for event in events}
-        return kinds.pop() if len(kinds) == 1 else "other"
+        key = (id(home), name)
+        if key not in self._kinds:
+            self._kinds[key] = "other"  # while it is found out: what depends on itself isn't known
+            events = home.bindings[name].events
+            kinds = {self._kind_of_event(event, home, depth) for event in events}
+            self._kinds[key] = kinds.pop() if len(kinds) == 1 else "other"
+        return self._kinds[key]
 
     def _kind_of_event(self, event: Any, scope: Scope, depth: int) -> Kind:
         node = event.node

@@ -16,10 +16,9 @@ _COMMENT = re.compile(r"#\s*lint:\s*ignore\b(?:\s*\[([^\]]*)\])?")
 
 
 class Ignored(NamedTuple):
-    """What a comment says: lines, counted from 1, and codes; without codes all of them."""
+    """What a comment says: the line that it is about, and codes; without codes all of them."""
 
-    first: int
-    last: int
+    line: int
     codes: tuple[str, ...]
 
 
@@ -35,22 +34,17 @@ def _read_comments(source: Source) -> list[Ignored]:
     found: list[Ignored] = []
     end = 0
     for lexeme in lexemes(source):
-        above, here = (source.position(offset)[0] for offset in (end, lexeme.start))
         for comment in lexeme.comments:
             if match := _COMMENT.match(comment.text):
                 codes = tuple(code.strip().upper() for code in (match[1] or "").split(","))
-                line = here if comment.own_line else above
-                found.append(Ignored(line, line, tuple(filter(None, codes))))
+                line = source.position(lexeme.start if comment.own_line else end)[0]
+                found.append(Ignored(line, tuple(filter(None, codes))))
         end = lexeme.end
     return found
 
 
 def _covers(ignored: Ignored, finding: Finding) -> bool:
-    first = finding.span.line
     last = finding.span.source.position(finding.span.end)[0]
-    code = finding.diagnostic.code
-    return (
-        first <= ignored.last
-        and ignored.first <= last
-        and (not ignored.codes or any(code.startswith(prefix) for prefix in ignored.codes))
-    )
+    if not finding.span.line <= ignored.line <= last:
+        return False
+    return not ignored.codes or finding.diagnostic.code.startswith(ignored.codes)

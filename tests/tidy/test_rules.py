@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
 
 from gradcli.diagnostics import Source
+from gradcli.lang import syntax
+from gradcli.lang.parser import parse
+from gradcli.lang.printer import print_module
 from gradcli.lint_codes import CODES
-from gradcli.tidy.linting import Wanted, find
+from gradcli.tidy.facts import Facts
+from gradcli.tidy.linting import Wanted, apply_fixes, find
+from gradcli.tidy.rules import RULES
+
+from ..lang.random_trees import modules
 
 
 def codes(text: str, select: str = "") -> list[str]:
@@ -121,3 +129,15 @@ def test_comments_are_about_their_line_and_codes() -> None:
 
 def test_every_code_of_lint_has_its_case() -> None:
     assert {code for _, code in FOUND} >= set(CODES)
+
+
+@settings(max_examples=200)
+@given(modules)
+def test_rules_take_every_program(tree: syntax.Module) -> None:
+    """What they say is about a place in the text, and after a fix it is still a program."""
+    source = Source("t.tg", print_module(tree))
+    facts = Facts(parse(source), source)
+    findings = [finding for rule in RULES for finding in rule(facts)]
+    assert all(0 <= f.span.start < f.span.end <= len(source.text) for f in findings)
+    fixed, _ = apply_fixes(source, [finding.fix for finding in findings if finding.fix])
+    parse(fixed)
