@@ -8,6 +8,7 @@ from ..platform.collector import collector_paused
 from ..platform.recursion import recursion
 from .comments import place_comments
 from .document import write
+from .kept import keep
 from .layout import layout
 from .lexemes import Lexeme, lexemes
 from .structure import read_structure
@@ -23,10 +24,11 @@ def format_source(source: Source) -> str:
     it doesn't parse."""
     parse(source)
     tokens = lexemes(source)
-    place_comments(tokens)
     meant = _meaning(tokens)
+    tokens = keep(tokens, source)
+    place_comments(tokens)
     with recursion(FRAMES):
-        text = write(layout(read_structure(tokens), source.text), WIDTH)
+        text = write(layout(read_structure(tokens)), WIDTH)
     if _meaning(lexemes(Source(source.name, text))) != meant:
         raise AssertionError(f"the layout of {source.name} has other tokens or comments")
     return text.replace("\n", "\r\n") if source.text.partition("\n")[0].endswith("\r") else text

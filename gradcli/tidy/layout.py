@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from .document import HARD, LINE, SETTLE, SOFT, Document, IfBroken, Indent, group
 from .lexemes import Lexeme
-from .shapes import is_, is_function, is_group, is_hugged, is_name, is_number, is_row
+from .shapes import is_, is_function, is_group, is_hugged, is_number, is_row
 from .spacing import chain, gap, takes_comma
-from .structure import Block, Body, Bracket, Element, Item, Statement, first_lexeme, last_lexeme
+from .structure import Block, Body, Bracket, Element, Item, Statement, first_lexeme
 
 _ASSIGNS = ("=", "AUGMENT", "UPDATE")
 _PREFIXES = ("return", "print", "output", "expect", "watch", "if", "elif", "while")
@@ -21,9 +21,9 @@ _BLANKS = (2, 1)  # that are kept between statements: of the program, in blocks
 _FURTHER = 8  # than the line it goes on: a condition, so that it stands apart from the block
 
 
-def layout(body: Body, text: str) -> Document:
-    """The document of a program; `text` is what it was read from."""
-    document = _Layout(text).body(body, 0)
+def layout(body: Body) -> Document:
+    """The document of a program."""
+    document = _Layout().body(body, 0)
     return [*document, HARD] if document else []
 
 
@@ -85,8 +85,7 @@ def _filled(separated: list[Document]) -> list[Document]:
 
 
 class _Layout:
-    def __init__(self, text: str) -> None:
-        self.text = text
+    """Makes documents: a method for each kind of text."""
 
     # ---- statements ----
 
@@ -108,12 +107,14 @@ class _Layout:
         return document
 
     def statement(self, items: list[Item], depth: int) -> Document:
-        """A statement: its blocks all stand on one line, or none does."""
-        blocks = [item for item in items if isinstance(item, Block)]
+        """A statement: its blocks all stand on one line, or none does. The block of a function
+        without a name belongs to an expression."""
+        blocks: list[Block] = []
         document: list[Document] = []
         start = 0
         for k, item in enumerate(items):
-            if isinstance(item, Block):
+            if isinstance(item, Block) and not is_function(items[max(0, k - 2) :]):
+                blocks.append(item)
                 document += [self.words(items[start:k], _FURTHER), " ", self.block(item, depth + 1)]
                 start = k + 1
                 if start < len(items):
@@ -140,7 +141,7 @@ class _Layout:
             return [self.target(items[:k]), " ", self.item(items[k]), self.value(items[k + 1 :])]
         if is_(items[0], *_PREFIXES) and len(items) > 1:
             is_call = is_(items[0], "print", "watch") and len(items) == 2 and is_group(items[1])
-            listed = self.listed(items[1:], by, keeps=is_(items[0], "output"))
+            listed = self.listed(items[1:], by)
             return [self.item(items[0]), "" if is_call else " ", group(listed)]
         return group(self.listed(items, by))
 
@@ -166,29 +167,16 @@ class _Layout:
             return group(Indent([*notes, LINE, group(self.listed(items, 0, in_brackets))]))
         return [" ", group(self.listed(items, 4, in_brackets))]
 
-    def listed(
-        self, items: list[Item], by: int, in_brackets: bool = False, keeps: bool = False
-    ) -> list[Document]:
-        """An expression, or a comma list of some. Where it `keeps`, an expression that gives an
-        output its name stays as it was written."""
+    def listed(self, items: list[Item], by: int, in_brackets: bool = False) -> list[Document]:
+        """An expression, or a comma list of some."""
         first, *others = _elements(items)
         document: list[Document] = []
         for element in (first, *others):
-            inner = first_lexeme(element.items)
-            start: list[Document] = [*_notes(inner), LINE] if element is not first else []
-            kept = keeps and not is_name(element.items)
-            text = (
-                self.kept(element.items)
-                if kept
-                else self.expression(element.items, by, in_brackets)
-            )
+            notes = _notes(first_lexeme(element.items)) if element is not first else []
+            start: list[Document] = [*notes, LINE] if element is not first else []
+            text = self.expression(element.items, by, in_brackets)
             document.append([*start, text, "," if element.comma else ""])
         return [document[0], Indent(document[1:], by)] if others else [document[0]]
-
-    def kept(self, items: list[Item]) -> Document:
-        """The text of an expression as it was written."""
-        text = self.text[first_lexeme(items).start : last_lexeme(items).end]
-        return text.replace("\r\n", "\n")
 
     # ---- expressions ----
 

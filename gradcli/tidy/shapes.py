@@ -16,14 +16,6 @@ def is_group(item: Item) -> bool:
     return isinstance(item, Bracket) and item.open.kind == "("
 
 
-def is_name(items: list[Item]) -> bool:
-    """Whether an expression is a name, perhaps in parentheses."""
-    item = items[0]
-    if len(items) == 1 and isinstance(item, Bracket) and is_group(item):
-        return is_name(item.elements[0].items)
-    return len(items) == 1 and is_(item, "NAME")
-
-
 def is_number(element: Element) -> bool:
     """Whether an element is a number, perhaps with a sign, and without a comment."""
     *signs, last = element.items

@@ -67,11 +67,6 @@ def first_lexeme(items: list[Item]) -> Lexeme:
     return items[0] if isinstance(items[0], Lexeme) else items[0].open
 
 
-def last_lexeme(items: list[Item]) -> Lexeme:
-    """The last token of some items."""
-    return items[-1] if isinstance(items[-1], Lexeme) else items[-1].close
-
-
 def read_structure(lexemes: list[Lexeme]) -> Body:
     """The statements of a program whose tokens are well nested, as those of every program are that
     the parser accepts."""

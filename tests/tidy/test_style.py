@@ -25,6 +25,12 @@ def formatted(text: str) -> str:
         ("f(a=1,b = 2)", "f(a = 1, b = 2)"),
         ("fn f(x,y=2.0)=x", "fn f(x, y = 2.0) = x"),
         ("g=fn(c)=c*2", "g = fn(c) = c * 2"),
+        (
+            "g,h=fn(c){c},fn(d){\nreturn d}",
+            "g, h = fn(c) { c },\n    fn(d) {\n        return d\n    }",
+        ),
+        ("print fn(){ },1", "print fn() { }, 1"),
+        ("if a{f=fn(x){\nreturn x}}", "if a {\n    f = fn(x) {\n        return x\n    }\n}"),
         ("var  x :float[ n,_ ]=1 in(0,1)", "var x: float[n, _] = 1 in (0, 1)"),
         ("expect a~=b within(rtol=1e-6)", "expect a ~= b within (rtol = 1e-6)"),
         ("tape t(persistent=true){y=x}", "tape t (persistent = true) { y = x }"),
@@ -73,6 +79,31 @@ def test_an_unnamed_output_keeps_the_text_that_names_it() -> None:
     assert formatted("output  x**2+1 ,y,( y )\noutput z=x+1") == (
         "output x**2+1, y, (y)\noutput z = x + 1\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x=1 # fmt: skip\ny=2", "x=1  # fmt: skip\ny = 2"),
+        ("if a {\n  x=[1,\n  2] #fmt:skip\n}", "if a {\n    x=[1,\n  2]  # fmt:skip\n}"),
+        (
+            "#fmt: off\nx=1 #c\n\n\n\ny=2\n# fmt: on\nz=3",
+            "# fmt: off\nx=1 #c\n\n\n\ny=2\n# fmt: on\nz = 3",
+        ),
+        ("# fmt: off\nif a {\nx=1\n}", "# fmt: off\nif a {\nx=1\n}"),
+        (
+            "if a {\n# fmt: off\nx=1;  y=2 # c\n}\nz=3",
+            "if a {\n    # fmt: off\n    x=1;  y=2  # c\n}\nz = 3",
+        ),
+        ("# fmt: on\nx=1", "# fmt: on\nx = 1"),
+        ("# fmt: off\n# fmt: on\nx=1", "# fmt: off\n# fmt: on\nx = 1"),
+        ("output f( x ),x ** # c\n y, z", "output f( x ),\n    x ** # c\n y,\n    z"),
+        ("output z = x ** # c\n y", "output z = x**y  # c"),
+    ],
+)
+def test_text_that_stays_as_it_is(text: str, expected: str) -> None:
+    assert formatted(text) == expected + "\n"
+    assert formatted(expected + "\n") == expected + "\n"
 
 
 LONG = """\
