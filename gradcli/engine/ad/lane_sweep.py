@@ -58,72 +58,91 @@ class LaneSweep(SeededSweep):
         """Pulls a cotangent back through an elementwise operation on lanes."""
         self.laned = True
         self.site = site
-        backend, marked = self.run.backend, self.marked
         if type(g) is Lanes and self.shares(operands, g, y):
-            return self.seeded(site, operands, numbers, g, y, number)
+            self.seeded(site, operands, numbers, g, y, number)
+            return
+        if self.by_partials(site, operands, numbers, g, y):
+            return
         group = deepest((g, y, *operands))
         assert group is not None
-        free = (
-            number in self.owned and g.group is group
-        )  # whether the last operand's share may be written over `g`
-        cotangent = (
-            g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        )
-        if self.by_partials(site, operands, numbers, g, y):
-            return None
-        result, *arrays = [with_rows(v, group) for v in (y, *operands)]
-        is_fused = (
-            site.op.name == EXPRESSION
-            and not self.repairs
-            and (marked is None or marked.issuperset(numbers))
-        )
-        if is_fused and all(
-            map(_is_plain, (cotangent, *(read := pullback_operands(site.op, arrays, result))))
+        has_rows = type(g) is Lanes and g.group is group
+        cotangent = g.array if has_rows else spread(self.run.backend.xp, g, group).array
+        arrays = [with_rows(v, group) for v in (y, *operands)]
+        if not self._fused_on_lanes(site, operands, numbers, group, cotangent, arrays):
+            free = has_rows and number in self.owned
+            self._each_on_lanes(site, operands, numbers, group, cotangent, arrays, number, free)
+
+    def _fused_on_lanes(
+        self,
+        site: Site,
+        operands: Any,
+        numbers: tuple[int, ...],
+        group: Group,
+        cotangent: Any,
+        arrays: list[Any],
+    ) -> bool:
+        """Pulls a cotangent back to all operands of a fused expression on floats together. `arrays`
+        are the result and the operands. Returns whether the record is one."""
+        if (
+            site.op.name != EXPRESSION
+            or self.repairs
+            or not (self.marked is None or self.marked.issuperset(numbers))
         ):
-            self.risks = True
-            shares = pulled(
-                backend, site.op, site.operands, cotangent.shape, single_number(cotangent), read
-            )
-            for k, n, share in zip(site.operands, numbers, shares, strict=True):
-                c = sum_to(share, (*shape_of(operands[k]), group.size))
-                alone = c is not share or sum(other is share for other in shares) == 1
-                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=alone)
-            return
+            return False
+        read = pullback_operands(site.op, arrays[1:], arrays[0])
+        if not all(map(_is_plain, (cotangent, *read))):
+            return False
+        self.risks = True
+        backend, number = self.run.backend, single_number(cotangent)
+        shares = pulled(backend, site.op, site.operands, cotangent.shape, number, read)
+        for k, n, share in zip(site.operands, numbers, shares, strict=True):
+            c = sum_to(share, (*shape_of(operands[k]), group.size))
+            fresh = c is not share or sum(other is share for other in shares) == 1
+            self.add(n, self.settled(Lanes(c, group), operands[k]), fresh)
+        return True
+
+    def _each_on_lanes(
+        self,
+        site: Site,
+        operands: Any,
+        numbers: tuple[int, ...],
+        group: Group,
+        cotangent: Any,
+        arrays: list[Any],
+        number: int,
+        free: bool,
+    ) -> None:
+        """Pulls a cotangent back to one operand after another. `arrays` are the result and the
+        operands. With `free`, the last share may be written over the cotangent."""
         for k, n in zip(site.operands, numbers, strict=True):
-            if marked is not None and n not in marked:
+            if self.marked is not None and n not in self.marked:
                 continue
             operand = operands[k]
             self.risks = self.risks or not is_bounded(site.op, k)
             if site.op.real_only:
                 self.verify_rule(site, operand, number)
-            pull = array_pull(backend, site.op, k, self.repairs, False)
-            if (
-                type(operand) is Lanes
-                and operand.group is group
-                and operand.array.shape == cotangent.shape
-            ):
-                total = self.cotangents.get(n)
-                if (
-                    n in self.owned
-                    and type(total) is Lanes
-                    and total.group is group
-                    and _can_accumulate(total, operand, cotangent)
-                ):
-                    total.array = pull(cotangent, result, *arrays, onto=total.array)
-                    continue
-                into = cotangent if free and k == site.operands[-1] else None
-                c = pull(cotangent, result, *arrays, into=into)
+            pull = array_pull(self.run.backend, site.op, k, self.repairs, False)
+            has_rows = type(operand) is Lanes and operand.group is group
+            if not has_rows or operand.array.shape != cotangent.shape:
+                c = pull(cotangent, *arrays)
                 free = free and c is not cotangent
-                self.add(
-                    n,
-                    Lanes(self._typed(c, operand), group),
-                    fresh=c is not cotangent or into is not None,
-                )
+                c = sum_to(c, (*shape_of(operand), group.size))
+                self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
                 continue
-            c = pull(cotangent, result, *arrays)
+            total = self.cotangents.get(n)
+            if (
+                n in self.owned
+                and type(total) is Lanes
+                and total.group is group
+                and _can_accumulate(total, operand, cotangent)
+            ):
+                total.array = pull(cotangent, *arrays, onto=total.array)
+                continue
+            into = cotangent if free and k == site.operands[-1] else None
+            c = pull(cotangent, *arrays, into=into)
             free = free and c is not cotangent
-            c = sum_to(c, (*shape_of(operand), group.size))
-            self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+            fresh = c is not cotangent or into is not None
+            self.add(n, Lanes(self._typed(c, operand), group), fresh)
 
     def by_partials(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any
@@ -307,12 +326,12 @@ class LaneSweep(SeededSweep):
         group = deepest((inner, operand))
         assert group is not None
         total = self.cotangents.get(n)
-        alone = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
-        if not alone:
+        in_place = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
+        if not in_place:
             dtype = "complex128" if is_complex(inner) else operand.dtype
             total = zeros(self.run.backend.xp, operand.shape, dtype, group)
         c = rule(m, Value(total, m), g, y, x, **options).v
-        if alone:
+        if in_place:
             self.cotangents[n] = c
             return
         mine = n not in self.cotangents

@@ -74,6 +74,7 @@ class Sweep(StructuralSweep):
         return ((segment.first + end, reversed(segment.records)),)
 
     def _blocks(self, segment: Segment, end: int) -> Iterator[tuple[int, Iterator[Any]]]:
+        """The blocks of a long segment with `end` records."""
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
         end = min(newest - segment.first + 1, end)
         size = BLOCK // 8

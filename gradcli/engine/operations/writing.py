@@ -32,22 +32,22 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     must hold the only reference to the array, in a local name; its reference count then shows
     whether there is an alias.
     """
-    alone = sys.getrefcount(array) <= _SOLE_OWNER
+    sole = sys.getrefcount(array) <= _SOLE_OWNER
     value = read(value)
     if type(value) is List:
         value = to_array(run, site, value)
     if run.group is not None:
         index = _uniform_masks(run, array, index, value)
     if type(array) is Dual:
-        return _write_dual(run, site, array, origin, index, value, alone)
+        return _write_dual(run, site, array, origin, index, value, sole)
     if type(array) is tuple:  # traced at a lower level, too
         verify_index(run, primal(array), index, site.span)
         return apply(run, site, ((array, *origin), value), {"index": index})
     x = primal(value)
     if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
-        return _write_lanes(run, site, array, origin, index, value, alone)
+        return _write_lanes(run, site, array, origin, index, value, sole)
     keeps = run.trace.room > 0  # whether the record keeps the array as it was before
-    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps
+    owned = sole and array.base is None and getattr(array.flags, "writeable", True) and not keeps
     _verify_kind(run, site, array, x)
     if any(type(i) is str for i in index):
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
@@ -117,7 +117,13 @@ def _fail_shape(run: Run, site: Site, shape: tuple[int, ...], target: tuple[int,
 
 
 def _write_lanes(
-    run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
+    run: Run,
+    site: Site,
+    array: Any,
+    origin: Any,
+    index: tuple[Any, ...],
+    value: Any,
+    sole: bool,
 ) -> Any:
     """`write` where the array, the index or the value differs between rows."""
     x = primal(value)
@@ -125,7 +131,7 @@ def _write_lanes(
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
     mine = (
-        alone
+        sole
         and type(array) is Lanes
         and array.array.base is None
         and _holders(array) <= _SOLE_HOLDER
@@ -150,9 +156,15 @@ def _write_lanes(
 
 
 def _write_dual(
-    run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool
+    run: Run,
+    site: Site,
+    dual: Dual,
+    origin: Any,
+    index: tuple[Any, ...],
+    value: Any,
+    sole: bool,
 ) -> Any:
-    """`write` for an array with a tangent; with `alone`, nothing else refers to the dual."""
+    """`write` for an array with a tangent; with `sole`, nothing else refers to it."""
     if origin is not None or level_of(value) > dual.level:
         verify_index(run, primal(dual), index, site.span)
         return apply(
@@ -163,7 +175,7 @@ def _write_dual(
         (dual.primal, lowered(value, level)),
         (dual.tangent, value.tangent if level_of(value) == level else 0.0),
     ]
-    if alone:
+    if sole:
         dual.primal = dual.tangent = None  # so that each part has only one reference, too
     written = []
     while pairs:

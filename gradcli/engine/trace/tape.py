@@ -66,7 +66,7 @@ class Site:
         self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None
     ) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
-        # the op as a function on floats, and on arrays, set when it first meets them (at_once.py)
+        # the op as a function on floats, and on arrays, set when it first meets them (fast_path.py)
         self.on_floats: Any = None
         self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....diagnostics import GradcliError
 from ....ops import OPS
+from ....ops.op import Op
 from ...trace.run import Run
 from ...trace.tape import Site
 from ...values.lanes import Group, Lanes, narrow
@@ -60,25 +61,12 @@ def on_lanes(
         raise SeparationError(group, ints.astype("int64"))
     if op is WHERE:
         primals[1:] = with_row_dtypes(run, primals[1:])
-    laned = [type(p) is Lanes for p in primals]
     if varying:
         options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
-    by_index = "index" in options and op.rows is not None
-    if op.rows is None or (varying and not by_index):
+    if op.rows is None or (varying and "index" not in options):
         return _row_by_row(run, primals, options, group, compute)
-
-    def function(xp: Any, *arrays: Any, **options: Any) -> Any:
-        y = op.rows(xp, partial(op.compute, xp), arrays, laned, options, group.size)  # type: ignore[misc, arg-type]
-        if y is NotImplemented:
-            raise _ByRowError
-        return y
-
     try:
-        y = compute(
-            [p.array if own else p for p, own in zip(primals, laned, strict=True)],
-            options,
-            function,
-        )
+        y = _by_rule(op, primals, options, group, compute)
     except _ByRowError:
         return _row_by_row(run, primals, options, group, compute)
     except GradcliError as error:
@@ -90,6 +78,27 @@ def on_lanes(
         if type(y) is list
         else Lanes(rows_contiguous(xp, y), group)
     )
+
+
+def _by_rule(
+    op: Op,
+    primals: list[Any],
+    options: Mapping[str, Any],
+    group: Group,
+    compute: Callable[..., Any],
+) -> Any:
+    """The op computed by its rule for rows, as an array with the rows last. Raises `_ByRowError`
+    where the rule doesn't handle these operands."""
+    laned = [type(p) is Lanes for p in primals]
+
+    def function(xp: Any, *arrays: Any, **options: Any) -> Any:
+        y = op.rows(xp, partial(op.compute, xp), arrays, laned, options, group.size)  # type: ignore[misc, arg-type]
+        if y is NotImplemented:
+            raise _ByRowError
+        return y
+
+    arrays = [p.array if own else p for p, own in zip(primals, laned, strict=True)]
+    return compute(arrays, options, function)
 
 
 _SHAPE_ERRORS = ("E304", "E320")
