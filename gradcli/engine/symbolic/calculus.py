@@ -133,16 +133,16 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     if not is_known(form):
         return sympy.nan
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
-    order = _bottom_up(form)
-    found = _evaluated(order, used, digits)
-    for sharper in (_evaluated(order, used, k * digits) for k in (2, 4, 8)):
-        if _agree(found, sharper, digits // 2):
+    order = bottom_up(form)
+    found = evaluated(order, used, digits)
+    for sharper in (evaluated(order, used, k * digits) for k in (2, 4, 8)):
+        if agree(found, sharper, digits // 2):
             break
         found = sharper
     return found.evalf(digits) if isinstance(found, sympy.Expr) else found
 
 
-def _agree(rough: Any, sharp: Any, digits: int) -> bool:
+def agree(rough: Any, sharp: Any, digits: int) -> bool:
     """Whether more precision leaves so many digits of a number as they are. A zero has no digits,
     because all may have cancelled."""
     if not isinstance(sharp, sympy.Expr) or not sharp.is_finite:
@@ -150,7 +150,7 @@ def _agree(rough: Any, sharp: Any, digits: int) -> bool:
     return bool(sharp != 0 and abs(rough - sharp) <= sympy.Float(10) ** -digits * abs(sharp))
 
 
-def _bottom_up(form: Any) -> list[Any]:
+def bottom_up(form: Any) -> list[Any]:
     """Each different part of a form, after its own parts."""
     order: dict[Any, None] = {}
     pending = [(form, False)]
@@ -166,23 +166,14 @@ def _bottom_up(form: Any) -> list[Any]:
     return list(order)
 
 
-def depth(form: Any) -> int:
-    """How deep functions and powers nest in a form."""
-    depths: dict[Any, int] = {}
-    for part in _bottom_up(form):
-        is_function = getattr(part, "is_Function", False) or getattr(part, "is_Pow", False)
-        depths[part] = max((depths[inner] for inner in part.args), default=0) + is_function
-    return depths[form]
-
-
-def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
+def evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
     """The last form's value, each part worked out once, with so many digits and some more. SymPy's
     own `evalf` of a whole form works out a part wherever it occurs, and finds 1 for cos(10**4 *
     acosh(1 + 1e-10)); it is used for single functions."""
     known: dict[Any, Any] = {}
     try:
         for part in order:
-            value = sympy.Float(used[part], digits + GUARD) if part in used else part
+            value = used[part].evalf(digits + GUARD) if part in used else part
             if part.args:
                 value = part.func(*(known[inner] for inner in part.args))
             exact = (

@@ -37,6 +37,7 @@ from ..values.boxes import primal
 from ..values.kinds import List, Variable, is_number, read, show
 from ..values.lanes import Lanes
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
+from .chain import Names
 from .exact import exact
 from .limits import MAX_FORM, MAX_NUMBER, MAX_TOTAL, Budget, affordable
 from .traces import FormTrace
@@ -52,6 +53,7 @@ class Forms:
     symbols   of each source: a symbol, or an array of them
     point     the value of each symbol
     earlier   symbols of states that a variable had before it was updated, by its name
+    names     symbols for large parts of forms, where there may be such
     notes     what is only true along the path taken, once for each place
     Raises GradcliError (E408) for sources of more than MAX_TOTAL elements.
     of        raises GradcliError: E340 at an operation that has no form, E408 where a form outgrows
@@ -64,10 +66,11 @@ class Forms:
         sources: Mapping[str, Any],
         number: Callable[[Any], Any] = exact,
         limit: int = MAX_FORM,
+        names: Names | None = None,
     ) -> None:
         assert isinstance(run.trace, FormTrace)
         self.trace = run.trace
-        self.number, self.budget = number, Budget(limit)
+        self.number, self.budget, self.names = number, Budget(limit), names
         self.symbols: dict[str, Any] = {}
         self.point: dict[Any, Any] = {}
         self.earlier: dict[str, list[Any]] = {}
@@ -200,7 +203,10 @@ class Forms:
             needed.add(n)
             pending.extend(self._inputs(n))
         for n in sorted(needed):
-            self._forms[n] = self._form(n)
+            form = self._form(n)
+            if self.names is not None:
+                form = self.names.shortened(form, self.trace.results[n], self.budget)
+            self._forms[n] = form
 
     def _record(self, number: int) -> tuple[Segment, list[Any]]:
         segment = self.trace.segments[bisect_right(self._firsts, number) - 1]

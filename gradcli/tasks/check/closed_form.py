@@ -1,9 +1,11 @@
-"""SymPy's derivative of the closed form, with 50 digits: its own `diff`, never the table's
-rules."""
+"""SymPy's derivative of the closed form, with 50 digits: its own `diff`, never the table's rules.
+
+Forms that grow long are taken apart, and their derivatives multiplied in numbers: no program makes
+SymPy differentiate, or simplify, what would take it long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,9 +21,8 @@ MANY_STEPS = 300  # of a path, whose form would take long to differentiate
 MANY_RECORDS = 10_000  # of a run, which is gone once more
 MANY_SYMBOLS = 60
 MAX_NODES = 1_500
-MAX_DEPTH = 60  # of functions of functions
-MANY_SECONDS = 50  # second derivatives
-MUCH_WORK = 5_000  # nodes of a form times symbols
+LONG = 30  # nodes: a longer form has a name in those that it is a part of
+MUCH_WORK = 20_000  # nodes of forms times symbols that they are differentiated by
 DIGITS = 50
 
 
@@ -33,23 +34,13 @@ def slope(case: Case, direction: Direction) -> float:
     """The derivative along a direction, rounded to a float. Raises SkippedError where there is no
     closed form."""
     origin = case.origin
-    slopes = _gradient(origin, direction.variable)
-    vector = direction.vector
-    pairs = zip(slopes.flat, vector.flat, strict=True) if shape_of(vector) else [(slopes, vector)]
-    total = 0.0
-    point = case.symbols(forms_of(origin.point))
-    for form, v in pairs:
-        if v:
-            total += (_number(form, point).conjugate() * v).real
-    return total
+    chain, forms = _chain(origin, direction.variable), forms_of(origin.point)
+    return _number(chain, forms, case.symbols(forms), [direction])
 
 
 def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
-    slopes = _gradient(case, first.variable)
-    from ...engine.symbolic.calculus import depth, derivative
-
-    forms = forms_of(case.point)
+    chain, forms = _chain(case, first.variable), forms_of(case.point)
     for direction in (first, *lasts):
         if direction.variable in forms.earlier:
             raise SkippedError(f"`{direction.variable}` has had several states")
@@ -57,54 +48,54 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
             primal(read(case.point.answer.sources[direction.variable]))
         ):
             raise SkippedError(f"`{direction.variable}` is complex")
-    rows = _moved(slopes, first.vector)
-    columns = [
-        pair
-        for direction in lasts
-        for pair in _moved(forms.symbols[direction.variable], direction.vector)
-    ]
-    if len(rows) * len(columns) > MANY_SECONDS:
-        raise SkippedError(
-            f"{len(rows) * len(columns)} second derivatives of a closed form are too many"
-        )
-    if max((depth(slope) for slope, _ in rows), default=0) > MAX_DEPTH / 2:
-        raise SkippedError("functions nest too deep in the closed form to differentiate it twice")
-    terms = (
-        _number(derivative(slope, symbol), forms.point).real * v * w
-        for slope, v in rows
-        for symbol, w in columns
-    )
-    return sum(terms, 0.0)
+    return _number(chain, forms, forms.point, [first], lasts)
 
 
-def _number(form: Any, point: Any) -> complex:
-    """A form at a point. Raises SkippedError where SymPy has no number for it, as for the
+def _number(
+    chain: Any,
+    forms: Any,
+    point: Mapping[Any, Any],
+    first: Sequence[Direction],
+    lasts: Sequence[Direction] | None = None,
+) -> float:
+    """A derivative at a point. Raises SkippedError where SymPy has no number for it, as for the
     derivatives of `zeta`."""
-    from ...engine.symbolic.calculus import evaluate, is_known
+    from ...engine.symbolic.chain import UnknownError
 
-    if not is_known(form):
-        raise SkippedError("SymPy can't work its derivative out")
-    return complex(evaluate(form, point, DIGITS))
-
-
-def _moved(forms: Any, vector: Any) -> list[tuple[Any, float]]:
-    """The forms of the elements that a direction moves, and how far."""
-    if not shape_of(vector):
-        return [(forms, float(vector))]
-    return [(form, float(v)) for form, v in zip(forms.flat, vector.flat, strict=True) if v]
+    along = _rates(forms, first), None if lasts is None else _rates(forms, lasts)
+    try:
+        if chain.work(*along, forms.budget, MUCH_WORK) > MUCH_WORK:
+            raise SkippedError("the closed form is too large to differentiate")
+        return complex(chain.slope(point, *along, DIGITS)).real
+    except UnknownError:
+        raise SkippedError("SymPy can't work its derivative out") from None
 
 
-def _gradient(case: Case, variable: str) -> Any:
-    """The forms of the gradient of an output by a variable."""
-    if variable not in case.forms:
-        case.forms[variable] = _differentiated(case, variable)
-    found = case.forms[variable]
-    if isinstance(found, str):
-        raise SkippedError(found)
+def _rates(forms: Any, directions: Sequence[Direction]) -> dict[Any, Any]:
+    """How fast symbols move along directions; a variable that was updated moves in all its
+    states."""
+    from ...engine.symbolic.chain import rates_of
+
+    found: dict[Any, Any] = {}
+    for name, vector, *_ in directions:
+        for symbols in (forms.symbols[name], *forms.earlier.get(name, [])):
+            found |= rates_of(symbols, vector)
     return found
 
 
-def _differentiated(case: Case, variable: str) -> Any:
+def _chain(case: Case, variable: str) -> Any:
+    """The form of an output, to be differentiated by a variable."""
+    source = primal(read(case.point.answer.sources[variable]))
+    if shape_of(source) and source.size > MANY_SYMBOLS:
+        raise SkippedError(f"`{variable}` has {source.size} elements, too many for a closed form")
+    if case.chain is None:
+        case.chain = _made(case)
+    if isinstance(case.chain, str):
+        raise SkippedError(case.chain)
+    return case.chain
+
+
+def _made(case: Case) -> Any:
     """The same; or why there is none."""
     try:
         if len(case.history.steps) > MANY_STEPS:
@@ -113,43 +104,19 @@ def _differentiated(case: Case, variable: str) -> Any:
         assert isinstance(trace, ValueTrace)
         if (n_records := trace.number + trace.passed) > MANY_RECORDS:
             return f"the run is too long for closed forms: {n_records} operations"
-        source = primal(read(case.point.answer.sources[variable]))
-        if shape_of(source) and source.size > MANY_SYMBOLS:
-            return f"`{variable}` has {source.size} elements, too many for a closed form"
         forms, answer = _forms(case.point)
-        from ...engine.symbolic.calculus import depth, gradient
+        from ...engine.symbolic.calculus import total
+        from ...engine.symbolic.chain import Chain
         from ...engine.symbolic.exact import binary
 
         parts = zip(leaves(answer.targets[case.output]), case.weights, strict=True)
         floats = [(part, weight) for part, weight in parts if is_inexact(primal(read(part)))]
         weighed = [forms.of(part) * _exactly(weight, binary) for part, weight in floats]
-        work = sum(map(forms.budget.size, _scalars(weighed))) * (
-            source.size if shape_of(source) else 1
-        )
-        if work > MUCH_WORK:
-            return f"the closed form is too large to differentiate by {_elements(source)}"
-        if max(map(depth, _scalars(weighed)), default=0) > MAX_DEPTH:
-            return "functions nest too deep in the closed form to differentiate it"
-        used = set().union(*(form.free_symbols for form in _scalars(weighed)))
-        earlier = [
-            e
-            for e in forms.earlier.get(variable, [])
-            if not used.isdisjoint(e.flat if shape_of(e) else [e])
-        ]
-        return gradient(weighed, forms.symbols[variable], earlier)
+        return Chain(total(weighed), forms.names.definitions)
     except SkippedError as reason:
         return str(reason)
     except GradcliError as error:
         return _said(error.diagnostics[0])
-
-
-def _scalars(parts: list[Any]) -> Iterator[Any]:
-    for part in parts:
-        yield from part.flat if shape_of(part) else [part]
-
-
-def _elements(source: Any) -> str:
-    return f"{source.size} elements" if shape_of(source) else "one variable"
 
 
 def _exactly(weight: Any, binary: Any) -> Any:
@@ -171,6 +138,7 @@ def _forms(point: Point) -> Any:
     if point.forms is None and find_spec("sympy") is None:
         point.forms = "SymPy isn't installed"
     if point.forms is None:
+        from ...engine.symbolic.chain import Names
         from ...engine.symbolic.exact import binary
         from ...engine.symbolic.forms import Forms
         from ...engine.symbolic.traces import form_execution
@@ -179,7 +147,8 @@ def _forms(point: Point) -> Any:
         execution = form_execution(program.keeping, point.inputs, names=point.answer.sources)
         try:
             answer = program.answer(execution.execute(), point.answer.targets)
-            point.forms = Forms(execution.run, answer.sources, binary, MAX_NODES), answer
+            forms = Forms(execution.run, answer.sources, binary, MAX_NODES, Names(LONG))
+            point.forms = forms, answer
         except GradcliError as error:
             point.forms = _said(error.diagnostics[0])
     if isinstance(point.forms, str):

@@ -182,7 +182,7 @@ class Case:
 
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output = point, output
-        self.forms: dict[str, Any] = {}  # those of the gradients, or why there are none
+        self.chain: Any = None  # its closed form, or why there is none
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))

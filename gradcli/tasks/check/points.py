@@ -244,7 +244,7 @@ class Rows:
         point = self._paths.setdefault(outcomes, point)
         if (outcomes, case.output) not in self._origins:
             there = self._origins[outcomes, case.output] = copy(case)
-            there.point, there.forms = point, {}
+            there.point, there.chain = point, None
         return self._origins[outcomes, case.output]
 
     def is_straight(self, forms: Any) -> bool:

@@ -136,7 +136,9 @@ class Judge:
     def resolution(self, scale: float) -> float:
         """What a method has to resolve of a derivative to say anything; of one that is 0, a small
         part of what is natural."""
-        return max(RELIABLE * scale, SMALL * self.natural if self.ours == 0 else 0.0, 1e-300)
+        if self.ours:
+            return RELIABLE * scale
+        return max(RELIABLE * scale, SMALL * self.natural, negligible(self.case.point.eps))
 
     def floor(self, scale: float) -> float:
         """The distance that two right answers may have; `scale` is the size of what goes into

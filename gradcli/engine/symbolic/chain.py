@@ -1,0 +1,156 @@
+"""Derivatives of long forms: large parts have names, and the chain rule leads through them in
+numbers.
+
+SymPy simplifies a form as it is made of others and differentiates it as a whole, which takes the
+longer the more functions there are inside each other. With names every form that it sees is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+
+from .algebra import array_of, attached, is_bool
+from .calculus import GUARD, agree, bottom_up, derivative, evaluated, is_known
+from .exact import binary
+from .limits import Budget
+
+Rates = Mapping[Any, Any]  # how fast symbols move; those that are missing stay
+
+
+class UnknownError(Exception):
+    """SymPy has no formula for a derivative, as for those of `zeta`."""
+
+
+class Names:
+    """Symbols for parts of forms.
+
+    limit        nodes that a form may have and keep
+    definitions  what each symbol stands for, in terms of sources and of the symbols before it
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.definitions: dict[Any, Any] = {}
+        self._names: dict[Any, Any] = {}
+
+    def shortened(self, form: Any, value: Any, budget: Budget) -> Any:
+        """The form of a value, or the names of those of its elements that are larger than that."""
+        if isinstance(form, list):
+            values = value if isinstance(value, list) else [value] * len(form)
+            return [self.shortened(f, v, budget) for f, v in zip(form, values, strict=True)]
+        if isinstance(form, np.ndarray):
+            return array_of([self.shortened(part, value, budget) for part in form.flat], form.shape)
+        is_form = isinstance(form, sympy.Basic) and not is_bool(form)
+        if not is_form or budget.size(form) <= self.limit or not form.free_symbols:
+            return form
+        if form not in self._names:
+            kind = np.asarray(value).dtype.kind
+            name = self._names[form] = sympy.Dummy(real=None if kind == "c" else True)
+            self.definitions[name] = form
+        return self._names[form]
+
+
+class Chain:
+    """A form in terms of sources and names, and its derivatives."""
+
+    def __init__(self, form: Any, definitions: Mapping[Any, Any]) -> None:
+        self.parts = [*_needed(form, definitions), (None, form)]
+        self.sources = set().union(*(part.free_symbols for _, part in self.parts))
+        self._slopes: dict[tuple[Any, Any], Any] = {}
+
+    def slope(
+        self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
+    ) -> Any:
+        """The derivative at a point where symbols move at these rates; where `other` ones are
+        given, its derivative along those. nan where SymPy has no number for it. Raises
+        UnknownError."""
+        found = self._numbers(point, rates, other, digits)
+        for factor in (2, 4, 8):
+            sharper = self._numbers(point, rates, other, factor * digits)
+            if agree(found, sharper, digits // 2):
+                break
+            found = sharper
+        return found
+
+    def work(self, rates: Rates, other: Rates | None, budget: Budget, limit: int) -> int:
+        """How many nodes the derivatives have that lead there; what is counted before it ends is
+        enough where that is more than the limit. Raises UnknownError."""
+        moved, count = {*rates, *(other or ())}, 0
+        for name, part in self.parts:
+            count += budget.size(part) * len(part.free_symbols & moved)
+            if count > limit:
+                break
+            slopes = self._by(part, moved)
+            if other is not None:
+                for _, slope in slopes:
+                    count += budget.size(slope) * len(slope.free_symbols & moved)
+            if slopes:
+                moved.add(name)
+        return count
+
+    def _by(self, form: Any, symbols: Iterable[Any]) -> list[tuple[Any, Any]]:
+        """The derivatives of a form by those of the symbols that it has, but for zeros."""
+        found = []
+        for symbol in sorted(form.free_symbols.intersection(symbols), key=str):
+            if (form, symbol) not in self._slopes:
+                self._slopes[form, symbol] = derivative(form, symbol)
+            slope = self._slopes[form, symbol]
+            if not is_known(slope):
+                raise UnknownError
+            if slope != 0:
+                found.append((symbol, slope))
+        return found
+
+    def _numbers(
+        self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
+    ) -> Any:
+        """The same, worked out with so many digits."""
+        known = {symbol: binary(point[symbol]) for symbol in self.sources if symbol in point}
+        one, two = dict(rates), dict(other or {})
+        both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
+
+        def number(form: Any) -> Any:
+            return evaluated(bottom_up(attached(form)), known, digits)
+
+        for name, part in self.parts:
+            slopes = [(s, slope, number(slope)) for s, slope in self._by(part, {**one, **two})]
+            bends = [
+                number(bend) * one[a] * two[b]
+                for a, slope, _ in slopes
+                if a in one
+                for b, bend in self._by(slope, two)
+            ]
+            for moving, more in ((one, []), (two, []), (both, bends)):
+                terms = [value * moving[s] for s, _, value in slopes if s in moving] + more
+                if terms:
+                    moving[name] = sympy.Add(*terms).evalf(digits + GUARD)
+            if name is not None:
+                known[name] = number(part)
+        return (one if other is None else both).get(None, sympy.Integer(0))
+
+
+def rates_of(symbols: Any, vector: Any) -> dict[Any, Any]:
+    """How fast the symbols of a source move along a direction, which may be complex."""
+    many = isinstance(symbols, np.ndarray)
+    found: dict[Any, Any] = {}
+    for form, v in zip(symbols.flat, vector.flat, strict=True) if many else [(symbols, vector)]:
+        parts = (form, 0) if isinstance(form, sympy.Symbol) else form.as_real_imag()
+        for part, rate in zip(parts, (v.real, v.imag), strict=True):
+            if rate and isinstance(part, sympy.Symbol):
+                found[part] = binary(float(rate))
+    return found
+
+
+def _needed(form: Any, definitions: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The definitions of all names that a form leads to, in their order."""
+    found: set[Any] = set()
+    pending = [form]
+    while pending:
+        names = {s for s in pending.pop().free_symbols if s in definitions} - found
+        found |= names
+        pending += [definitions[name] for name in names]
+    return ((name, part) for name, part in definitions.items() if name in found)
