@@ -28,8 +28,8 @@ def _bessel(xp: Any, special: Any, order: int, x: Any) -> Any:
 
 
 def _series(xp: Any, order: int, x: Any) -> Any:
-    """The power series, of positive terms. With k of them, the last is (x/2)^2k / k!² of the
-    largest."""
+    """Sums the power series, whose terms are positive. With k of them, the last is (x/2)^2k / k!²
+    of the largest."""
     k = xp.arange(1.0, 30.0 + 2 * max(25, order * order))
     terms = xp.cumprod((0.25 * x * x)[:, None] / (k * (k + order)), axis=1)
     return (0.5 * x) ** order / math.factorial(order) * (1.0 + xp.sum(terms, axis=1))

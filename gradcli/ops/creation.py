@@ -1,4 +1,4 @@
-"""Making arrays, and casting between kinds of numbers. Those that make arrays are told the run's
+"""Making arrays, and casting between kinds of numbers. Those that make arrays are given the run's
 float `dtype`."""
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def _linspace(xp: Any, start: Any, stop: Any, num: Any, dtype: str) -> Any:
 
 
 def _form(xp: Any, x: Any) -> tuple[Shape, Any]:
-    """Shape and dtype, which a record keeps even of an operand whose values it doesn't."""
+    """The shape and dtype of an operand, which a record keeps even where it doesn't keep the
+    values."""
     x = x if hasattr(x, "dtype") else xp.asarray(x)
     return x.shape, x.dtype
 

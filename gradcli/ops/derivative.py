@@ -1,5 +1,5 @@
-"""What needs the interpreter itself: derivatives, and the functions of lists. The engine implements
-these by name."""
+"""The builtins that need the interpreter: derivatives, and functions of lists. The engine
+implements these by name."""
 
 from __future__ import annotations
 

@@ -25,15 +25,15 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 
 def _diagonalised(xp: Any, x: Any) -> tuple[Any, Any, Any, Any]:
-    """U times det U det V^H, s, V^H, and whether all is finite (where it isn't, matrices of zeros
-    stand for it)."""
+    """Returns U times det U det V^H, s, V^H, and whether all is finite; zeros replace matrices that
+    aren't."""
     finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
     u, s, vh = xp.linalg.svd(xp.where(finite, x, xp.zeros_like(x)))
     return u, s, vh, finite
 
 
 def _rotated(xp: Any, u: Any, inner: Any, vh: Any, finite: Any) -> Any:
-    """The matrix `inner` of the diagonal's coordinates in those of `x`; nan where that isn't
+    """Transforms `inner` from the coordinates of the diagonal to those of `x`; nan where that isn't
     finite."""
     sign = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
     found = sign * xp.matmul(xp.matmul(xp.conj(u), inner), xp.conj(vh))
@@ -41,7 +41,7 @@ def _rotated(xp: Any, u: Any, inner: Any, vh: Any, finite: Any) -> Any:
 
 
 def _shifted(xp: Any, x: Any) -> Any:
-    """One place to the right along the last axis, after a 1."""
+    """Shifts elements one place to the right along the last axis, after a 1."""
     return xp.concatenate([xp.ones_like(x[..., :1]), x[..., :-1]], axis=-1)
 
 
@@ -84,7 +84,7 @@ def _cofactors_along(xp: Any, x: Any, t: Any) -> Any:
 
 
 def _third(m: Any, x: Any, s: Any, t: Any) -> Any:
-    """How the cofactors along `t` change along `s`, for an invertible x."""
+    """The derivative along `s` of the cofactors' derivative along `t`, for an invertible x."""
     z = m.inv(x)
     zs, zt = m.matmul(z, s), m.matmul(z, t)
     det, tr_s, tr_t = (

@@ -88,7 +88,7 @@ def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
 
 
 def _einsum_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """With one more label, of the rows, last."""
+    """Computes an einsum for many rows, which are one more label, the last."""
     terms, output, sizes = _einsum_terms(options["subscripts"], inner_shapes(operands, laned))
     row = next(letter for letter in _LETTERS if letter not in sizes)
     terms = [term + row if own else term for term, own in zip(terms, laned, strict=True)]
@@ -106,7 +106,8 @@ def _einsum_shape(*shapes: Shape, subscripts: Any) -> Shape:
 
 
 def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) -> Any:
-    """The same sum with the cotangent in the place of operand k, which then is the result."""
+    """The pullback to operand k: an einsum in which the cotangent replaces operand k, and operand
+    k's labels are the result's."""
     terms, output, sizes = _einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
     labels = "".join(
         dict.fromkeys(terms[k])
@@ -134,13 +135,13 @@ def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) 
 
 
 def _stretched(m: Any, a: Any, shape: list[int]) -> Any:
-    """`a` with its axes of size 1 under `...` spread to the size that they have there."""
+    """Broadcasts the axes of size 1 that `a` has under `...` to their size in the result."""
     return a if list(a.shape) == shape else m.broadcast_to(a, shape=shape)
 
 
 def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]:
-    """Where in the flat operand the elements stand whose repeated labels agree, in the order of
-    `labels`."""
+    """The positions in the flat operand of the elements whose repeated labels agree, in the order
+    of `labels`."""
     stride, strides = 1, dict.fromkeys(labels, 0)
     for label in reversed(term):
         strides[label] += stride

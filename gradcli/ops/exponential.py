@@ -54,8 +54,9 @@ def _expm(xp: Any, x: Any) -> Any:
 
 
 def _exponential(xp: Any, x: Any) -> Any:
-    """By scaling and squaring: exp(x) = exp(x / 2^s)^(2^s). Powers of x say how small s may be, as
-    norms alone make it too large for matrices far from normal (Al-Mohy and Higham)."""
+    """Computes the exponential by scaling and squaring: exp(x) = exp(x / 2^s)^(2^s). Powers of x
+    say how small s may be, as norms alone make it too large for matrices far from normal (Al-Mohy
+    and Higham)."""
     first = _doublings(xp, _size(xp, x))  # so that no power overflows
     a = x * (2.0**-first)[..., None, None]
     a2 = xp.matmul(a, a)
@@ -129,8 +130,8 @@ def _expm_along(xp: Any, x: Any, t: Any) -> Any:
 
 
 def _second(m: Any, x: Any, t: Any, s: Any) -> Any:
-    """How the derivative along t changes along s: the same for [[x, s], [0, x]], which is x where a
-    step along s squares to 0."""
+    """The derivative along s of the derivative along t: that along t at [[x, s], [0, x]], which is
+    x plus a step along s that squares to 0."""
     n, zero = x.shape[-1], m.zeros_like(x)
     steps = m.concatenate(m.concatenate(x, s, axis=-1), m.concatenate(zero, x, axis=-1), axis=-2)
     both = m.concatenate(m.concatenate(t, zero, axis=-1), m.concatenate(zero, t, axis=-1), axis=-2)

@@ -44,14 +44,16 @@ def _lower_half(m: Any, x: Any) -> Any:
 
 
 def _cholesky_back(m: Any, g: Any, y: Any, x: Any) -> Any:
-    """With P the lower half of L^H g: L^-H P L^-1, made Hermitian."""
+    """The pullback of `cholesky`: L^-H P L^-1, made Hermitian, where P is the lower half of L^H
+    g."""
     upper = adjoint(m, y)
     half = m.solve_triangular(upper, _lower_half(m, m.matmul(upper, g)))
     return _hermitian(m, m.solve_triangular(upper, adjoint(m, half)))
 
 
 def _cholesky_forward(m: Any, t: Any, y: Any, x: Any) -> Any:
-    """L times the lower half of L^-1 S L^-H, for the Hermitian part S of the tangent."""
+    """The tangent of `cholesky`: L times the lower half of L^-1 S L^-H, for the Hermitian part S of
+    the operand's tangent."""
     half = m.solve_triangular(y, _hermitian(m, t[0]), lower=True)
     return m.matmul(y, _lower_half(m, m.solve_triangular(y, adjoint(m, half), lower=True)))
 
@@ -71,7 +73,8 @@ def _qr(xp: Any, x: Any) -> list[Any]:
 
 
 def _with_phases(m: Any, turn: Any, b: Any) -> Any:
-    """A complex turn has the imaginary part of b's diagonal, since that of r is real."""
+    """Adds the phases of complex columns: the imaginary part of b's diagonal, since the diagonal of
+    r is real."""
     return turn + m.triu(m.tril(0.5 * (b - adjoint(m, b)))) if is_complex(b) else turn
 
 
@@ -85,12 +88,13 @@ def _turn_back(m: Any, n: Any) -> Any:
 
 
 def _factors(m: Any, y: Any, x: Any) -> Any:
-    """Both factors; once more from `x` on a trace, where their list is no value."""
+    """The two factors; on a trace, computed again from `x`, because their list is no value
+    there."""
     return y if type(y) is list else m.qr(x)
 
 
 def _cut(m: Any, x: Any, n: int) -> tuple[Any, Any]:
-    """The first n columns, and the rest."""
+    """Divides a matrix into its first n columns and the rest."""
     return m.getitem(x, index=(Ellipsis, slice(0, n))), m.getitem(
         x, index=(Ellipsis, slice(n, None))
     )

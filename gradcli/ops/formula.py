@@ -1,5 +1,5 @@
-"""Elementwise rules as data: a rule is called once, with symbols, and what it builds is what every
-interpretation reads.
+"""Formulas: elementwise rules as data. A rule is called once, with symbols, and builds a formula,
+which every interpretation reads.
 
 `lambda m, y, x: 1 / m.cosh(x)**2`, called with symbols, gives the formula `div(1, pow(cosh(x),
 2))`. The engine makes a function on floats and one on arrays of it, replays it through the trace,
@@ -49,8 +49,8 @@ class Formula:
         return chain(self._order, (self,))
 
     def nodes_but(self, known: Container[int]) -> list[Formula]:
-        """The nodes, in the same order, but for those whose identity is `known`; what is below
-        these is known, too."""
+        """The nodes, operands first, without those whose identity is `known` and what is below
+        these."""
         order: dict[int, Formula] = {}
         pending: list[Formula | tuple[Formula]] = [self]
         while pending:
@@ -126,7 +126,7 @@ Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
 
 
 def key_of(formula: Formula) -> Key:
-    """What a formula says, for look-ups: its nodes, with the places of what they are applied to."""
+    """A hashable key of a formula: its nodes, with the positions of their arguments."""
     places: dict[int, int] = {}
     nodes = []
     for node in formula:
@@ -144,7 +144,7 @@ def key_of(formula: Formula) -> Key:
 
 
 def formula_of(key: Key) -> Formula:
-    """The formula that says this."""
+    """The formula that has this key."""
     nodes: list[Formula] = []
     for kind, value, _, arguments in key:
         nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
@@ -152,7 +152,7 @@ def formula_of(key: Key) -> Formula:
 
 
 class Symbols:
-    """The `m` of a symbolic reading: `m.sin(x)` is the formula `sin(x)`."""
+    """The `m` that builds formulas: `m.sin(x)` is the formula `sin(x)`."""
 
     def __getattr__(self, name: str) -> Callable[..., Formula]:
         return lambda *arguments: Formula(name, None, tuple(map(_lift, arguments)))

@@ -61,7 +61,7 @@ def _transform(name: str, summary: str, back: Any) -> Op:
 
 
 def _resized(m: Any, v: Any, shape: Shape, axis: int) -> Any:
-    """`v` cut off, or with zeros added, at the end of an axis."""
+    """Cuts `v` off, or adds zeros, at the end of an axis."""
     more = shape[axis] - v.shape[axis]
     if more > 0:
         return m.pad(v, width=[[0, more if k == axis else 0] for k in range(len(shape))])
@@ -69,7 +69,8 @@ def _resized(m: Any, v: Any, shape: Shape, axis: int) -> Any:
 
 
 def _as_real(m: Any, c: Any, x: Any) -> Any:
-    """A cotangent of `x`, of its type where that is real: transforms are computed in complex128."""
+    """Converts a cotangent to the dtype of `x` if that is real: transforms are computed in
+    complex128."""
     if is_complex(x):
         return c
     return m.cast(m.real(c) if is_complex(c) else c, dtype=str(x.dtype))
@@ -80,7 +81,7 @@ def _rfft_back(m: Any, g: Any, **options: Any) -> Any:
 
 
 def _irfft_back(m: Any, g: Any, **options: Any) -> Any:
-    """Every frequency but the first and the middle one stands for two."""
+    """The pullback of `irfft`: every frequency but the first and the middle one counts twice."""
     return m.twice_inside(m.rfft(g, **options), n=options["n"], axis=options["axis"])
 
 

@@ -137,8 +137,8 @@ def _lbeta(xp: Any, special: Any, a: Any, b: Any) -> Any:
 
 
 def _lgamma(xp: Any, special: Any, x: Any) -> Any:
-    """By SciPy's, but next to 0, where that overflows, and at -inf, where it has another sign than
-    C's."""
+    """SciPy's `gammaln`, except next to 0, where that overflows, and at -inf, where its sign
+    differs from C's."""
     found = special.gammaln(x)
     infinite = xp.isinf(found)
     if bool(xp.any(infinite)):

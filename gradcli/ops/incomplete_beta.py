@@ -86,7 +86,7 @@ def _beta_ratio(
     over their means."""
 
     def slope(p: int, q: int) -> Any:
-        """Of log (f / (a b)): powers of 1 / a and 1 / b would cancel."""
+        """The derivatives of log (f / (a b)), because powers of 1 / a and 1 / b would cancel."""
         if p and q:
             return polygamma(xp, special, p + q - 1, a + b)
         order, one, other = (p, a, b) if p else (q, b, a)
@@ -108,7 +108,7 @@ def _beta_ratio(
 
 
 def _beta_density(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any) -> Any:
-    """∂_a^i ∂_b^j of the density."""
+    """∂_a^i ∂_b^j of the density of the beta distribution."""
     if min(i, j) < 0:
         return xp.zeros_like(x)
     density = _density(xp, special, a, b, x, 1.0 - x)
@@ -120,8 +120,8 @@ def _beta_density(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any)
 
 
 def _beta_edge_slope(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any) -> Any:
-    """The derivative of that by x, at 0 and 1 only, and 0 elsewhere: with (a - 1) f / x as (a + b -
-    1) times the density of a - 1, which needs no division."""
+    """The derivative of `_beta_density` by x at 0 and 1, and 0 elsewhere: with (a - 1) f / x as (a
+    + b - 1) times the density of a - 1, which needs no division."""
 
     def at_zero(i: int, j: int) -> Callable[..., Any]:
         def slope(a: Any, b: Any, x: Any) -> Any:
@@ -179,7 +179,7 @@ def _betainc_by_ab(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any
     below = known & (x * b <= y * a)
 
     def phi(v: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
-        """a log(t/x) + b log((1-t)/y), by what lies beyond the slope at 0."""
+        """a log(t/x) + b log((1-t)/y), computed from the slope at 0 and the rest."""
         return -v * ((a * y - b * x) + (a + b) * _log_curve(xp, x, y, v))
 
     def lower(i: int, j: int) -> Callable[..., Any]:

@@ -40,21 +40,21 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
 
 
 def _picked(m: Any, g: Any, y: Any, x: Any, value: Any, index: Any, inplace: bool = False) -> Any:
-    """What belongs to a value that was written."""
+    """The elements of an array at the places where a value was written."""
     if chooses(index):
         return m.sum(m.where(index[0], g, 0.0), axis=None, keepdims=False)
     return m.sum_to(m.getitem(g, index=index), shape=value.shape)
 
 
 def _strict_product(m: Any, a: Any, b: Any) -> Any:
-    """The product, which keeps the sign of its zeros; where it is nan and either factor 0, it is
-    0."""
+    """The strict product: the product, but 0 where that is nan and either factor is 0. Zeros keep
+    their sign."""
     return m.where(m.isnan(a * b), m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), a * b)
 
 
 def _strict_partial(m: Any, one: Any, other: Any) -> Any:
-    """The other factor; but where the product was repaired it is 0 whatever one does, and so is the
-    partial."""
+    """The partial of the strict product: the other factor, but 0 where the product was repaired,
+    because it is 0 there whatever the factors are."""
     return m.where(m.isfinite(other), other, m.where(one == 0, 0.0, other))
 
 

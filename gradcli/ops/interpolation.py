@@ -44,7 +44,8 @@ def _segments(xp: Any, x: Any, points: Any) -> Any:
 
 
 def _segment_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """By counting the points up to each x, where rows have points of their own."""
+    """The segments where rows have points of their own, found by counting the points up to each
+    x."""
     x, points = operands
     if not laned[1]:
         return compute(x, points)
@@ -71,8 +72,8 @@ def _interp_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
 
 
 class _Segment:
-    """What the rules need of the segments that x lies in: the numbers of their ends, how far x is
-    in them (from 0 to 1), and their slope, 0 outside."""
+    """The segments that x lies in: the numbers of their ends, how far x is in them (from 0 to 1),
+    and their slope, 0 outside."""
 
     def __init__(self, m: Any, x: Any, points: Any, values: Any) -> None:
         self.left = m.interp_segments(x, points)
@@ -92,13 +93,13 @@ class _Segment:
         return self.m.take(v, self.right, axis=0)
 
     def back(self, g: Any, like: Any) -> Any:
-        """A cotangent of what is interpolated, at the ends of the segments."""
+        """Adds up a cotangent of the interpolated values at the ends of the segments."""
         m, shape = self.m, tuple(like.shape)
         left = m.untake(g * (1.0 - self.way), self.left, axis=0, shape=shape)
         return left + m.untake(g * self.way, self.right, axis=0, shape=shape)
 
     def forward(self, t: Any) -> Any:
-        """A tangent of the ends, interpolated."""
+        """Interpolates the tangents of the ends."""
         left = self.m.strict_mul(self.ends_left(t), 1.0 - self.way)
         return left + self.m.strict_mul(self.ends_right(t), self.way)
 

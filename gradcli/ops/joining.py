@@ -107,7 +107,7 @@ def _split_back(m: Any, g: Any, y: Any, x: Any, sections: Any, axis: Any) -> Any
 
 
 def _tile_reps(shape: Shape, reps: Any) -> tuple[Shape, tuple[int, ...]]:
-    """Shape and repetitions, brought to one length."""
+    """The shape and the repetitions, padded with ones to one length."""
     reps = sizes("tile", reps)
     n = max(len(shape), len(reps))
     return (1,) * (n - len(shape)) + shape, (1,) * (n - len(reps)) + reps

@@ -1,5 +1,6 @@
-"""Where rows divide, join, begin and end: what the engine calls for lanes. `group` and `of` are its
-groups, whose methods do the work, for they know whose rows are whose; `of` is the operand's own."""
+"""The primitives that the engine calls for lanes: where rows divide, join, begin and end. `group`
+and `of` are its groups, whose methods do the work, for they know whose rows are whose; `of` is the
+operand's own."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ SHORT = 32  # elements
 
 def _reduced(name: str, x: Any, axes: tuple[int, ...]) -> Any:
     """The array's reduction `name` along the axes, which are kept. A row of few elements takes
-    longer to begin than to reduce, so a matrix of such rows is turned first."""
+    longer to begin than to reduce, so a matrix of such rows is transposed first."""
     if axes == (1,) and x.ndim == 2 and x.shape[1] <= SHORT < x.shape[0]:
         return getattr(x.T.copy(), name)(axis=0)[:, None]
     return getattr(x, name)(axis=axes, keepdims=True)
 
 
 def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
-    """x less its maximum along the axes, the maximum (0 where infinite), and the axes."""
+    """Returns x less its maximum along the axes, that maximum (0 where infinite), and the axes."""
     x = xp.asarray(x)
     x = x if x.dtype.kind in "fc" else x.astype("float64")
     axes = all_axes(axis, x.shape)
@@ -119,7 +119,7 @@ def _one_hot(xp: Any, labels: Any, classes: Any, dtype: str) -> Any:
 
 
 def _by_number(logits: Any, labels: Any) -> bool:
-    """Whether the labels are numbers of classes, one a row, and not weights, one a class."""
+    """Whether the labels are class numbers, one per row, rather than weights, one per class."""
     return tuple(labels.shape) == tuple(logits.shape[:-1])
 
 

@@ -44,7 +44,7 @@ def _sides(a: Shape, b: Shape) -> str:
 
 
 def _transposed(a: Shape, b: Shape) -> str:
-    """What to write where a transposition makes the matrices fit."""
+    """The hint for matrices that fit after a transposition; "" for others."""
     inner = b[-2] if len(b) > 1 else b[0]
     if len(a) == 2 and a[0] == inner:
         return "did you mean `a.T @ b`?"
@@ -123,7 +123,7 @@ def _dot_shape(a: Shape, b: Shape) -> Shape:
 
 
 def _rows(m: Any, a: Any) -> Any:
-    """All vectors along the last axis, as the rows of a matrix."""
+    """Arranges all vectors along the last axis as the rows of a matrix."""
     return reshaped(m, a, (math.prod(a.shape[:-1]), a.shape[-1]))
 
 

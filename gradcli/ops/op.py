@@ -57,8 +57,8 @@ class Parameter:
 
 
 class BindingError(Exception):
-    """A call doesn't fit a signature. `argument` is the index or keyword at fault, None when one is
-    missing."""
+    """A call whose arguments don't fit a signature. `argument` is the index or keyword at fault,
+    None when one is missing."""
 
     def __init__(self, message: str, help: str = "", argument: int | str | None = None) -> None:
         super().__init__(message)
@@ -66,8 +66,8 @@ class BindingError(Exception):
 
 
 class OpError(Exception):
-    """A `compute` can't do what it was asked to; the engine adds the place. `message` gives actual
-    shapes and values."""
+    """A failure of a `compute`; the engine adds the place. `message` gives actual shapes and
+    values."""
 
     def __init__(self, message: str, help: str = "", label: str = "") -> None:
         super().__init__(message)
@@ -122,7 +122,7 @@ class Signature:
     def bind(
         self, name: str, positional: int, keywords: Sequence[str]
     ) -> tuple[list[int | str | None], dict[str, int | str | tuple[int, ...]]]:
-        """Which argument fills which parameter.
+        """Assigns the arguments to the parameters.
 
         Returns, for each operand in order, the index of a positional argument, a keyword, or None
         (its default); and for each option given, the same, or a tuple of indices where the option
@@ -280,7 +280,8 @@ class Op:
         return Signature(self.params, self.hint)
 
     def called_with(self, positional: int, keywords: Sequence[str]) -> Op:
-        """The entry that a call means: with nothing but a function, a derivative is a transform."""
+        """The entry that a call means: a derivative that is given nothing but a function is a
+        transform."""
         operands = {p.name for p in self.signature.operands}
         is_transform = (
             self.of_function is not None and positional == 1 and operands.isdisjoint(keywords)
@@ -293,14 +294,12 @@ class Op:
 
     @cached_property
     def passes_floats(self) -> bool:
-        """Whether it goes element by element, and gives floats of floats, to which gradients
-        pass."""
+        """Whether the op is elementwise and differentiable, and maps floats to floats."""
         return self.elementwise and self.differentiable and self.integers != "bool"
 
     @cached_property
     def reverse_only(self) -> bool:
-        """Whether forward mode has no way through: no rule of its own, though there may be one
-        back."""
+        """Whether the op has no rule for forward mode, though it may have one for reverse mode."""
         forwards = (
             self.elementwise
             or self.engine
@@ -312,13 +311,13 @@ class Op:
 
     @cached_property
     def narrows(self) -> bool:
-        """Whether what it makes of ints are floats of the run's width."""
+        """Whether the op maps ints to floats of the run's dtype."""
         return self.integers == "float" and self.category != "casting"
 
     @cached_property
     def counts_bools(self) -> bool:
-        """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared,
-        chosen or moved."""
+        """Whether the op treats bools as 0 and 1, as arithmetic does, and comparing, selecting or
+        moving doesn't."""
         if self.elementwise:
             return self.integers != "bool"
         return self.category in ("linear algebra", "signal") or self.name == "scatter_add"

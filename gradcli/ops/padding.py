@@ -10,7 +10,8 @@ from .rules import Shape, one_of, wholes
 
 
 def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
-    """(before, after) an axis; one number, one pair, or a pair an axis."""
+    """The widths (before, after) of each axis, given as one number, one pair, or a pair for each
+    axis."""
     width = width.tolist() if hasattr(width, "tolist") else width
     pairs = width if isinstance(width, (list, tuple)) else [width, width]
     if all(not isinstance(p, (list, tuple)) for p in pairs):
@@ -60,7 +61,7 @@ def _pad(xp: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
 
 
 def _inside(shape: Shape, widths: list[tuple[int, int]]) -> tuple[slice, ...]:
-    """Where in the padded array the elements stand."""
+    """The index of the original elements in the padded array."""
     return tuple(slice(before, before + n) for (before, _), n in zip(widths, shape, strict=True))
 
 

@@ -1,5 +1,5 @@
-"""Sorting arrays, and picking elements by index. Every rule adds what was picked up where it came
-from."""
+"""Sorting arrays, and picking elements by index. Every pullback adds cotangents up where the
+elements came from."""
 
 from __future__ import annotations
 
@@ -146,13 +146,13 @@ def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any)
 
 
 def _rows_first(xp: Any, x: Any, axis: int) -> Any:
-    """A view with `axis` first and the rows second."""
+    """Returns a view with `axis` first and the rows second."""
     return xp.moveaxis(x, (axis, -1), (0, 1))
 
 
 def _rows_last(xp: Any, y: Any, depth: int, axis: int) -> Any:
-    """The opposite of what was picked by indices of rank `depth`, which came first, with the rows
-    after them."""
+    """Moves the rows to the end of an array that was picked by indices of rank `depth`: the
+    indices' axes come first in it, then the rows."""
     return xp.moveaxis(
         xp.moveaxis(y, depth, -1), tuple(range(depth)), tuple(range(axis, axis + depth))
     )

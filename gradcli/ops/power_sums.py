@@ -51,7 +51,7 @@ def hurwitz(xp: Any, order: int, s: Any, q: Any, above: Any = None) -> Any:
 
 
 def _rest(xp: Any, s: Any, z: Any) -> list[Any]:
-    """The sum of z^-s, (z + 1)^-s, … less its integral, over z^-s: half of the first term, and the
+    """(The sum of z^-s, (z + 1)^-s, … less its integral) / z^-s: half of the first term, and the
     series."""
     steps = s[..., None] + xp.arange(1, 2 * len(TAIL) - 1)
     growth = steps[..., ::2] * steps[..., 1::2] / (z * z)[..., None]
@@ -60,7 +60,7 @@ def _rest(xp: Any, s: Any, z: Any) -> list[Any]:
 
 
 def _rest_by_s(xp: Any, order: int, s: Any, z: Any) -> list[Any]:
-    """The same with its derivatives by s."""
+    """`_rest` and its derivatives by s."""
     zero = xp.zeros_like(s)
     rise = [s, 1.0 + zero, *[zero] * (order - 1)]  # the Taylor coefficients of s (s + 1) …
     series, scale = [0.5 + zero, *[zero] * order], 1.0 / z

@@ -40,8 +40,8 @@ def _legendre() -> tuple[list[float], list[float]]:
 
 
 def _end(xp: Any, phi: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Where φ has fallen to -DEPTH, within a part in a thousand: first the power of two, and then
-    between two of them."""
+    """Finds where φ has fallen to -DEPTH, within a part in a thousand: first between which powers
+    of two, then by bisection."""
     low, high = xp.full_like(arguments[0], LOWEST), xp.full_like(arguments[0], HIGHEST)
     for _ in range(math.ceil(math.log2(HIGHEST - LOWEST))):
         middle = xp.floor(0.5 * (low + high))
@@ -75,7 +75,7 @@ def integrate(xp: Any, phi: Callable[..., Any], weight: Callable[..., Any], *arg
 
 
 def on_part(xp: Any, condition: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function where the condition holds, 0 elsewhere; it sees those elements alone."""
+    """Evaluates a function on the elements where the condition holds; the others are 0."""
     found = xp.zeros(condition.shape)
     if bool(xp.any(condition)):
         found[condition] = function(*[a[condition] for a in arguments])

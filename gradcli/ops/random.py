@@ -13,7 +13,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 
 def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
-    """A parameter of a distribution: a number, or one for each that is drawn."""
+    """A parameter of a distribution: a number, or one for each number drawn."""
     found = (
         xp.asarray(value)
         if isinstance(value, (bool, int, float, list)) or hasattr(value, "dtype")

@@ -112,7 +112,7 @@ def _extreme(name: str) -> Any:
 
 
 def _chosen(m: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
-    """Which elements are the extreme, and how many share it, as floats."""
+    """A mask of the elements that are the extreme, and how many share it, as floats."""
     chosen = x == spread(m, y, x, axis, keepdims)
     return chosen, m.cast(m.count_nonzero(chosen, axis=axis, keepdims=keepdims), dtype=str(x.dtype))
 

@@ -1,5 +1,4 @@
-"""Entries that come from outside: functions of other packages join the table, and rules may be
-replaced for a while.
+"""Changes to the table: functions of other packages join it, and rules may be replaced temporarily.
 
 Packages name a function of theirs in the entry-point group `gradcli.ops`; it is called once, when a
 program calls what the table doesn't have, and registers what the package adds.
@@ -93,7 +92,7 @@ def load_packages() -> None:
 
 
 def failures() -> list[str]:
-    """What went wrong when packages were asked."""
+    """The messages of packages that failed to register their functions."""
     return _failures or []
 
 
@@ -135,13 +134,14 @@ def _set(op: Op, rules: dict[str, Any]) -> None:
 
 
 def on_change(forget: Callable[[], None]) -> None:
-    """`forget` is called whenever an entry changes: for those who keep what they made of
-    entries."""
+    """Calls `forget` whenever an entry changes, so that caches of what was made from entries can be
+    emptied."""
     _forget.append(forget)
 
 
 def changes() -> int:
-    """How often the table has changed: what was compiled before has to be compiled again."""
+    """Counts the changes of the table: what was compiled before a change has to be compiled
+    again."""
     return _changes
 
 

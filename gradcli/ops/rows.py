@@ -26,7 +26,7 @@ def inner_shapes(operands: Sequence[Any], laned: Sequence[bool]) -> list[Shape]:
 
 
 def beside(operands: Sequence[Any], laned: Sequence[bool]) -> list[Any]:
-    """Operands that broadcast against each other: shared arrays with a last axis of 1."""
+    """Makes operands broadcast against each other: shared arrays get a last axis of 1."""
     return [
         x if own or not getattr(x, "shape", ()) else x[..., None]
         for x, own in zip(operands, laned, strict=True)
@@ -34,22 +34,22 @@ def beside(operands: Sequence[Any], laned: Sequence[bool]) -> list[Any]:
 
 
 def with_rows(xp: Any, x: Any, own: bool, n: int) -> Any:
-    """An operand with rows, be they all the same."""
+    """Gives an operand rows, which are all the same if it is shared."""
     return x if own else xp.broadcast_to(xp.asarray(x)[..., None], (*xp.shape(x), n))
 
 
 def in_line(x: Any) -> Any:
-    """The elements of each row's value in one line."""
+    """Flattens each row's value."""
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def elementwise(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of ops whose result has the operands' elements in their places."""
+    """The rule for ops whose result has the operands' elements in their places."""
     return compute(*beside(operands, laned), **options)
 
 
 def over_axes(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of reductions of one operand along `axis`."""
+    """The rule for reductions of one operand along `axis`."""
     (x,), shape = operands, operands[0].shape[:-1]
     if options["axis"] is not None:
         return compute(x, **{**options, "axis": all_axes(options["axis"], shape)})
@@ -61,7 +61,7 @@ def over_axes(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n:
 
 
 def along_axis(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of ops of one operand along one axis; None puts all elements in one line."""
+    """The rule for ops of one operand along one axis; None puts all elements in one line."""
     (x,), shape = operands, operands[0].shape[:-1]
     axis = options["axis"]
     if axis is None:
@@ -74,13 +74,13 @@ def along_axis(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n
 
 
 def on_axes(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of ops that give elements along `axis` for the operand's, all of them for None."""
+    """The rule for ops that map the elements along `axis`, all for None, to as many elements."""
     (x,) = operands
     return compute(x, **{**options, "axis": all_axes(options["axis"], x.shape[:-1])})
 
 
 def rearranged(shape_after: Callable[..., Shape]) -> Rule:
-    """Of ops that give the elements another shape: `shape_after(its own, **options)`."""
+    """The rule for ops that give the elements another shape: `shape_after(its own, **options)`."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         x = operands[0]
@@ -90,7 +90,7 @@ def rearranged(shape_after: Callable[..., Shape]) -> Rule:
 
 
 def as_alone(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of ops that give the elements another shape: that which one row's get."""
+    """The rule for ops that give the elements another shape, which is computed for one row."""
     (x,) = operands
     alone = compute(xp.broadcast_to(xp.zeros((), x.dtype), x.shape[:-1]), **options)
     return x.reshape(*alone.shape, n)
@@ -108,8 +108,8 @@ def summed(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
 
 
 def positive(*names: str, extra: int = 0) -> Rule:
-    """Of ops with options that name axes, counted from the front; `extra` is how many axes the
-    result has more."""
+    """The rule for ops with options that name axes, which are counted from the front here; the
+    result has `extra` more axes."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         shapes = inner_shapes(operands, laned)
@@ -127,14 +127,15 @@ def positive(*names: str, extra: int = 0) -> Rule:
 
 
 def triangle(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `tril` and `triu`."""
+    """The rule for `tril` and `triu`."""
     (x,) = operands
     kept = compute(xp.ones(x.shape[-3:-1], bool), **options)
     return xp.where(kept[..., None], x, xp.zeros((), x.dtype))
 
 
 def diagonal(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `diag`: where the elements of one row's value come from, taken for all."""
+    """The rule for `diag`: it computes for one row where the elements come from, and picks them for
+    all."""
     (x,), shape = operands, operands[0].shape[:-1]
     places = compute(xp.arange(1, math.prod(shape) + 1).reshape(shape), **options)
     rows = xp.concatenate([xp.zeros((1, n), x.dtype), in_line(x)])

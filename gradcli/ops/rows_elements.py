@@ -15,8 +15,8 @@ def is_laned(index: Any) -> bool:
 
 
 def chooses(index: tuple[Any, ...]) -> bool:
-    """Whether an index is a mask that differs between rows: it then chooses between elements and
-    one number."""
+    """Whether an index is a mask that differs between rows; it then selects between the elements
+    and one number."""
     return len(index) == 1 and is_laned(index[0]) and index[0].dtype.kind == "b"
 
 
@@ -43,7 +43,7 @@ def _whole_index(
 
 
 def read_elements(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `getitem`."""
+    """The rule for `getitem`."""
     x = (
         operands[0]
         if laned[0]
@@ -63,7 +63,7 @@ def _rank(index: tuple[Any, ...]) -> int:
 
 
 def _names_none_twice(index: tuple[Any, ...]) -> bool:
-    """Whether an index has no element of a row twice: an int array can, and an int a row can't."""
+    """Whether an index selects no element of a row twice, which only an int array may do."""
     return all(
         not hasattr(i, "dtype") or i.dtype.kind == "b" or (is_laned(i) and not i.shape)
         for i in index
@@ -71,7 +71,7 @@ def _names_none_twice(index: tuple[Any, ...]) -> bool:
 
 
 def write_elements(adds: bool) -> Rule:
-    """Of `setitem` and `index_add`."""
+    """The rule for `setitem` and `index_add`."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         x, value = operands

@@ -15,8 +15,8 @@ def _first(xp: Any, x: Any, own: bool) -> Any:
 
 
 def batched(*ranks: int, alike: bool = False) -> Rule:
-    """Of ops that take batches in leading axes; `ranks` are those of each operand without a batch.
-    `alike`: all operands must have the rows, be they the same."""
+    """The rule for ops that take batches in leading axes; `ranks` are those of each operand without
+    a batch. `alike`: all operands must have the rows, even if these are the same."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         shapes = inner_shapes(operands, laned)
@@ -40,8 +40,8 @@ def batched(*ranks: int, alike: bool = False) -> Rule:
 
 
 def system(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `solve` and its like: where rows have right sides of their own, vectors become matrices of
-    one column."""
+    """The rule for `solve` and similar ops: where rows have right sides of their own, vectors
+    become matrices of one column."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
     if (
@@ -76,14 +76,14 @@ def _products(xp: Any, a: Any, b: Any, laned: Any, n: int) -> Any:
 
 
 def _verify_inner(a: Shape, b: Shape) -> None:
-    """The sizes that are summed over agree; else the op says so itself, of a row alone."""
+    """Raises ValueError where the sizes that are summed over differ; the op words the error."""
     if a != b:
         raise ValueError(f"inner sizes {a} and {b} differ")
 
 
 def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `matmul`: vectors become matrices of one row or column, for beside a batch they would be
-    taken for it."""
+    """The rule for `matmul`: vectors become matrices of one row or column, for beside a batch they
+    would be taken for it."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
     _verify_inner(shape_a[-1:], shape_b[-2:][:1])
@@ -103,8 +103,8 @@ def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: An
 
 
 def contraction(last: bool) -> Rule:
-    """Of `inner`, which sums over the last axis of both operands, and `dot`, over the last but one
-    of the second."""
+    """The rule for `inner`, which sums over the last axis of both operands, and `dot`, over the
+    last but one of the second."""
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         (a, b), (own_a, own_b) = operands, laned
@@ -135,7 +135,7 @@ def outer_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
 
 
 def blocks(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `kron`."""
+    """The rule for `kron`."""
     shapes = inner_shapes(operands, laned)
     rank = max(map(len, shapes))
     wide, tall = ((1,) * (rank - len(shape)) + shape for shape in shapes)
@@ -148,6 +148,6 @@ def blocks(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
 
 
 def diagonal_sum(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `trace`."""
+    """The rule for `trace`."""
     (x,) = operands
     return xp.trace(x, offset=options["offset"], axis1=-3, axis2=-2)

@@ -1,5 +1,5 @@
-"""What structural entries share: checked forms of axes and shapes, and the small steps that rules
-are made of."""
+"""Helpers of structural entries: checked axes and shapes, and the small steps that rules are made
+of."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def is_complex(value: Any) -> bool:
 
 
 def conj(m: Any, value: Any) -> Any:
-    """The conjugate, which costs nothing for real values."""
+    """The conjugate; a real value is returned as it is."""
     return m.conj(value) if is_complex(value) else value
 
 
@@ -150,13 +150,13 @@ def real_as(m: Any, value: Any, y: Any) -> Any:
 
 
 def fit(m: Any, g: Any, x: Any) -> Any:
-    """A cotangent of a broadcast operand, summed back to the operand's shape."""
+    """Sums a cotangent of a broadcast operand back to the operand's shape."""
     return g if g.shape == tuple(x.shape) else m.sum_to(g, shape=x.shape)
 
 
 def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """What belongs to the result of a reduction of `x`, spread over the elements that went into
-    it."""
+    """Broadcasts a value of the shape of a reduction's result over the elements of its operand
+    `x`."""
     shape = tuple(x.shape)
     if not keepdims and axis is not None:
         g = m.reshape(g, shape=kept_shape(shape, all_axes(axis, shape)))

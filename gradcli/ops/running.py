@@ -54,7 +54,7 @@ def _cumsum_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
 
 
 def _lines(m: Any, x: Any, axis: Any) -> Any:
-    """`x` with the axis that something runs along last; all elements in one line for None."""
+    """Moves the axis of a running operation to the end; None puts all elements in one line."""
     return (
         m.reshape(x, shape=[-1])
         if not x.ndim or axis is None
@@ -67,8 +67,8 @@ def _products_before(m: Any, lines: Any) -> Any:
 
 
 def _cumprod_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
-    """With b_i the product before i and r_i = g_i + x_{i+1} r_{i+1}, the cotangent of x_i is b_i
-    r_i."""
+    """The pullback of `cumprod`: with b_i the product before i and r_i = g_i + x_{i+1} r_{i+1}, the
+    cotangent of x_i is b_i r_i."""
     lines, g = conj(m, _lines(m, x, axis)), _lines(m, g, axis)
     after = m.flip(
         m.recurrence(m.shift(m.flip(lines, axis=-1), by=1, fill=0.0), m.flip(g, axis=-1)), axis=-1
@@ -89,7 +89,7 @@ def _cumprod_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
 
 
 def _shift(xp: Any, x: Any, by: int, fill: float) -> Any:
-    """Moves along the last axis, to the right for by = 1, to the left for -1."""
+    """Moves elements one place along the last axis, to the right for by = 1, to the left for -1."""
     edge = xp.full((*x.shape[:-1], min(1, x.shape[-1])), fill, dtype=x.dtype)
     return xp.concatenate([edge, x[..., :-1]] if by == 1 else [x[..., 1:], edge], axis=-1)
 
@@ -107,7 +107,7 @@ def _recurrence(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _recurrence_term_back(m: Any, g: Any, a: Any) -> Any:
-    """The cotangent of b: the same recurrence, from the other end."""
+    """The cotangent of b in `recurrence`: the same recurrence, from the other end."""
     turned = m.shift(m.flip(conj(m, a), axis=-1), by=1, fill=0.0)
     return m.flip(m.recurrence(turned, m.flip(g, axis=-1)), axis=-1)
 

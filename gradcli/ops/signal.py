@@ -57,8 +57,8 @@ def _places(x: Shape, kernel: Shape, stride: Any, padding: Any) -> tuple[int, in
 
 
 def _windows(x: Any, kernel: Shape, places: Shape, stride: Any) -> Any:
-    """For each element of a kernel, what of the padded images it meets: a view, and where in the
-    kernel it stands."""
+    """Yields, for each element of a kernel, the view of the padded images that it multiplies, and
+    its place in the kernel."""
     steps = _pair("conv", stride, "stride", 1)
     for i in range(kernel[2]):
         for j in range(kernel[3]):
@@ -107,8 +107,8 @@ def _conv_kernel(xp: Any, x: Any, y: Any, size: Any, stride: Any, padding: Any) 
 
 
 def _image_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `conv` and `conv_image`: rows of images are more images, unless each row has kernels of
-    its own."""
+    """The rule for rows of `conv` and `conv_image`: rows of images are more images, unless each row
+    has kernels of its own."""
     x, kernel = operands
     if not laned[1]:
         y = compute(xp.moveaxis(x, -1, 0).reshape(-1, *x.shape[1:-1]), kernel, **options)
@@ -137,7 +137,7 @@ def _image_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, 
 
 
 def _kernel_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `conv_kernel`: a product of matrices for each row."""
+    """The rule for rows of `conv_kernel`: a product of matrices for each row."""
     x, y = (with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True))
     shape = (y.shape[1], x.shape[1], *options["size"])
     total = xp.zeros((n, *shape), dtype=xp.result_type(x, y))
@@ -165,7 +165,7 @@ MODES = ("full", "same", "valid")
 
 
 def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
-    """Which elements of the full result a mode keeps: from where, and how many."""
+    """The elements of the full result that a mode keeps: the first one, and how many."""
     if len(a) != 1 or len(v) != 1 or not a[0] or not v[0]:
         raise OpError(
             f"`{name}` needs two vectors with elements: the shapes are {a} and {v}",
@@ -181,8 +181,8 @@ def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
 
 
 def _vectors(name: str) -> dict[str, Any]:
-    """What `convolve` and `correlate` compute, by the array module's function of that name, and the
-    shape of it."""
+    """The `compute`, rule for rows and shape of `convolve` or `correlate`, by the array module's
+    function of that name."""
 
     def compute(xp: Any, a: Any, v: Any, mode: Any) -> Any:
         a, v = xp.asarray(a), xp.asarray(v)
@@ -190,7 +190,7 @@ def _vectors(name: str) -> dict[str, Any]:
         return getattr(xp, name)(a, v, mode=mode)
 
     def rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-        """The longer vector times each element of the shorter, moved along."""
+        """Adds up the longer vector times each element of the shorter, at shifted places."""
         shape_a, shape_v = inner_shapes(operands, laned)
         start, count = _kept(name, shape_a, shape_v, options["mode"])
         a, v = beside(operands, laned)
@@ -209,7 +209,7 @@ def _vectors(name: str) -> dict[str, Any]:
 
 
 def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, str]:
-    """The cotangent of "same" as one of "full", with zeros for what was cut off."""
+    """Converts a cotangent of mode "same" to one of "full", with zeros for what was cut off."""
     if mode != "same":
         return g, mode
     start, count = _kept(name, tuple(a.shape), tuple(v.shape), mode)
@@ -217,8 +217,8 @@ def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, 
 
 
 def _mode_back(mode: str, one: Any, other: Any) -> str:
-    """The mode that takes a cotangent back to an operand: what is cut off on one way is there on
-    the other."""
+    """The mode that takes a cotangent back to an operand: "full" undoes "valid", and "valid" undoes
+    "full"."""
     return "full" if mode == "valid" and one.size >= other.size else "valid"
 
 

@@ -1,6 +1,7 @@
-"""Special functions about the normal distribution and entropy. Those that NumPy lacks come from
-SciPy (`scipy.special:erf`), read on first use; `gammas`, `incomplete` and `bessel` have the
-others."""
+"""Special functions about the normal distribution and entropy.
+
+Those that NumPy lacks come from SciPy (`scipy.special:erf`), which is loaded when one is first used.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def _bell(m: Any, x: Any, scale: Any) -> Any:
 
 
 def _erfc(xp: Any, special: Any, x: Any) -> Any:
-    """SciPy's; where that squares a rounded x, the scaled one times a bell that keeps its digits,
-    of denormal numbers too."""
+    """SciPy's `erfc`, or where that squares a rounded x, its scaled one times a bell that keeps its
+    digits, also for subnormal results."""
     found = special.erfc(x)
     if x.dtype.kind == "c" or not bool(xp.any(far := x > 2.0)):
         return found
@@ -47,13 +48,13 @@ def _erfc(xp: Any, special: Any, x: Any) -> Any:
 
 
 def _logit(m: Any, x: Any) -> Any:
-    """Near 1/2 by the logarithm of 1 and a small difference."""
+    """The logit; near 1/2 it is computed from the logarithm of 1 and a small difference."""
     return m.where(m.real(x) < 0.25, m.log(x) - m.log1p(-x), m.log1p(2.0 * (x - 0.5) / (1.0 - x)))
 
 
 def _quantile_slope(xp: Any, special: Any, y: Any, p: Any) -> Any:
-    """1 / density(y). In the tail by the ratio of p to the density, which moves slowly, while
-    rounding y moves exp(y²/2); only a p whose quantile y is can help."""
+    """1 / density(y). In the tail it is computed from the ratio of p to the density, which changes
+    slowly, while rounding y moves exp(y²/2); only a p whose quantile y is can help."""
     in_tail = (y < -1.0) & (p > 0) & (abs(special.ndtr(y) - p) <= HELPS * xp.finfo(y.dtype).eps * p)
     tail = xp.where(in_tail, y, -1.0)
     by_ratio = ROOT_PI * ROOT_HALF * special.erfcx(-ROOT_HALF * tail) / xp.where(in_tail, p, 1.0)

@@ -129,12 +129,12 @@ def _over_forward(m: Any, t: Any, y: Any, x: Any, s: Any, by: str, strict: bool)
 
 
 def _factors(m: Any, name: str, y: Any, x: Any) -> Any:
-    """The factors; once more from `x` on a trace, where their list is no value."""
+    """The factors; on a trace, computed again from `x`, because their list is no value there."""
     return y if type(y) is list else getattr(m, name)(x)
 
 
 def _scaled(m: Any, columns: Any, s: Any) -> Any:
-    """columns @ diag(s)"""
+    """Scales columns: columns @ diag(s)."""
     return columns * m.expand_dims(s, axis=-2)
 
 

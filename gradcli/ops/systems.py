@@ -127,8 +127,8 @@ def _solve(xp: Any, a: Any, columns: Any) -> Any:
 
 
 def _solve_triangular(xp: Any, a: Any, columns: Any, lower: bool) -> Any:
-    """By elimination, which finds nothing to eliminate and so substitutes backwards; a lower
-    triangle is turned round."""
+    """Solves by elimination, which substitutes backwards, as nothing is to be eliminated; a lower
+    triangle is reversed first."""
     if lower:
         return _solve_triangular(xp, a[..., ::-1, ::-1], columns[..., ::-1, :], lower=False)[
             ..., ::-1, :
@@ -161,7 +161,8 @@ def _least_squares_shape(a: Shape, b: Shape) -> Shape:
 
 
 def _lstsq(xp: Any, a: Any, b: Any, full_rank: bool = False) -> Any:
-    """By the singular values; those that are nothing beside the largest count as 0, as in NumPy."""
+    """Solves by the singular value decomposition; singular values that are negligible beside the
+    largest count as 0, as in NumPy."""
     a, b = xp.asarray(a), xp.asarray(b)
     shape = _least_squares_shape(a.shape, b.shape)
     a = a if a.dtype.kind in "fc" else a.astype("float64")
@@ -208,7 +209,7 @@ def _inv_back(m: Any, g: Any, y: Any, x: Any) -> Any:
 
 
 def _columns(m: Any, v: Any, b: Any) -> Any:
-    """What belongs to the right side `b` of a system, or to its solution, as a matrix."""
+    """Makes a value of the shape of the right side `b`, or of the solution, a matrix."""
     return m.expand_dims(v, axis=-1) if b.ndim == 1 else v
 
 
@@ -228,7 +229,7 @@ def _back(m: Any, g: Any, a: Any, b: Any, lower: bool | None) -> Any:
 
 
 def _part(m: Any, a: Any, lower: bool | None) -> Any:
-    """The part of the left side that is read."""
+    """The part of the left side that `solve_triangular` reads."""
     return a if lower is None else m.tril(a) if lower else m.triu(a)
 
 
@@ -242,7 +243,8 @@ def _right_back(m: Any, g: Any, y: Any, a: Any, b: Any, lower: bool | None = Non
 
 
 def _forward(m: Any, t: Any, y: Any, a: Any, b: Any, **options: Any) -> Any:
-    """The solution for the right side's tangent less the left side's times the result."""
+    """The tangent of a solution: it solves the system for the right side's tangent less the left
+    side's tangent times the result."""
     by_left, by_right = t
     solve = m.solve_triangular if options else m.solve
     if by_left is None:
@@ -313,7 +315,7 @@ def _inverse_form(s: Any, x: Any) -> Any:
 
 
 def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
-    """By the normal equations, of a matrix of full rank."""
+    """The closed form by the normal equations, for a matrix of full rank."""
     if a.shape[0] >= a.shape[1]:
         return _inverse_form(s, a.T @ a) @ (a.T @ b)
     return a.T @ (_inverse_form(s, a @ a.T) @ b)

@@ -39,8 +39,8 @@ def push(
 
 
 def _direction(m: Any, op: Op, k: int, t: Any, operand: Any) -> Any:
-    """What a linear op takes in place of operand `k`: its tangent, or zeros; where it has no rule,
-    the operand itself."""
+    """The value that a linear op takes in place of operand `k`: its tangent, or zeros; the operand
+    itself where that has no rule."""
     if not op.moves_with(k):
         return operand
     return m.zeros_like(operand) if t is None else t

@@ -23,8 +23,8 @@ def _sine_of_half_turns(xp: Any, x: Any) -> Any:
 
 
 def _reflected(xp: Any, special: Any, order: int, s: Any) -> Any:
-    """The same for q = 1 and s < 0, from 1 - s: ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s), as
-    products of Taylor series."""
+    """The derivatives of zeta for q = 1 and s < 0, from 1 - s: ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s)
+    ζ(1-s), as products of Taylor series."""
     u = 1.0 - s
     scale = xp.where(
         u < 170.0,

@@ -1,4 +1,4 @@
-"""A program as a check runs it, and the ways in which its variables move."""
+"""A program as a check runs it."""
 
 from __future__ import annotations
 
