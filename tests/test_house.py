@@ -104,7 +104,7 @@ DOORS: dict[str, set[str]] = {
     "pytest": {"pytest_plugin"},
 }
 
-MAX_LINES = 640
+MAX_LINES = 400
 
 
 def room_of(path: Path) -> str:

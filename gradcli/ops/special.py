@@ -1,6 +1,6 @@
 """Special functions about the normal distribution and entropy.
 
-Those that NumPy lacks come from SciPy (`scipy.special:erf`), which is loaded when one is first used.
+Those that NumPy lacks come from SciPy (`scipy.special:erf`), which is loaded on first use.
 """
 
 from __future__ import annotations
