@@ -13,7 +13,8 @@ import gradcli
 from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.formulas.reading import forward_formula
 from gradcli.engine.trace.run import Run, Settings
-from gradcli.engine.trace.tape import STRIDE, reachable
+from gradcli.engine.trace.tape import reachable
+from gradcli.engine.trace.windows import STRIDE
 
 from .workload import Contender, Goal, Task, ratio
 

@@ -15,13 +15,7 @@ from ..engine.execution import Compiled as Compiled
 from ..engine.execution import Execution, compile_program, running
 from ..engine.forward_runs import ForwardRuns
 from ..engine.values.boxes import primal
-from ..engine.values.kinds import (
-    UNSET,
-    Variable,
-    differentiable,
-    leaves,
-    read,
-)
+from ..engine.values.kinds import UNSET, Variable, differentiable, leaves, read
 from ..lang import program
 from .evaluation import Evaluation, Options
 from .omissions import has_floats, has_ints, notes

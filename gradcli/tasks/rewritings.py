@@ -14,7 +14,7 @@ from typing import Any
 
 from ..diagnostics import GradcliError, Source, Span
 from ..engine.execution import Run
-from ..engine.explain.ancestry import Ancestry, Record
+from ..engine.explain.ancestry import Ancestor, Ancestry
 from ..engine.explain.blame import declared
 from ..engine.explain.reasons import Reason
 from ..engine.trace.blanks import Blank
@@ -80,7 +80,11 @@ _COMMUTATIVE = frozenset(("add", "mul"))
 
 
 def advice(
-    run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, names: Mapping[Span, Span]
+    run: Run,
+    ancestry: Ancestry,
+    record: Ancestor | None,
+    reason: Reason,
+    names: Mapping[Span, Span],
 ) -> str:
     """What to write instead of the formula that the record at fault is part of; behind the reason's
     own fix where it isn't finite here either. `names` are the places of values that have a name,
@@ -109,7 +113,7 @@ def _is_zero(value: Any) -> bool:
     return type(value) in (float, int) and value == 0
 
 
-def _readers(ancestry: Ancestry, record: Record) -> Iterator[Record]:
+def _readers(ancestry: Ancestry, record: Ancestor) -> Iterator[Ancestor]:
     """The record, and what is soon computed from it."""
     reached = {record.number}
     yield record
@@ -129,7 +133,7 @@ class _Match:
     def __init__(self, run: Run, ancestry: Ancestry, pattern: str, replacement: str) -> None:
         self.run = run
         self.ancestry, self.pattern, self.replacement = ancestry, pattern, replacement
-        self.records: list[Record] = []
+        self.records: list[Ancestor] = []
         self.bound: dict[str, tuple[int | None, Any]] = {}  # number and primal
 
     def holds(self, node: program.Expression, number: int | None, value: Any) -> bool:
@@ -150,7 +154,7 @@ class _Match:
         self.records.append(record)
         return True
 
-    def _operands_hold(self, node: program.Apply, record: Record) -> bool:
+    def _operands_hold(self, node: program.Apply, record: Ancestor) -> bool:
         op = record.site.op.name
         parts = list(_operands(record))
         squares = op == "square" or (
@@ -227,14 +231,14 @@ class _Match:
         return " ".join(names.get(span, span).text.split())
 
 
-def _operands(record: Record) -> Iterator[tuple[int | None, Any]]:
+def _operands(record: Ancestor) -> Iterator[tuple[int | None, Any]]:
     numbers = dict(record.traced_operands())
     for k, value in enumerate(record.operands):
         yield numbers.get(k), value
 
 
 def _matches(
-    run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str], at: int
+    run: Run, ancestry: Ancestry, root: Ancestor, table: Mapping[str, str], at: int
 ) -> Iterator[_Match]:
     """The formulas of a table that end in `root` and go through the record `at`."""
     for pattern, replacement in table.items():

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.engine.ad.reverse import sweep
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.operations.rules import Value
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 from gradcli.engine.values.lanes import Group, Lanes
 
 from ..ops.sweeps import Function, Session, tangent, weighed

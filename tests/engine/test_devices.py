@@ -17,7 +17,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.operations.rules import Value, array_language
 from gradcli.engine.trace.run import Run
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 from gradcli.engine.values.kinds import List
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push

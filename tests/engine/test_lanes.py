@@ -13,7 +13,8 @@ from gradcli.engine.backends.backend import ieee
 from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply
 from gradcli.engine.trace.run import Run, Settings
-from gradcli.engine.trace.tape import Site, primal
+from gradcli.engine.trace.tape import Site
+from gradcli.engine.values.boxes import primal
 from gradcli.engine.values.lanes import Group, Lanes
 from gradcli.ops import OPS
 

@@ -14,7 +14,8 @@ from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply
 from gradcli.engine.operations.scalar_calls import apply_to_scalars
 from gradcli.engine.trace.run import Run, Settings
-from gradcli.engine.trace.tape import STRIDE, Site
+from gradcli.engine.trace.tape import Site
+from gradcli.engine.trace.windows import STRIDE
 from gradcli.engine.values.boxes import Dual
 from gradcli.ops import OPS
 from gradcli.ops.op import Op

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcli.engine.operations.rules import Language, Value
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -13,8 +13,8 @@ from gradcli.engine.ad.reverse import sweep
 from gradcli.engine.execution import new_run
 from gradcli.engine.operations.rules import Language, Value
 from gradcli.engine.trace.run import Settings
-from gradcli.engine.trace.tape import Site, primal
-from gradcli.engine.values.boxes import Dual
+from gradcli.engine.trace.tape import Site
+from gradcli.engine.values.boxes import Dual, primal
 from gradcli.ops import OPS
 
 Function = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 
 from .complex_functions import FUNCTIONS, Z
 from .sweeps import Session, tangent

@@ -12,7 +12,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.operations.rules import Value
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 
 from .sweeps import Session, tangent
 

@@ -12,7 +12,8 @@ from gradcli.engine.ad.derivatives import gradients
 from gradcli.engine.backends.backend import ieee
 from gradcli.engine.jacobian.compressed import Sparse, blocks
 from gradcli.engine.operations.rules import Value
-from gradcli.engine.trace.tape import Traced, primal
+from gradcli.engine.trace.tape import Traced
+from gradcli.engine.values.boxes import primal
 
 from .structural_cases import CASES
 from .sweeps import Session, weighed

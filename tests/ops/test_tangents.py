@@ -16,7 +16,7 @@ from gradcli.engine.ad.reverse import sweep
 from gradcli.engine.backends.backend import CPU
 from gradcli.engine.operations.rules import Language, Value, array_language
 from gradcli.engine.trace.blanks import Blank
-from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.boxes import primal
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push

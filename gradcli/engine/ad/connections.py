@@ -16,8 +16,8 @@ from ...ops import OPS
 from ..operations.rows.separation import SeparationError, separate_by_index, separate_group
 from ..trace.records import Record, path
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Traced, reachable
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Traced, reachable
+from ..trace.windows import STRIDE, inputs_of
 from ..values.lanes import Group, Lanes, common
 
 MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]

@@ -81,11 +81,11 @@ def _elementwise(
         terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
         total = terms[0]
         for term in terms[1:]:
-            total = apply(run, site.derived(ADD), (total, term))
+            total = apply(run, site.in_derivative(ADD), (total, term))
     else:
         op, reads = tangent_op(site.op, active)
         operands = [y if read == "result" else primals[int(read)] for read in reads]
-        total = apply_to_scalars(run, site.derived(op), *given, *operands)
+        total = apply_to_scalars(run, site.in_derivative(op), *given, *operands)
     return matched(run, site, total, y)
 
 
@@ -99,8 +99,8 @@ def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -
     if partial.kind == "number" and partial.value == 1:
         return t
     if partial.kind == "number" and partial.value == -1:
-        return apply(run, site.derived(NEG), (t,))
-    return apply(run, site.derived(STRICT_MUL), (t, replay(run, site, partial, y, primals)))
+        return apply(run, site.in_derivative(NEG), (t,))
+    return apply(run, site.in_derivative(STRICT_MUL), (t, replay(run, site, partial, y, primals)))
 
 
 def fitted(run: Run, t: Any, y: Any) -> Any:
@@ -120,11 +120,11 @@ def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
     if type(inner) is type(like) is float:
         return t
     if is_complex(inner) and not is_complex(like):
-        t = apply(run, site.derived(REAL), (t,))
+        t = apply(run, site.in_derivative(REAL), (t,))
     if shape_of(inner) != shape_of(like):
-        t = apply(run, site.derived(BROADCAST), (t,), {"shape": shape_of(like)})
+        t = apply(run, site.in_derivative(BROADCAST), (t,), {"shape": shape_of(like)})
     if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(t)) != dtype:
-        t = apply(run, site.derived(CASTS[dtype]), (t,))
+        t = apply(run, site.in_derivative(CASTS[dtype]), (t,))
     return t
 
 
@@ -162,7 +162,7 @@ def _structural(
                 m, op, along, parts if type(y) is List else backend.operand(y), operands, options
             )
         except OpError as error:
-            refuse(run, site.derived(op), error)
+            refuse(run, site.in_derivative(op), error)
         if type(y) is List:
             return [fitted(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
         return fitted(run, backend.settle(t), y)

@@ -193,7 +193,7 @@ class LaneSweep(SeededSweep):
         like = primal(y)
         if type(like) is not Lanes or type(primal(g)) is Lanes:
             return g
-        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
+        return apply(self.run, self.site.in_derivative(SPREAD_ROWS), (g,), {"group": like.group})
 
     def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
         """A cotangent computed for the rows of a group, perhaps one for all of them, in the form
@@ -202,7 +202,7 @@ class LaneSweep(SeededSweep):
             return c
         self.laned = True
         if type(primal(c)) is not Lanes:
-            c = apply(self.run, self.site.derived(SPREAD_ROWS), (c,), {"group": group})
+            c = apply(self.run, self.site.in_derivative(SPREAD_ROWS), (c,), {"group": group})
         return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
 
     def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
@@ -287,7 +287,7 @@ class LaneSweep(SeededSweep):
                 return
             if a.group is not b.group:
                 old, c = self.united(old, c, outer)
-        self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
+        self.cotangents[n] = apply(self.run, self.site.in_derivative(ADD), (old, c))
         self.owned.discard(n)
 
     def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:

@@ -18,8 +18,9 @@ from ..formulas.reading import is_bounded
 from ..operations.scalar_calls import apply_to_scalars
 from ..trace.blanks import Blank, WithPartials
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, primal
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site
+from ..trace.windows import STRIDE, inputs_of
+from ..values.boxes import primal
 from ..values.lanes import Lanes
 from .kept_partials import by_formula, by_partials, have_one_dtype, pullback_operands
 from .structural_sweep import SETITEM, StructuralSweep
@@ -132,12 +133,12 @@ class Sweep(StructuralSweep):
                     owned.discard(number)
                     if number in self.outside:
                         continue
-                if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+                if type(g) is float and type(y) is float and (site.inline_operands or site.scalar):
                     floats = True
                     pull = (None if repairs else site.pull) or pull_on_floats(
                         self.run.backend, site, repairs
                     )
-                    c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
+                    c = pull(g, y, a, b) if site.inline_operands else pull(g, y, *a)
                     if in1 is not None:
                         c, d = c
                         if in0 in cotangents:
@@ -159,7 +160,7 @@ class Sweep(StructuralSweep):
                                 cotangents[n] += d
                             else:
                                 cotangents[n] = d
-                elif site.narrow:
+                elif site.inline_operands:
                     self._elementwise(
                         site,
                         (a, b)[: len(site.op.signature.operands)],
@@ -349,7 +350,7 @@ class Sweep(StructuralSweep):
         elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
             self.add_lanes(n, old, c, fresh)
         elif self.recorded:
-            self.cotangents[n] = apply_to_scalars(self.run, self.site.derived(ADD), old, c)
+            self.cotangents[n] = apply_to_scalars(self.run, self.site.in_derivative(ADD), old, c)
             self.owned.add(n)
         elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
             old += c

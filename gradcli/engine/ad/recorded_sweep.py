@@ -14,8 +14,9 @@ from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
 from ..operations.scalar_calls import apply_to_scalars
 from ..trace.blanks import Blank
-from ..trace.tape import Segment, Site, primal
+from ..trace.tape import Segment, Site
 from ..trace.windows import inputs_of
+from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, common, united
 from .plain_sweep import ADD, Sweep
 from .structural_sweep import REAL
@@ -36,10 +37,12 @@ class RecordedSweep(Sweep):
             self.site = site
             numbers = inputs_of(in0, in1)
             if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
-                operands = (a, b) if site.narrow else a
+                operands = (a, b) if site.inline_operands else a
                 self._through_scalar(site, operands, numbers, g, y, number, segment)
                 continue
-            operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
+            operands = list(
+                (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
+            )
             if site.op.elementwise:
                 self._through_elementwise(site, operands, numbers, g, y, number, segment)
             elif not self._of_some_rows(site, operands, b, numbers, g, y):
@@ -94,7 +97,9 @@ class RecordedSweep(Sweep):
                 else apply_to_scalars(run, derived, g, *[values[read] for read in reads])
             )
             old = cotangents.get(n)
-            cotangents[n] = c if old is None else apply_to_scalars(run, site.derived(ADD), old, c)
+            cotangents[n] = (
+                c if old is None else apply_to_scalars(run, site.in_derivative(ADD), old, c)
+            )
 
     def _pull_recorded(
         self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
@@ -106,27 +111,27 @@ class RecordedSweep(Sweep):
         if partial.kind == "number" and partial.value == 1:
             c = g
         elif partial.kind == "number" and partial.value == -1:
-            c = apply_to_scalars(run, site.derived(NEG), g)
+            c = apply_to_scalars(run, site.in_derivative(NEG), g)
         elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
             op, reads = cotangent_op(site.op, k)
             c = apply_to_scalars(
                 run,
-                site.derived(op),
+                site.in_derivative(op),
                 g,
                 *[y if read == "result" else operands[int(read)] for read in reads],
             )
         else:
             p = replay(run, site, partial, y, operands)
             if is_complex(primal(p)):
-                p = apply(run, site.derived(CONJ), (p,))
-            c = apply(run, site.derived(STRICT_MUL), (g, p))
+                p = apply(run, site.in_derivative(CONJ), (p,))
+            c = apply(run, site.in_derivative(STRICT_MUL), (g, p))
         like = primal(operands[k])
         if shape_of(primal(c)) != shape_of(like):
-            c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
+            c = apply(run, site.in_derivative(SUM_TO), (c,), {"shape": shape_of(like)})
         if is_complex(primal(c)) and not is_complex(like):
-            c = apply(run, site.derived(REAL), (c,))
+            c = apply(run, site.in_derivative(REAL), (c,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
-            c = apply(run, site.derived(CASTS[dtype]), (c,))
+            c = apply(run, site.in_derivative(CASTS[dtype]), (c,))
         return self.settled(c, like) if self.laned else c
 
     # Rows that a cotangent doesn't reach keep having none. Zeros there would be multiplied by what
@@ -154,7 +159,7 @@ class RecordedSweep(Sweep):
                 c = self._back_to_rows(g, **options)
             else:
                 own = options["groups"][k] if site.op is MERGE_ROWS else options["of"]
-                found = pick_shared(self.run, site.derived(PICK_ROWS), g, own)
+                found = pick_shared(self.run, site.in_derivative(PICK_ROWS), g, own)
                 if found is None:
                     continue
                 c, _, _ = found
@@ -173,7 +178,7 @@ class RecordedSweep(Sweep):
             "group": Group(len(rows), of, rows),
             "of": inner,
         }
-        return apply(self.run, self.site.derived(PICK_ROWS), (g,), way)
+        return apply(self.run, self.site.in_derivative(PICK_ROWS), (g,), way)
 
     def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
         if outer is None:
@@ -191,7 +196,7 @@ class RecordedSweep(Sweep):
         index = self.run.backend.xp.searchsorted(group.way_to(outer), inner.way_to(outer))
         return apply(
             self.run,
-            self.site.derived(PLACE_ROWS),
+            self.site.in_derivative(PLACE_ROWS),
             (c,),
             {"index": index, "group": group, "of": inner},
         )
@@ -211,7 +216,7 @@ class RecordedSweep(Sweep):
             ):
                 self._separate_by_reach(inner.group, parent.parent)
             way = {"index": inner.group.origin, "group": parent, "of": inner.group}
-            c = apply(self.run, self.site.derived(PLACE_ROWS), (c,), way)
+            c = apply(self.run, self.site.in_derivative(PLACE_ROWS), (c,), way)
         return c
 
     def _separate_by_reach(self, inner: Group, group: Group) -> None:
@@ -234,7 +239,7 @@ class RecordedSweep(Sweep):
 def _on_floats(site: Site, a: Any) -> bool:
     """Whether a record with a float as its result is an elementwise op on floats and ints; `a` is
     its entry of operands."""
-    if site.narrow:
+    if site.inline_operands:
         return not site.takes_complex
     return site.scalar or (site.op.elementwise and all([type(primal(v)) in _REALS for v in a]))  # noqa: C419
 
@@ -250,4 +255,4 @@ def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:
     if partial.kind == "number" and partial.value == 1:
         return None, []
     op, reads = cotangent_op(site.op, k)
-    return site.derived(op), [-1 if read == "result" else int(read) for read in reads]
+    return site.in_derivative(op), [-1 if read == "result" else int(read) for read in reads]

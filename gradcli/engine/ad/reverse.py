@@ -175,7 +175,7 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
         for segment in segments:
             pass_.through(segment)
     except OpError as error:  # a rule called an op that isn't defined everywhere, such as `inv`
-        refuse(pass_.run, pass_.site.derived(pass_.site.op), error)
+        refuse(pass_.run, pass_.site.in_derivative(pass_.site.op), error)
     for number in wanted:  # leaves have no record, so their cotangents are still pending
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]

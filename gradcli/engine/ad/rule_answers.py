@@ -131,9 +131,9 @@ class RuleAnswer:
                 ),
             )
         if is_complex(value) and not is_complex(like):
-            g = apply(run, site.derived(REAL), (g,))
+            g = apply(run, site.in_derivative(REAL), (g,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(g)) != dtype:
-            g = apply(run, site.derived(CASTS[dtype]), (g,))
+            g = apply(run, site.in_derivative(CASTS[dtype]), (g,))
         return g
 
     def _fail(self, message: str, help: str = "") -> NoReturn:
@@ -157,7 +157,7 @@ def marked(run: Run, site: Site, g: Any) -> Any:
     about its derivative."""
     if primal(g) is g and run.trace.keeps_all:
         g = run.trace.leaf(g, origin=run.trace.leaves)
-    return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g
+    return apply(run, site.in_derivative(POS), (g,)) if primal(g) is not g else g
 
 
 def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:
@@ -180,7 +180,7 @@ def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:
     unused = reduce(and_, idle, ~backend.xp.isfinite(whole))
     return apply(
         run,
-        site.derived(WHERE),
+        site.in_derivative(WHERE),
         (backend.settle(unused) if group is None else Lanes(unused, group), 0.0, c),
     )
 

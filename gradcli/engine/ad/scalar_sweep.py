@@ -7,7 +7,8 @@ falls back to `Sweep`.
 
 from __future__ import annotations
 
-from ..trace.tape import STRIDE, Segment
+from ..trace.tape import Segment
+from ..trace.windows import STRIDE
 
 
 def sweep_floats(segment: Segment, target: int, cotangent: float) -> dict[int, float] | None:
@@ -35,7 +36,7 @@ def sweep_floats(segment: Segment, target: int, cotangent: float) -> dict[int, f
         pull = site.pull
         if pull is None or type(y) is not float:
             return None
-        if site.narrow:
+        if site.inline_operands:
             c = pull(g, y, a, b)
         elif site.scalar:
             c = pull(g, y, *a)

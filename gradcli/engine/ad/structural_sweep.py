@@ -125,7 +125,7 @@ class StructuralSweep(LaneSweep):
             c = self._share(site, k, number, m, cotangent, result, values, options).v
             like = primal(operands[k])
             if is_complex(primal(c)) and not is_complex(like):
-                c = apply(run, site.derived(REAL), (c,))
+                c = apply(run, site.in_derivative(REAL), (c,))
             if laned:
                 c = without_alias(c) if op is SETITEM and not donated else c
                 self.add(n, self.settled(c, like), fresh=donated and not self.recorded)
@@ -190,7 +190,7 @@ class StructuralSweep(LaneSweep):
             total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
         elif n not in self.owned or (wide and not is_complex(primal(total))):
             zeros = xp.zeros(x.shape, "complex128" if wide else x.dtype)
-            total = apply(self.run, self.site.derived(ADD), (total, zeros))
+            total = apply(self.run, self.site.in_derivative(ADD), (total, zeros))
         if type(g) is Value:
             self.cotangents[n] = rule(m, Value(total, m), g, y, x, **options).v
         else:
@@ -203,7 +203,7 @@ class StructuralSweep(LaneSweep):
         whole[index] = (
             g
             if whole[index] is None
-            else apply(self.run, self.site.derived(ADD), (whole[index], g))
+            else apply(self.run, self.site.in_derivative(ADD), (whole[index], g))
         )
 
     def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:

@@ -50,7 +50,9 @@ def carry(
                     of.pop(n, None)
         own = tangents.get(record.number)
         if own is not None:
-            found = own if found is None else apply(run, record.site.derived(ADD), (found, own))
+            found = (
+                own if found is None else apply(run, record.site.in_derivative(ADD), (found, own))
+            )
         if found is not None:
             of[record.number] = found
     return of.get(target)
@@ -116,7 +118,7 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
             m, op, tangents, y if type(y) is list else backend.operand(y), operands, record.options
         )
     except OpError as error:
-        refuse(run, site.derived(op), error)
+        refuse(run, site.in_derivative(op), error)
     if type(y) is list:
         return [fitted(run, backend.settle(t), part) for t, part in zip(found, y, strict=True)]
     return fitted(run, backend.settle(found), y)

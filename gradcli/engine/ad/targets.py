@@ -13,7 +13,8 @@ from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
 from ..operations.rows.narrowing import narrowed
 from ..trace.run import Run
-from ..trace.tape import Site, Traced, primal
+from ..trace.tape import Site, Traced
+from ..values.boxes import primal
 from ..values.kinds import (
     Instance,
     List,
@@ -198,7 +199,7 @@ def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[t
     merge_seeds: dict[int, tuple[Traced, Any]] = {}
     for target, cotangent in seeds:
         if target[1] in merge_seeds:
-            cotangent = apply(run, site.derived(ADD), (merge_seeds[target[1]][1], cotangent))
+            cotangent = apply(run, site.in_derivative(ADD), (merge_seeds[target[1]][1], cotangent))
         merge_seeds[target[1]] = (target, cotangent)
     return list(merge_seeds.values())
 
@@ -262,5 +263,5 @@ def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "sour
             help="a real number moves along real ones only",
         )
     if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
-        direction = apply(run, site.derived(CASTS[dtype]), (direction,))
+        direction = apply(run, site.in_derivative(CASTS[dtype]), (direction,))
     return narrowed(run, site, direction, run.group)

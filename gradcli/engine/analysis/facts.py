@@ -10,7 +10,7 @@ from typing import Any
 from ...diagnostics import Diagnostic
 from ...lang import program
 from .declared import declared_names
-from .derived import (
+from .derivative_flow import (
     asks_for_nothing,
     declared_variables,
     differentiates_once,

@@ -1,4 +1,4 @@
-"""Frames of functions that are read as formulas: what their names and expressions stand for."""
+"""Frames of inlined functions: the formulas that their names and expressions stand for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.scalars import FAST
 from ..values.kinds import BREAK, CONTINUE
+from .inlined_derivatives import DERIVATIVES, Callee, Inliner, NotInlinedError, Value, is_int
 from .inlining import Known
-from .read_derivatives import DERIVATIVES, Callee, NotPlainError, Reader, Value, is_int
-from .read_loops import MAX_TURNS, items, on_ints
+from .unrolling import MAX_TURNS, items, on_ints
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 TURNING = frozenset(
@@ -39,16 +39,16 @@ def is_simple(op: Op) -> bool:
 
 
 class Scope:
-    """The names of a function that is being read: the formulas of its numbers, and its
+    """The names of a function that is being inlined: the formulas of its numbers, and its
     functions."""
 
     def __init__(
-        self, reader: Reader, values: dict[int, Formula], functions: dict[int, Callee]
+        self, inliner: Inliner, values: dict[int, Formula], functions: dict[int, Callee]
     ) -> None:
-        self.reader, self.values, self.functions = reader, values, functions
+        self.inliner, self.values, self.functions = inliner, values, functions
 
     def number(self, node: program.Expression) -> Formula:
-        self.reader.count()
+        self.inliner.count()
         if isinstance(node, program.Constant) and type(node.value) in (float, int):
             return Formula("number", node.value)
         if isinstance(node, program.Read):
@@ -56,7 +56,7 @@ class Scope:
         if isinstance(node, program.Call) and isinstance(value := self.call(node), Formula):
             return value
         if isinstance(node, program.Conditional):
-            if self.reader.chooses:
+            if self.inliner.chooses:
                 sides = self.number(node.then), self.number(node.otherwise)
                 return Formula("where", None, (self.condition(node.condition), *sides))
             return self.number(node.then if self.holds(node.condition) else node.otherwise)
@@ -64,7 +64,7 @@ class Scope:
             return self.operation(
                 node.op, *[self.number(operand) for operand in node.operands if operand is not None]
             )
-        raise NotPlainError
+        raise NotInlinedError
 
     def operation(self, op: Op, *operands: Formula) -> Formula:
         return (
@@ -74,7 +74,7 @@ class Scope:
         )
 
     def holds(self, node: program.Expression) -> bool:
-        """Whether a condition holds on the path that is read."""
+        """Whether a condition holds on the path that is inlined."""
         if isinstance(node, program.Logical):
             stop = node.kind == "or"
             return (
@@ -89,7 +89,7 @@ class Scope:
                 a = b
             return True
         if not isinstance(node, program.Apply) or node.options:
-            raise NotPlainError
+            raise NotInlinedError
         if node.op.name == "logical_not" and node.operands[0] is not None:
             return not self.holds(node.operands[0])
         return self.compare(
@@ -98,14 +98,14 @@ class Scope:
 
     def compare(self, op: Op, *operands: Formula) -> bool:
         if op.name not in COMPARISONS:
-            raise NotPlainError
+            raise NotInlinedError
         if all(map(is_int, operands)):
             return bool(FAST[op.name](*[operand.value for operand in operands]))
-        return self.reader.decide(Formula(op.name, None, operands))
+        return self.inliner.decide(Formula(op.name, None, operands))
 
     def condition(self, node: program.Expression) -> Formula:
         """Whether a condition holds, as a formula."""
-        self.reader.count()
+        self.inliner.count()
         if isinstance(node, program.Constant) and type(node.value) is bool:
             return TRUE if node.value else FALSE
         if isinstance(node, program.Logical):
@@ -125,7 +125,7 @@ class Scope:
                 last = Formula("where", None, (other, last, FALSE))
             return last
         if not isinstance(node, program.Apply) or node.options or None in node.operands:
-            raise NotPlainError
+            raise NotInlinedError
         if node.op.name == "logical_not" and node.operands[0] is not None:
             return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
         return self.comparison(
@@ -134,7 +134,7 @@ class Scope:
 
     def comparison(self, op: Op, *operands: Formula) -> Formula:
         if op.name not in COMPARISONS:
-            raise NotPlainError
+            raise NotInlinedError
         return Formula(op.name, None, operands)
 
     def call(self, node: program.Call) -> Value:
@@ -156,7 +156,7 @@ class Scope:
 
     def read(self, slot: program.Slot) -> Formula:
         if slot.index not in self.values:
-            raise NotPlainError
+            raise NotInlinedError
         return self.values[slot.index]
 
     def function(self, node: program.Expression | None) -> Callee:
@@ -176,9 +176,9 @@ class Scope:
             if not options and positions and len(set(positions)) == len(positions):
                 listed = isinstance(wrt, program.ListDisplay)
                 return DERIVATIVES[node.op.name](
-                    self.reader, self.function(node.operands[0]), positions, listed
+                    self.inliner, self.function(node.operands[0]), positions, listed
                 )
-        raise NotPlainError
+        raise NotInlinedError
 
     def callee(self, slot: program.Slot) -> Callee | None:
         return self.functions.get(slot.index)
@@ -187,16 +187,16 @@ class Scope:
         """The callee that a function literal is."""
 
         def call(arguments: list[Formula], keywords: dict[str, Value]) -> Formula:
-            self.reader.count()
+            self.inliner.count()
             if (
                 function.rule is not None
                 or function.opaque
                 or function.self_slot is not None
                 or keywords
             ):
-                raise NotPlainError
+                raise NotInlinedError
             if len(arguments) != len(function.parameters):
-                raise NotPlainError
+                raise NotInlinedError
             values = {
                 p.slot.index: argument
                 for p, argument in zip(function.parameters, arguments, strict=True)
@@ -208,9 +208,9 @@ class Scope:
                     values[own.index] = self.read(outer)
                 else:
                     functions[own.index] = callee
-            value = Scope(self.reader, values, functions).returned(function.body)
+            value = Scope(self.inliner, values, functions).returned(function.body)
             if value is None:
-                raise NotPlainError
+                raise NotInlinedError
             return value
 
         return call
@@ -242,14 +242,14 @@ class Scope:
                 statement.target, program.NameTarget
             ):
                 if not is_simple(statement.op):
-                    raise NotPlainError
+                    raise NotInlinedError
                 current = self.read(statement.target.slot)
                 self.assign(
                     statement.target,
                     self.operation(statement.op, current, self.number(statement.value)),
                 )
             else:
-                raise NotPlainError
+                raise NotInlinedError
             if completion is not None:
                 return completion
         return None
@@ -257,7 +257,7 @@ class Scope:
     def loop(self, node: program.While | program.For) -> Formula | None:
         """What a loop returns, turn by turn; None where it ends without."""
         for _ in self.turns(node):
-            self.reader.count()
+            self.inliner.count()
             completion = self.completed(node.body)
             if isinstance(completion, Formula):
                 return completion
@@ -274,12 +274,12 @@ class Scope:
             return
         undecided = 0
         while True:
-            before = len(self.reader.conditions)
+            before = len(self.inliner.conditions)
             if not self.holds(node.condition):
                 return
-            undecided += len(self.reader.conditions) > before
+            undecided += len(self.inliner.conditions) > before
             if undecided > MAX_TURNS:
-                raise NotPlainError
+                raise NotInlinedError
             yield
 
     def assign(self, target: program.Target, value: Formula) -> None:
@@ -288,15 +288,15 @@ class Scope:
             or target.slot.cell
             or target.slot.index in self.functions
         ):
-            raise NotPlainError
+            raise NotInlinedError
         self.values[target.slot.index] = value
 
 
 class Home(Scope):
     """The frame that a captured function is from: of its names only the functions are known."""
 
-    def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
-        super().__init__(reader, {}, {})
+    def __init__(self, inliner: Inliner, known: dict[int, Known]) -> None:
+        super().__init__(inliner, {}, {})
         self.known = known
 
     def callee(self, slot: program.Slot) -> Callee | None:
@@ -305,7 +305,7 @@ class Home(Scope):
         value, home = self.known[slot.index]
         if isinstance(value, program.Constant):
             return None
-        scope = self if home is None else Home(self.reader, home)
+        scope = self if home is None else Home(self.inliner, home)
         return scope.function(value) if isinstance(value, program.Apply) else scope.literal(value)
 
 
@@ -313,8 +313,8 @@ class Frame(Home):
     """The frame that the call is in. What isn't a constant is an operand, which is evaluated
     there."""
 
-    def __init__(self, reader: Reader, known: dict[int, Known], span: Span) -> None:
-        super().__init__(reader, known)
+    def __init__(self, inliner: Inliner, known: dict[int, Known], span: Span) -> None:
+        super().__init__(inliner, known)
         self.span = span
 
     def number(self, node: program.Expression) -> Formula:
@@ -322,7 +322,7 @@ class Frame(Home):
             return Formula("number", node.value)
         if isinstance(node, program.Read) and not node.checked:
             return self.read(node.slot)
-        return self.reader.operand(node)
+        return self.inliner.operand(node)
 
     def read(self, slot: program.Slot) -> Formula:
         if slot.index not in self.values:
@@ -330,12 +330,12 @@ class Frame(Home):
                 held := self.known[slot.index].value, program.Constant
             ):
                 return Formula("number", held.value)
-            self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
+            self.values[slot.index] = self.inliner.operand(program.Read(slot, span=self.span))
         return self.values[slot.index]
 
 
 class Body(Frame):
-    """The frame of a function whose own body is read. Names that it doesn't assign are the
+    """The frame of a function whose own body is inlined. Names that it doesn't assign are the
     operands."""
 
     def number(self, node: program.Expression) -> Formula:
@@ -343,8 +343,8 @@ class Body(Frame):
 
 
 def position_of(node: program.Expression) -> int:
-    """The position of an argument, as an option of a transform says it. Raises NotPlainError where
-    that isn't written."""
+    """The position of an argument in an option of a transform. Raises NotInlinedError unless it is
+    a literal."""
     if isinstance(node, program.Constant) and type(node.value) is int and node.value >= 0:
         return node.value
-    raise NotPlainError
+    raise NotInlinedError

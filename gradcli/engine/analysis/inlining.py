@@ -1,4 +1,5 @@
-"""Which calls can be read as their function's expression: `distance(x, y)` is `sqrt(x**2 + y**2)`.
+"""Calls that can be replaced by their function's expression: `distance(x, y)` is `sqrt(x**2 +
+y**2)`.
 
 A hot expression (`fusion.py`) takes such a call in as if its operations stood there. That is so for
 a name that nothing but one `fn` statement binds, and a function of one expression of its parameters
@@ -26,8 +27,8 @@ def known_functions(
     outside: dict[int, Known], body: Any, function: program.Function | None = None
 ) -> dict[int, Known]:
     """The slots of a frame that hold one function for good: those that the body of the frame's
-    `function` binds, and those that this captures from the frame outside. None are known where no
-    expression is read as one."""
+    `function` binds, and those that this captures from the frame outside. None are known where
+    nothing is inlined."""
     bound = (
         {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
     )
@@ -65,7 +66,7 @@ def _slots(node: Any) -> list[program.Slot]:
 
 
 def inlined(node: program.Expression, known: dict[int, Known]) -> program.Function | None:
-    """The function whose expression a call can be read as; None for any other node."""
+    """The function whose expression can replace a call; None for any other node."""
     if (
         not isinstance(node, program.Call)
         or not isinstance(node.callee, program.Read)

@@ -66,7 +66,7 @@ class Looped(NamedTuple):
 
 
 def unchanged_sources(looped: Looped, targets: Iterable[int]) -> set[int]:
-    """The numbers that one of the targets may become in the body just as they are, by way of
+    """The numbers that the body may assign unchanged to one of the targets, directly or through
     others."""
     steps: list[Step] = []
     list_parts(looped.body, steps, set())

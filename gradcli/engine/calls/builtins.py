@@ -17,7 +17,8 @@ from ..operations.iteration import LAZY
 from ..operations.rows.ranges import RowRange
 from ..operations.rows.separation import uniform_value
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import List, Transform, describe, is_callable, read, show
 

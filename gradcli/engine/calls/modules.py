@@ -9,7 +9,7 @@ from ..analysis.declared import declarations
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.paths import module_path
 from ..compilation.sequence import compile_block
-from ..trace.tape import primal
+from ..values.boxes import primal
 from ..values.kinds import FRAME_HEAD, RESULT, Instance, read
 from .functions import code_of, compile_maker
 

@@ -21,8 +21,8 @@ from ..backends.backend import is_inexact
 from ..compilation.compiler import Closure
 from ..trace.blanks import blank
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, Trace, Traced, leaf_numbers
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site, Trace, Traced, leaf_numbers
+from ..trace.windows import STRIDE, inputs_of
 from ..values.boxes import Dual, level_of, levels_of, primal, up_to
 from ..values.contents import contents
 from ..values.kinds import FRAME_HEAD, UNSET, Code, List, Variable, leaves, map_structure, read
@@ -106,7 +106,7 @@ class _Call:
             return result
         called, _, outer = self.run.trace.calls
         self.run.trace.enter(outer)  # the records stand where the call does
-        site = called.derived(self.function.op)
+        site = called.in_derivative(self.function.op)
         site.of = None  # the program's own, and no derivative
         for level in sorted(levels):
             box = next(v for v in (up_to(v, level) for v in given) if level_of(v) == level)
@@ -232,7 +232,7 @@ def _record(
         whole = trace.record(site, inputs, saved, call, blanks[0], parts[0])
         return whole, whole
     whole = trace.record(site, inputs, saved, call, blanks, parts)
-    part_site = site.derived(PART).on((0,))
+    part_site = site.in_derivative(PART).on((0,))
     part_site.of = site.of
     n = len(parts)
     records = [

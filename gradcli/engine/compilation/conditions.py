@@ -7,8 +7,7 @@ from typing import Any
 from ...lang import program
 from ..operations.rows.separation import operation_group, uniform_bool
 from ..trace.keeping import KeepingTrace
-from ..trace.tape import primal
-from ..values.boxes import Dual, up_to
+from ..values.boxes import Dual, primal, up_to
 from ..values.kinds import List, describe
 from ..values.lanes import Lanes, narrow
 from .compiler import Closure, Compiler

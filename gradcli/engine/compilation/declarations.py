@@ -11,8 +11,9 @@ from ..operations.apply import to_array
 from ..operations.list_arrays import plain_array
 from ..operations.rows.separation import separate_running_rows
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.variables import attach
+from ..values.boxes import primal
 from ..values.contents import contents
 from ..values.kinds import FRAME_HEAD, Instance, List, Variable, describe, is_number, read
 from .compiler import Compiler

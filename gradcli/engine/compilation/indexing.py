@@ -15,7 +15,8 @@ from ..operations.rows.number_kinds import uniform_kind
 from ..operations.rows.separation import uniform_value
 from ..trace.blanks import Blank
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .choices import deciding

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
-from ..trace.tape import primal
+from ..values.boxes import primal
 from ..values.kinds import RESULT, List
 from .compiler import Closure, Compiler, Path
 

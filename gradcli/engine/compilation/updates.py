@@ -16,8 +16,9 @@ from ..operations.writing import write
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.variables import attach
+from ..values.boxes import primal
 from ..values.kinds import UNSET, List, Variable, describe, read, show_shape
 from .compiler import Compiler
 from .declared_types import cast

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Span
 from ..trace.keeping import KeepingTrace
-from ..trace.tape import STRIDE, Segment, Site, Traced
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site, Traced
+from ..trace.windows import STRIDE, inputs_of
 
 
-class Record(NamedTuple):
+class Ancestor(NamedTuple):
     """A record, taken out of its segment: see Note [Records] in tape.py."""
 
     number: int
@@ -32,7 +32,7 @@ class Record(NamedTuple):
     @property
     def operands(self) -> tuple[Any, ...]:
         """The primals of all operands, active or not; a `Blank` for one that wasn't kept."""
-        if self.site.narrow:
+        if self.site.inline_operands:
             return (self.a, self.b)[: len(self.site.op.signature.operands)]
         return tuple(self.a)
 
@@ -66,13 +66,13 @@ class Ancestry:
         self._firsts = [segment.first for segment in self._segments]
         self._ways: dict[frozenset[int], Way] = {}
 
-    def record(self, number: int) -> Record:
+    def record(self, number: int) -> Ancestor:
         segment = self._segments[bisect_right(self._firsts, number) - 1]
         k = (number - segment.first) * STRIDE
         site, in0, in1, a, b, y = segment.records[k : k + STRIDE]
-        return Record(number, site, inputs_of(in0, in1), a, b, y, segment)
+        return Ancestor(number, site, inputs_of(in0, in1), a, b, y, segment)
 
-    def witness(self, value: Any) -> Record | None:
+    def witness(self, value: Any) -> Ancestor | None:
         """Returns the operation on plain numbers that made a non-finite number; None if the program
         wrote it so.
         """
@@ -80,7 +80,7 @@ class Ancestry:
         return (
             None
             if made is None
-            else Record(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
+            else Ancestor(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
         )
 
     def inputs(self, number: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from ..values.boxes import primal
 from ..values.contents import is_finite
 from ..values.kinds import Variable, show
 from ..values.lanes import Lanes
-from .ancestry import Ancestry, Record
+from .ancestry import Ancestor, Ancestry
 from .nonfinite import Maker, maker, maker_at
 from .reasons import Reason
 from .walks import Edge, Walk, partial_by
@@ -43,7 +43,7 @@ def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker
 
 
 def blame_value(
-    run: Run, ancestry: Ancestry, record: Record, places: Any = None
+    run: Run, ancestry: Ancestry, record: Ancestor, places: Any = None
 ) -> tuple[Reason, Maker] | None:
     """Returns the reason for a non-finite value of a record in some `places`, or of what it is
     computed from.
@@ -144,7 +144,7 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     return Reason("nonfinite_value", text, record.site.span, help, record.calls)
 
 
-def _of_value(record: Record, called: str, says: str) -> str:
+def _of_value(record: Ancestor, called: str, says: str) -> str:
     """Returns the sentence in which `says` is the predicate and the value of a record the subject.
 
     `called` is the operation on its actual values.
@@ -155,7 +155,7 @@ def _of_value(record: Record, called: str, says: str) -> str:
     return f"`{words}` {says}{f' ({called})' if called not in ('', f'`{words}`') else ''}"
 
 
-def _of_derivative(record: Record, at: str, says: str) -> str:
+def _of_derivative(record: Ancestor, at: str, says: str) -> str:
     """Returns the sentence in which `says` is the predicate and the derivative of a record the
     subject.
 
@@ -169,7 +169,7 @@ def _of_derivative(record: Record, at: str, says: str) -> str:
     return f"the derivative of `{words}`{at} {says}"
 
 
-def _words(record: Record) -> tuple[str, bool]:
+def _words(record: Ancestor) -> tuple[str, bool]:
     """Returns the program's text for a record, and whether it is the text of the operation itself.
 
     An operation inside the library has the text of the call that led there; an implicit one, such
@@ -250,7 +250,7 @@ def _place(run: Run, places: Any) -> tuple[int, ...]:
     return tuple([int(k) for k in run.backend.to_host(run.backend.xp.argwhere(places)[0])])
 
 
-def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
+def _of_edge(record: Ancestor, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
     """Returns the reason why the derivative of a record isn't finite in a place, though its
     operands are.
     """

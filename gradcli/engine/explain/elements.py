@@ -13,7 +13,7 @@ from ..backends.backend import shape_of
 from ..trace.blanks import Blank
 from ..trace.run import Run
 from ..values.lanes import Lanes
-from .ancestry import Ancestry, Record
+from .ancestry import Ancestor, Ancestry
 
 LARGE = 10_000  # elements of an operand or result beyond which an operation isn't asked
 
@@ -35,7 +35,7 @@ def dependents(
     return masks
 
 
-def _through(run: Run, record: Record, given: dict[int, Any]) -> Any:
+def _through(run: Run, record: Ancestor, given: dict[int, Any]) -> Any:
     """Returns the mask of a record's result for those of some of its operands; None where nothing
     depends on them.
     """
@@ -55,7 +55,7 @@ def _through(run: Run, record: Record, given: dict[int, Any]) -> Any:
     return found if found.any() else None
 
 
-def _misses(run: Run, record: Record, given: dict[int, Any]) -> bool:
+def _misses(run: Run, record: Ancestor, given: dict[int, Any]) -> bool:
     """Returns whether a number, such as an element or a partial sum, is computed from elements
     outside the masks.
     """
@@ -64,7 +64,7 @@ def _misses(run: Run, record: Record, given: dict[int, Any]) -> bool:
     return not bool(_summed(run, record, given))
 
 
-def _is_asked(record: Record) -> bool:
+def _is_asked(record: Ancestor) -> bool:
     op = record.site.op
     if not (op.linear or op.multilinear) or op.compute is None or op.category == "signal":
         return False  # signals have weights of both signs, which cancel
@@ -72,7 +72,7 @@ def _is_asked(record: Record) -> bool:
     return kept and max(getattr(v, "size", 1) for v in (record.y, *record.operands)) <= LARGE
 
 
-def _summed(run: Run, record: Record, given: dict[int, Any]) -> Any:
+def _summed(run: Run, record: Ancestor, given: dict[int, Any]) -> Any:
     """Applies a linear operation to masks, as numbers; of a product, with ones in the other
     operands.
     """

@@ -20,7 +20,7 @@ from ..trace.run import Run
 from ..values.boxes import primal
 from ..values.contents import is_finite
 from ..values.lanes import Lanes
-from .ancestry import Ancestry, Record
+from .ancestry import Ancestor, Ancestry
 from .walks import shares
 
 PART, WHERE = OPS["part"], OPS["where"]
@@ -38,7 +38,7 @@ class Maker(NamedTuple):
     """
 
     number: int
-    record: Record | None
+    record: Ancestor | None
     operand: int | None = None
     place: tuple[int, ...] = ()
 
@@ -55,7 +55,7 @@ def maker(run: Run, ancestry: Ancestry, roots: list[int]) -> Maker | None:
     return search.first()
 
 
-def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker | None:
+def maker_at(run: Run, ancestry: Ancestry, record: Ancestor, places: Any) -> Maker | None:
     """Returns the maker of what isn't finite in some `places` of a record's value, or in what it is
     computed from.
 
@@ -119,7 +119,7 @@ class _Search:
         elif made[0][1] not in self.interest:
             self.push(made[0][1], None)
 
-    def _record(self, record: Record) -> None:
+    def _record(self, record: Ancestor) -> None:
         bad = None if type(record.y) is Blank else _nonfinite(self.run, record.y)
         mask = self.interest[record.number]
         places = (
@@ -157,7 +157,7 @@ class _Search:
         if not passed and bad is not None:
             self.found.append(self.made(record, plain, places))
 
-    def made(self, record: Record, plain: int | None, places: Any) -> Maker:
+    def made(self, record: Ancestor, plain: int | None, places: Any) -> Maker:
         """Returns the maker for a record, or for its operand `plain`, a plain number."""
         witness = None if plain is None else self.ancestry.witness(record.operands[plain])
         if witness is not None:
@@ -174,7 +174,7 @@ class _Search:
             operand = self.ancestry.record(number).y
         return None if _lacks(operand) else operand
 
-    def ways(self, record: Record, places: Any) -> list[tuple[int, Any]]:
+    def ways(self, record: Ancestor, places: Any) -> list[tuple[int, Any]]:
         """Returns the operands that the places of the result are computed from, with the elements
         that matter.
 
@@ -205,7 +205,7 @@ class _Search:
             return self._linear(record, places)
         return [(k, None) for k, v in enumerate(operands) if v is not None]
 
-    def _linear(self, record: Record, places: Any) -> list[tuple[int, Any]]:
+    def _linear(self, record: Ancestor, places: Any) -> list[tuple[int, Any]]:
         """Returns the elements of the operands that the places of a linear operation's result are
         sums of.
 
@@ -247,7 +247,7 @@ def _any(mask: Any) -> bool:
     return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
 
 
-def _too_long(record: Record) -> bool:
+def _too_long(record: Ancestor) -> bool:
     return any(getattr(v, "size", 1) > LARGE for v in (record.y, *record.operands))
 
 

@@ -24,7 +24,7 @@ from ..trace.tape import Segment, Site, Traced
 from ..trace.windows import Window, inputs_of
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .ancestry import Record
+from .ancestry import Ancestor
 
 LARGE, MOST = 10_000, 100  # arrays that are kept for explanations: their elements, and how many
 
@@ -99,11 +99,11 @@ class Walk(Sweep):
         self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int
     ) -> float:
         """Pulls a cotangent back to the inputs of one record; returns its size."""
-        if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+        if type(g) is float and type(y) is float and (site.inline_operands or site.scalar):
             pull = self._pulls.get(id(site))
             if pull is None:
                 pull = self._pulls[id(site)] = pull_on_floats(self.run.backend, site, True)
-            c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
+            c = pull(g, y, a, b) if site.inline_operands else pull(g, y, *a)
             for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
                 self.add(n, share)
             return g
@@ -114,7 +114,7 @@ class Walk(Sweep):
             self.owned.difference_update(numbers)
             self._elementwise(
                 site,
-                (a, b)[: len(site.op.signature.operands)] if site.narrow else a,
+                (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a,
                 numbers,
                 g,
                 y,
@@ -269,13 +269,13 @@ def walk(
 class _Single(Walk):
     """The pullback of a single record."""
 
-    def pulled(self, record: Record, g: Any) -> dict[int, Any]:
+    def pulled(self, record: Ancestor, g: Any) -> dict[int, Any]:
         self.segment = record.segment
         self._pass(record.site, record.inputs, record.a, record.b, g, record.y, record.number)
         return self.cotangents
 
 
-def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
+def shares(run: Run, record: Ancestor, g: Any) -> dict[int, Any]:
     """Returns what one record contributes to its active inputs for the cotangent `g` of its value.
 
     Raises GradcliError as a sweep does.
@@ -285,7 +285,7 @@ def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
     return _Single(run, set(), active, set()).pulled(record, g)
 
 
-def partial_by(run: Run, record: Record, n: int) -> Any:
+def partial_by(run: Run, record: Ancestor, n: int) -> Any:
     """Returns the derivative of the value of a record by its input `n`.
 
     It is a number for a scalar by a scalar, an array of the elements' own derivatives for an

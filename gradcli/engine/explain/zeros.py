@@ -13,7 +13,7 @@ from ..trace.run import Run
 from ..values.boxes import primal
 from ..values.kinds import show
 from ..values.lanes import Lanes
-from .ancestry import Record
+from .ancestry import Ancestor
 from .reasons import Reason
 from .walks import Edge, partial_by, size_of
 
@@ -82,7 +82,7 @@ _FLATTENING = frozenset(
 )
 
 
-def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
+def zero_reason(run: Run, record: Ancestor, n: int, edge: Edge, mask: Any = None) -> Reason:
     """Returns why a record passes nothing to its input `n`, though its own cotangent isn't zero.
 
     Only the elements of a mask count, or those where the cotangent isn't zero.
@@ -100,7 +100,7 @@ def cancelled(span: Span | None) -> Reason:
 
 
 def _judged(
-    run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any
+    run: Run, record: Ancestor, n: int, edge: Edge, name: str, mask: Any
 ) -> tuple[str, str, str]:
     """Returns the reason code, its text, and the fix."""
     op = record.site.op.name
@@ -198,7 +198,7 @@ def _at(operand: Any) -> str:
     return f" at {show(low)}" if low == high else f" at values from {show(low)} to {show(high)}"
 
 
-def _others(record: Record, positions: list[int]) -> str:
+def _others(record: Ancestor, positions: list[int]) -> str:
     """Returns `, the value of `b`` in words, for the other operand."""
     names = {0: "left", 1: "right"}
     others = [k for k in range(len(record.operands)) if k not in positions]
@@ -209,7 +209,7 @@ def _others(record: Record, positions: list[int]) -> str:
     return f" on its {names[others[0]]}" if zero else ""
 
 
-def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool:
+def _underflows(run: Run, record: Ancestor, n: int, edge: Edge, mask: Any) -> bool:
     """Returns whether a non-zero partial times the cotangent is zero by underflow."""
     partial = partial_by(run, record, n)
     if partial is None:
@@ -223,7 +223,7 @@ def _within(value: Any, mask: Any) -> Any:
     return value[mask] if fits and shape_of(mask) == shape_of(value) != () else value
 
 
-def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:
+def _cancels_itself(run: Run, record: Ancestor, positions: list[int]) -> bool:
     """Returns whether non-zero partials cancel in an operation that takes one value in several
     positions.
     """

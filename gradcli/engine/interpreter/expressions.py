@@ -23,7 +23,8 @@ from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.equality import compares_to_one_bool, same_value
 from ..operations.overwriting import WRITES_OVER, gives_new
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import FRAME_HEAD, UNSET, List
 from . import scalar_closures
 from .scalar_closures import Operand

@@ -14,7 +14,7 @@ from ..compilation.conditions import truth
 from ..operations.equality import same_value
 from ..operations.rows.separation import operation_group
 from ..trace.run import Expectation, Run
-from ..trace.tape import primal
+from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import List, describe, is_number, read, show, show_shape
 from ..values.lanes import Group, Lanes, spread

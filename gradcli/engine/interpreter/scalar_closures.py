@@ -19,7 +19,8 @@ from ..formulas.formula_source import function_of
 from ..formulas.scalars import FAST
 from ..operations.apply import apply
 from ..operations.scalar_calls import apply_to_scalars
-from ..trace.tape import STRIDE, Site
+from ..trace.tape import Site
+from ..trace.windows import STRIDE
 from ..values.boxes import Dual
 from ..values.kinds import Variable
 

@@ -14,9 +14,10 @@ from ..ad.targets import read_target, verify_target
 from ..backends.backend import count, shape_of
 from ..operations.apply import apply
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.unregistered import request
 from ..trace.windows import Window
+from ..values.boxes import primal
 from ..values.kinds import read, show_shape
 from .compressed import batch_rows
 
@@ -72,8 +73,8 @@ def joined(run: Run, site: Site, rows: Any, shape: tuple[int, ...], inner: tuple
     whole = shape + inner[1:]
     if not count(whole):
         return run.backend.xp.zeros(whole, primal(rows).dtype)
-    moved = apply(run, site.derived(MOVEAXIS), (rows,), {"source": 0, "destination": 1})
-    return apply(run, site.derived(RESHAPE), (moved,), {"shape": list(whole)})
+    moved = apply(run, site.in_derivative(MOVEAXIS), (rows,), {"source": 0, "destination": 1})
+    return apply(run, site.in_derivative(RESHAPE), (moved,), {"shape": list(whole)})
 
 
 def warn_of_mixing(

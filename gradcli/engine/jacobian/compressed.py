@@ -206,11 +206,14 @@ class _Jacobian:
             block = xp.zeros(n, part.dtype)
             block[positions] = values
             return block.reshape(self.shape + inner)
-        values = apply(self.run, self.site.derived(TAKE), (part, places), {"axis": None})
+        values = apply(self.run, self.site.in_derivative(TAKE), (part, places), {"axis": None})
         if sparse:
             return self._entries(entries, values, inner)
         block = apply(
-            self.run, self.site.derived(UNTAKE), (values, positions), {"axis": 0, "shape": (n,)}
+            self.run,
+            self.site.in_derivative(UNTAKE),
+            (values, positions),
+            {"axis": 0, "shape": (n,)},
         )
         return self._reshaped(block, self.shape + inner)
 
@@ -228,17 +231,22 @@ class _Jacobian:
     def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
         if self.site is None:
             return self.run.backend.settle(self.run.backend.xp.reshape(value, shape))
-        return apply(self.run, self.site.derived(RESHAPE), (value,), {"shape": list(shape)})
+        return apply(self.run, self.site.in_derivative(RESHAPE), (value,), {"shape": list(shape)})
 
     def _block_of_columns(self, columns: Any, first: int, last: int, shape: tuple[int, ...]) -> Any:
         """Returns the columns from `first` up to `last` as a block of this shape."""
         if self.site is None:
             return self._reshaped(self.run.backend.xp.moveaxis(columns[first:last], 0, -1), shape)
         part = apply(
-            self.run, self.site.derived(GETITEM), (columns,), {"index": (slice(first, last),)}
+            self.run, self.site.in_derivative(GETITEM), (columns,), {"index": (slice(first, last),)}
         )
         return self._reshaped(
-            apply(self.run, self.site.derived(MOVEAXIS), (part,), {"source": 0, "destination": -1}),
+            apply(
+                self.run,
+                self.site.in_derivative(MOVEAXIS),
+                (part,),
+                {"source": 0, "destination": -1},
+            ),
             shape,
         )
 

@@ -43,7 +43,9 @@ def gradient_by_complex(run: Run, site: Site | None, real: Any, imaginary: Any) 
     """
     if site is None:
         return real + 1j * imaginary
-    return apply(run, site.derived(ADD), (real, apply(run, site.derived(MUL), (imaginary, 1j))))
+    return apply(
+        run, site.in_derivative(ADD), (real, apply(run, site.in_derivative(MUL), (imaginary, 1j)))
+    )
 
 
 def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | None) -> None:

@@ -167,7 +167,7 @@ class Sweeps:
             return [None if part is None else _folded(xp, part, group) for part in found]
         fold = {"axis": 0, "group": group}
         return [
-            None if part is None else apply(run, self.site.derived(FOLD), (part,), fold)
+            None if part is None else apply(run, self.site.in_derivative(FOLD), (part,), fold)
             for part in found
         ]
 
@@ -221,14 +221,14 @@ class Sweeps:
         filled = tuple([zeros_like(self.run, like) if part is None else part for part in parts])
         if self.site is None:
             return self.run.backend.xp.stack(filled)
-        return apply(self.run, self.site.derived(STACK), filled, {"axis": 0})
+        return apply(self.run, self.site.in_derivative(STACK), filled, {"axis": 0})
 
     def _joined(self, parts: tuple[Any, ...], like: Any) -> Any:
         if len(parts) == 1:
             return parts[0]
         if self.site is None:
             return self.run.backend.xp.concatenate(parts)
-        return apply(self.run, self.site.derived(CONCATENATE), parts, {"axis": 0})
+        return apply(self.run, self.site.in_derivative(CONCATENATE), parts, {"axis": 0})
 
 
 def _folded(xp: Any, value: Any, group: Group) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from ..operations.rows.separation import SeparationError, separate_by_missing, separated
 from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import Variable, leaves, read
 from ..values.lanes import Group, Lanes
 from .merging import merge

@@ -18,7 +18,8 @@ from ..operations.apply import apply
 from ..operations.iteration import with_arrays
 from ..trace.changes import take_back
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List, Transform, describe, is_number, leaves, map_structure, read
 from ..values.lanes import Group, UnrelatedError
 from .blocks import Pairs, in_blocks

@@ -14,7 +14,8 @@ from ..backends.backend import shape_of
 from ..operations.apply import apply
 from ..trace.changes import take_back
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, map_structure, read
 from .blocks import Pairs
 

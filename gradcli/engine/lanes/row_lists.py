@@ -10,7 +10,8 @@ from ..backends.backend import shape_of
 from ..operations.apply import apply
 from ..operations.rows.separation import SeparationError
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List, describe, is_number, read
 from ..values.lanes import Group
 from .row_by_row import GETITEM

@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...lang import program
+from ..analysis.inlined_calls import Path, inline_paths
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.inlining import Known
-from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import Path, read_paths
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..trace.tape import Site
@@ -78,12 +78,12 @@ class _Paths(NamedTuple):
 def _plan(node: program.Call, known: dict[int, Known]) -> _Paths:
     leaves: list[Leaf] = []
     start = Plan([], leaves)
-    with suppress(NotPlainError):
-        paths = read_paths(node, known, MAX_PATHS)
-        operands = next((path.reading.operands for path in paths if path.reading is not None), [])
+    with suppress(NotInlinedError):
+        paths = inline_paths(node, known, MAX_PATHS)
+        operands = next((path.call.operands for path in paths if path.call is not None), [])
         refs = tuple([collect(operand, start, None, known, None, 1) for operand in operands])
         plans = [_plans(path, start, refs, node) for path in paths]
-        listed = [path.reading is not None and path.reading.listed for path in paths]
+        listed = [path.call is not None and path.call.listed for path in paths]
         return _Paths(
             leaves, start, refs, _choice(paths, list(range(len(paths))), 0), plans, listed
         )
@@ -93,12 +93,12 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Paths:
 def _plans(
     path: Path, start: Plan, refs: tuple[tuple[str, Any], ...], node: program.Call
 ) -> list[Plan]:
-    if path.reading is None:
+    if path.call is None:
         return []
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         return [
             Plan([*start.ops, Operation(Site(op, node.span), refs)], start.leaves)
-            for op in path.reading.ops()
+            for op in path.call.ops()
         ]
     return []
 

@@ -41,7 +41,7 @@ class FusedOperation:
                 return None
             self._key = key_of(formula)
             self._site = Site(self._op(formula), self._plan.ops[-1].site.span)
-        # A derivative that was read from a call is one by numbers, not by the elements of a vector.
+        # A derivative of an inlined call is one by numbers, not by the elements of a vector.
         # And a comparison hides whether the derivatives that it compares are finite, which decides
         # how they are computed.
         if (
@@ -83,6 +83,6 @@ def _formula(plan: Plan, real: Callable[[float], Any]) -> Formula | None:
             results.append(Formula("number", value))
         elif OPS.get(entry.name) is entry:
             results.append(Formula(entry.name, None, tuple(arguments)))
-        else:  # a call that was read as a formula
+        else:  # an inlined call
             results.append(substitute(forward_formula(entry), dict(enumerate(arguments))))
     return results[-1] if results[-1].arguments else None

@@ -13,7 +13,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..analysis.readings import HIGHER, READ
+from ..analysis.inlined_calls import HIGHER, INLINED
 from ..backends.backend import INT_MAX, INT_MIN
 from ..formulas.compound import EXPRESSION, compound
 from ..formulas.differentiation import ZERO, differentiate, pushed, substitute
@@ -128,7 +128,7 @@ class _Writer:
         }
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
         self.kinds, self.plain = kinds, plain
-        self.read = False  # whether a reading of a call is part of it
+        self.read = False  # whether an inlined call is part of it
         self.head: list[str] = []  # what brings the leaves into locals
         self.inactive: list[str] = []  # what computes the operations on what isn't boxed
         self.operands: list[Operand] = []
@@ -214,12 +214,12 @@ class _Writer:
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
         """One operation: a line if no operand is boxed, otherwise a formula. None for an operation
         that only the interpreter can do."""
-        is_reading = op.name == READ
-        if is_reading and any(operand.kind == "int" for operand in operands):
+        is_inlined = op.name == INLINED
+        if is_inlined and any(operand.kind == "int" for operand in operands):
             return None
         if any(operand.formula is not None for operand in operands):
             formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
-            if is_reading:
+            if is_inlined:
                 formula = substitute(forward_formula(op), dict(enumerate(formulas)))
                 if op.category == HIGHER and self._loses(formula, formulas):
                     return None
@@ -243,10 +243,10 @@ class _Writer:
         elif on_ints and op.integers == "keep":
             return None
         else:
-            self.names[f"f{j}_"] = scalar_function(op) if is_reading else fast_by_name(op.name)
+            self.names[f"f{j}_"] = scalar_function(op) if is_inlined else fast_by_name(op.name)
             expression = f"f{j}_({', '.join(texts)})"
         self.inactive.append(f"t{j}_ = {expression}")
-        if is_reading:  # products in a derivative may have to be strict
+        if is_inlined:  # products in a derivative may have to be strict
             self.inactive.append(f"if t{j}_ - t{j}_ != 0.0: return MISS")
         if kind == "int":
             self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")

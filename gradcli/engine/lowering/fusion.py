@@ -180,7 +180,7 @@ def _steps(found: Plan, single: Callable[..., Any]) -> list[tuple[Operation, Cal
     for op in found.ops:
         kind, value = (
             op.operands[0] if op.operands else ("number", 0)
-        )  # a call that was read as a number has no operands
+        )  # a call that was inlined as a number has no operands
         is_new = (
             found.leaves[value].is_new
             if kind == "leaf"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...lang import program
-from ..analysis.read_derivatives import BranchError
-from ..analysis.read_loops import TripCountError
-from ..analysis.readings import obstacle
+from ..analysis.inlined_calls import obstacle
+from ..analysis.inlined_derivatives import BranchError
+from ..analysis.unrolling import TripCountError
 from ..compilation.compiler import Closure, Compiler, Lowering
 from ..operations.apply import apply
 from .branches import by_path

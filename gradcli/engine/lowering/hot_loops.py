@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..analysis.frames import position_of
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.inlining import Known
+from ..analysis.loop_bodies import inline_looped
 from ..analysis.loop_parts import Looped, unchanged_sources
-from ..analysis.loop_reading import read_looped
-from ..analysis.read_derivatives import NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..formulas.reading import returned_operands
@@ -94,7 +94,7 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
 
 
 def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked:
-    """The request that a call of this callee makes. Raises NotPlainError for any other kind."""
+    """The request that a call of this callee makes. Raises NotInlinedError for any other kind."""
     held = None
     if isinstance(callee, program.Read) and not callee.checked and callee.slot.index in known:
         held = known[callee.slot.index]
@@ -114,7 +114,7 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
             or not distinct
             or (node.op.name in WEIGHED and (listed or positions != [0]))
         ):
-            raise NotPlainError
+            raise NotInlinedError
         below = _asked(node.operands[0], known)
         if not below.kind:
             return _Asked(node.op.name, positions, listed, False, node.operands[0])
@@ -125,14 +125,14 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
             or listed
             or below.positions != positions
         ):
-            raise NotPlainError
+            raise NotInlinedError
         return _Asked(node.op.name, positions, False, True, below.function)
     return _Asked("", [], False, False, callee)
 
 
 def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
     """Whether the called or differentiated function has loops or branches."""
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         function = _asked(node.callee, known).function
         code = function.function if isinstance(function, program.FunctionLiteral) else None
         if isinstance(function, program.Read) and function.slot.index in known:
@@ -145,19 +145,19 @@ def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
 
 
 def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
-    """The call, or None if it can't be read."""
+    """The call, or None if it can't be inlined."""
     asked = _asked(node.callee, known)
     plan = Plan([], [])
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         if any(argument.keyword for argument in node.arguments):
-            raise NotPlainError
+            raise NotInlinedError
         arguments = [argument.value for argument in node.arguments]
         if max(asked.positions, default=-1) >= len(arguments) or (
             asked.kind in WEIGHED and len(arguments) < 2
         ):
-            raise NotPlainError
+            raise NotInlinedError
         vector = arguments.pop(1) if asked.kind in WEIGHED else None
-        looped = read_looped(node, asked.function, arguments, vector, known)
+        looped = inline_looped(node, asked.function, arguments, vector, known)
         refs = [collect(operand, plan, None, known, None, 1) for _, operand in looped.operands]
         return _Call(asked, looped, plan, refs)
     return None
@@ -165,7 +165,7 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
 
 def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
     """The function for leaves of these kinds; None where there can be none."""
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         returned = [] if call.asked.kind else _returned(call.looped)
         return write_call(
             call.plan,

@@ -1,7 +1,7 @@
 """Hot calls of functions with loops whose trip count is an int of the caller: `fn f(x, n) { for i
 in range(n) { … }; return x }`.
 
-Such a call is specialised to the ints that its names hold: its loops are unrolled (`readings.py`),
+Such a call is specialised to the ints that its names hold: its loops are unrolled (`unrolling.py`),
 and the result is used as long as the names hold these ints.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
+from ..analysis.inlined_derivatives import BranchError, NotInlinedError
 from ..analysis.inlining import Known
-from ..analysis.read_derivatives import BranchError, NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
 from ..operations.apply import apply
@@ -62,8 +62,8 @@ def _read(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure
         collect(node, found, None, known, None, 0)
     except BranchError:
         return by_path(node, known, cold)
-    except NotPlainError:
-        with suppress(NotPlainError):
+    except NotInlinedError:
+        with suppress(NotInlinedError):
             several = plans_of_list(node, known)
             return fuse_list(several, cold, apply) if several is not None else None
         return None

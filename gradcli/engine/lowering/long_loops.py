@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.inlining import Known
+from ..analysis.loop_bodies import inline_iterations
 from ..analysis.loop_parts import Looped, unchanged_sources
-from ..analysis.loop_reading import read_iterations
-from ..analysis.read_derivatives import NotPlainError
 from ..backends.tiers import policy
 from ..compilation.compiler import Compiler
 from ..formulas.formula_source import REFUSING
@@ -144,7 +144,7 @@ class LongLoop:
         boxes = {"traced", "dual"}.intersection(kinds)
         if "" in kinds or len(boxes) > 1 or (boxes and not self._only_gradients):
             return None
-        with suppress(NotPlainError):
+        with suppress(NotInlinedError):
             return LoopFunctions(looped, kinds)
         return None
 
@@ -193,10 +193,10 @@ class LongLoop:
         return bool(ended)
 
     def _read(self) -> None:
-        with suppress(NotPlainError):
+        with suppress(NotInlinedError):
             if any(slot.index in self._declared for slot in _assigned(self._node)):
-                raise NotPlainError  # the loop replaces a variable
-            looped = read_iterations(self._node, self._known)
+                raise NotInlinedError  # the loop replaces a variable
+            looped = inline_iterations(self._node, self._known)
             slots = [node.slot for _, node in looped.operands if isinstance(node, program.Read)]
             self._places = [(slot.index + FRAME_HEAD, slot.cell) for slot in slots]
             self._aliased = {

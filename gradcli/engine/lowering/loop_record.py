@@ -17,8 +17,8 @@ LOOP = Op("loop", "*operands", "Iterations of a loop as one operation.", interna
 
 
 class IterationWriter(LoopWriter):
-    """Generates functions for a loop that runs in its frame (`read_iterations`), for names of these
-    kinds, "float" or "int".
+    """Generates functions for a loop that runs in its frame (`inline_iterations`), for names of
+    these kinds, "float" or "int".
 
     by       the names that are traced or have tangents
     changed  the names that the iterations may change

@@ -1,5 +1,5 @@
-"""Generates functions of the loops that `loop_reading.py` reads: of the value, of the value and its
-tangent, and of the value and its gradient.
+"""Generates functions of the loops that `loop_bodies.py` describes: of the value, of the value and
+its tangent, and of the value and its gradient.
 
 The gradient's function keeps the residuals of each active step on a tape, and then runs the
 pullbacks of these steps, newest first, whatever loops and branches they came from. The source
@@ -16,8 +16,8 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula
 from ..analysis.frames import COMPARISONS
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.loop_parts import Branch, Loop, Looped, Part, Step, list_parts
-from ..analysis.read_derivatives import NotPlainError
 from ..formulas.differentiation import ZERO, differentiate, plus, pushed
 from ..formulas.formula_source import STRICT, FormulaSource, function_of
 from ..formulas.functions import fast_by_name, scalar_by_name
@@ -59,7 +59,7 @@ class LoopWriter:
         vector = looped.begin.formulas[len(looped.parameters) :]
         given = [*[looped.begin.formulas[k] for k in positions], *vector]
         if any(self.kind(f) != "float" for f in given) or not self.active.isdisjoint(counters):
-            raise NotPlainError
+            raise NotInlinedError
 
     # ---- kinds -----------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class LoopWriter:
         return self._kinds(formula)[id(formula)]
 
     def _kinds(self, formula: Formula) -> dict[int, str]:
-        """The kind of each node of a formula. Raises NotPlainError for operations that compute
+        """The kind of each node of a formula. Raises NotInlinedError for operations that compute
         ints in their own way."""
         kinds: dict[int, str] = {}
         for node in formula:
@@ -101,7 +101,7 @@ class LoopWriter:
             elif node.kind in EXACT_ON_ANY or (node.kind in EXACT_ON_INTS and given == {"int"}):
                 kind = "any" if "any" in given else "int"
             else:
-                raise NotPlainError
+                raise NotInlinedError
             kinds[id(node)] = kind
         return kinds
 
@@ -280,7 +280,7 @@ class LoopWriter:
         self, parts: list[Part], assigned: Callable[[Step], list[str]], result: str, depth: int
     ) -> list[str]:
         if depth > MAX_NESTING:
-            raise NotPlainError
+            raise NotInlinedError
         lines: list[str] = []
         for part in parts:
             if isinstance(part, Step):
@@ -307,7 +307,7 @@ class LoopWriter:
                     ]
                 else:
                     if any(self.kind(bound) != "int" for bound in part.bounds):
-                        raise NotPlainError
+                        raise NotInlinedError
                     begun, bounds = self._texts([self._guarded(bound) for bound in part.bounds])
                     lines += [
                         *begun,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...ops.formula import Formula
-from ..analysis.readings import READ
+from ..analysis.inlined_calls import INLINED
 from ..formulas.reading import forward_formula, returned_operands
 from ..trace.tape import Site
 
@@ -59,7 +59,7 @@ def returned_leaves(plan: Plan) -> set[int]:
     """The leaves that an expression may return unchanged: a variable that passes through a function
     stays a variable."""
     last = plan.ops[-1]
-    if last.site.op.name != READ:
+    if last.site.op.name != INLINED:
         return set()
     refs = [last.operands[k] for k in returned_operands(forward_formula(last.site.op))]
     return {int(value) for kind, value in refs if kind == "leaf"}

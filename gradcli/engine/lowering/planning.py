@@ -8,9 +8,9 @@ from typing import Any
 
 from ...lang import program
 from ..analysis.frames import is_operation
+from ..analysis.inlined_calls import INLINED, inline_call, may_inline
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.inlining import Known, expression_of, inlined
-from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import READ, is_readable, read_call
 from ..compilation.compiler import Closure, Compiler
 from ..operations.overwriting import gives_new
 from ..trace.tape import Site
@@ -26,13 +26,13 @@ def plan_expression(
     """The plan of an expression; None where nothing is gained. `compile_value` makes the closures
     of calls, elements and conditions that are not part of the plan."""
     inlines = not c.counts  # an inlined function's statements would not be counted
-    if not (is_operation(node) or (inlines and is_readable(node, c.functions))):
+    if not (is_operation(node) or (inlines and may_inline(node, c.functions))):
         return None
     if inlines:
-        with suppress(NotPlainError):
+        with suppress(NotInlinedError):
             found = Plan([], [])
             collect(node, found, None, c.functions, None, 0)
-            worth = len(found.ops) > 1 or [op.site.op.name for op in found.ops] == [READ]
+            worth = len(found.ops) > 1 or [op.site.op.name for op in found.ops] == [INLINED]
             return found if worth and found.leaves else None
     if not is_operation(node):
         return None
@@ -43,26 +43,26 @@ def plan_expression(
 
 def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
     """The plans of the numbers in a list that a call returns, as `grad(f, wrt = [0, 1])(x, y)`
-    does; None if it can't be read. All plans share their leaves."""
-    if c.counts or not is_readable(node, c.functions):
+    does; None if it can't be inlined. All plans share their leaves."""
+    if c.counts or not may_inline(node, c.functions):
         return None
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         return plans_of_list(node, c.functions)
     return None
 
 
 def plans_of_list(node: program.Call, functions: dict[int, Known]) -> list[Plan] | None:
     """The plans of the numbers in a list that a call returns; None where nothing is gained. Raises
-    NotPlainError where it can't be read."""
-    reading = read_call(node, functions)
+    NotInlinedError where it can't be read."""
+    call = inline_call(node, functions)
     leaves: list[Leaf] = []
-    plans = [Plan([], leaves) for _ in reading.formulas]
-    for found, op in zip(plans, reading.ops(), strict=True):
+    plans = [Plan([], leaves) for _ in call.formulas]
+    for found, op in zip(plans, call.ops(), strict=True):
         refs = tuple(
-            [collect(operand, found, None, functions, None, 1) for operand in reading.operands]
+            [collect(operand, found, None, functions, None, 1) for operand in call.operands]
         )
         found.ops.append(Operation(Site(op, node.span), refs))
-    return plans if reading.listed and leaves else None
+    return plans if call.listed and leaves else None
 
 
 def collect(
@@ -77,8 +77,8 @@ def collect(
     Returns the reference to the value of the node.
 
     `arguments` are the references of a function's arguments, by slot, if the node is part of its
-    body. Without `compile_value`, raises NotPlainError for a node that isn't an operation, a name,
-    a number, or a call of one of the `functions`.
+    body. Without `compile_value`, raises NotInlinedError for a node that isn't an operation, a
+    name, a number, or a call of one of the `functions`.
     """
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return "number", node.value
@@ -108,11 +108,11 @@ def collect(
             found.leaves.append(Leaf("closure", compile_value(node), reads, gives_new(node)))
         return "leaf", known[0] if known else len(found.leaves) - 1
     if not isinstance(node, program.Call) or arguments is not None or not room:
-        raise NotPlainError
+        raise NotInlinedError
     function = inlined(node, functions)
     if function is not None and (value := expression_of(function)) is not None:
         before = len(found.ops), len(found.leaves)
-        with suppress(NotPlainError):
+        with suppress(NotInlinedError):
             given = [
                 collect(a.value, found, compile_value, functions, arguments, depth + 1)
                 for a in node.arguments
@@ -120,14 +120,14 @@ def collect(
             inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
             return collect(value, found, compile_value, functions, inner, depth + 1)
         del found.ops[before[0] :], found.leaves[before[1] :]
-    reading = read_call(node, functions)
-    if reading.listed:
-        raise NotPlainError
-    (op,) = reading.ops()
+    call = inline_call(node, functions)
+    if call.listed:
+        raise NotInlinedError
+    (op,) = call.ops()
     refs = tuple(
         [
             collect(operand, found, compile_value, functions, arguments, depth + 1)
-            for operand in reading.operands
+            for operand in call.operands
         ]
     )
     found.ops.append(Operation(Site(op, node.span), refs))

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...lang import program
 from ..analysis.frames import COMPARISONS
-from ..analysis.read_derivatives import NotPlainError
-from ..analysis.readings import read_body
+from ..analysis.inlined_calls import inline_body
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..compilation.compiler import Closure, Compiler
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD
@@ -26,12 +26,10 @@ def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure
     closure: Closure | None = None
 
     def look() -> Closure:
-        with suppress(NotPlainError):
-            reading = read_body(body, functions, span)
-            (op,) = reading.ops()
-            slots = [
-                operand.slot for operand in reading.operands if isinstance(operand, program.Read)
-            ]
+        with suppress(NotInlinedError):
+            call = inline_body(body, functions, span)
+            (op,) = call.ops()
+            slots = [operand.slot for operand in call.operands if isinstance(operand, program.Read)]
             leaves = [
                 Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots
             ]
@@ -55,7 +53,7 @@ def condition_on_rows(c: Compiler, node: program.Expression, cold: Closure) -> C
     if c.slow or c.counts or not isinstance(node, program.Apply) or node.op.name not in COMPARISONS:
         return None
     found = Plan([], [])
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         refs = [
             collect(operand, found, None, c.functions, None, 1)
             for operand in node.operands

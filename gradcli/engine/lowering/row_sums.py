@@ -18,7 +18,7 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ...ops.rules import ratio
-from ..analysis.read_derivatives import NotPlainError
+from ..analysis.inlined_derivatives import NotInlinedError
 from ..backends.backend import broadcast_shapes, shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.indexing import written_index
@@ -52,15 +52,15 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
     def part(read: program.Expression) -> Any:
         index = written_index(read.items) if isinstance(read, program.Index) else None
         if index is None or not isinstance(read, program.Index):
-            raise NotPlainError
+            raise NotInlinedError
         inner = Plan([], bases)
         kind, base = collect(read.object, inner, None, {}, None, 0)
         if kind != "leaf" or inner.ops:
-            raise NotPlainError
+            raise NotInlinedError
         return base, index
 
     found = Plan([], [])
-    with suppress(NotPlainError):
+    with suppress(NotInlinedError):
         kind, _ = collect(operand, found, part, {}, None, 0)
         if kind == "op" and found.ops[-1].site.op.integers != "bool":
             rows = _RowSum(found, bases, node)

@@ -9,7 +9,8 @@ from ...diagnostics import Span, did_you_mean
 from ...ops import OPS
 from ..backends.backend import CPU, dtype_name, shape_of
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 from ..values.lanes import Lanes
 from .apply import apply, to_array

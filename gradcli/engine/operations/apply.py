@@ -142,5 +142,5 @@ def to_array(run: Run, site: Site, value: List) -> Any:
         )
         y = apply(run, stack, parts, {"axis": 0})
         widened = run.settings.dtype == "float32" and dtype_name(primal(y)) == "float64"
-        return apply(run, stack.derived(FLOAT32), (y,)) if widened else y
+        return apply(run, stack.in_derivative(FLOAT32), (y,)) if widened else y
     return plain_array(run, value, fail)

@@ -140,7 +140,7 @@ def _record_all(
     arrays the trace has room. Returns the traced result."""
     site = site.on(tuple(active))
     inputs = [values[k] for k in active]
-    if site.narrow:
+    if site.inline_operands:
         return trace.record(
             site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y
         )
@@ -220,6 +220,6 @@ def _record_reads(
     ]
     kept = y if "result" in reads else unread
     inputs = [values[k] for k in active]
-    if site.narrow:
+    if site.inline_operands:
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
     return trace.record(site, inputs, tuple(saved), options, kept, y)

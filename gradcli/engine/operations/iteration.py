@@ -9,7 +9,8 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ..backends.backend import is_scalar, shape_of
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List, describe, read
 from ..values.lanes import Lanes
 from .access import read_index

@@ -20,7 +20,8 @@ from ..backends.backend import Backend, dtype_name, shape_of
 from ..formulas.functions import array_function, strict_product
 from ..formulas.reading import per_op
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import List
 from ..values.lanes import Group, Lanes, with_rows
 from .apply import apply
@@ -111,7 +112,7 @@ class Language:
             operands += tuple([p.default for p in op.signature.operands[len(operands) :]])
         if options:
             given.update(options)
-        y = apply(self.run, self.site.derived(op), operands, given)
+        y = apply(self.run, self.site.in_derivative(op), operands, given)
         return [Value(part, self) for part in y.items] if type(y) is List else Value(y, self)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -226,6 +227,6 @@ def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) 
     def call(name: str, values: list[Any]) -> Any:
         if name == "where" and type(values[0]) is bool:  # the other branch stays out of the history
             return values[1] if values[0] else values[2]
-        return apply(run, site.derived(OPS[name]), tuple(values))
+        return apply(run, site.in_derivative(OPS[name]), tuple(values))
 
     return formula.evaluate(operands, y, call)

@@ -17,7 +17,8 @@ from ..formulas.formula_source import REFUSED, STRICT, FormulaSource, function_o
 from ..formulas.functions import fast_by_name, tangent_terms
 from ..formulas.reading import forward_formula, per_op, returned_operands
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Site
+from ..trace.tape import Site
+from ..trace.windows import STRIDE
 from ..values.boxes import Dual
 from .apply import apply
 

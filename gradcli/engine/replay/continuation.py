@@ -93,6 +93,6 @@ def _on_formula(run: Run, site: Site, formula: Formula, operands: list[Any]) -> 
     def call(name: str, values: list[Any]) -> Any:
         if name == "where":
             return run.backend.settle(run.backend.where(*values))
-        return continued(run, site.derived(OPS[name]), values, {})
+        return continued(run, site.in_derivative(OPS[name]), values, {})
 
     return formula.evaluate(operands, None, call)

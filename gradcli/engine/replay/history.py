@@ -65,7 +65,7 @@ class History:
                     refs = tuple(
                         [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
                     )
-                    operands = (a, b) if site.narrow and type(a) is not tuple else a
+                    operands = (a, b) if site.inline_operands and type(a) is not tuple else a
                     self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
                 continue
             body = b.body if type(b) is OwnCall else None
@@ -75,7 +75,7 @@ class History:
             if moving.isdisjoint(inputs):
                 continue
             moving.add(number)
-            operands = (a, b)[: len(site.op.signature.operands)] if site.narrow else a
+            operands = (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
             refs = (
                 ()
                 if body is not None
@@ -86,7 +86,7 @@ class History:
             if self.complex is None and (is_complex(y) or site.takes_complex):
                 self.complex = site
             self.steps.append(
-                Step(number, site, operands, {} if site.narrow else b, refs, body, segment)
+                Step(number, site, operands, {} if site.inline_operands else b, refs, body, segment)
             )
         self.moving = moving
 

@@ -12,8 +12,8 @@ from ..operations.elementwise import elementwise
 from ..operations.fast_path import apply_fast
 from ..operations.structural import structural
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, Traced, reachable
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site, Traced, reachable
+from ..trace.windows import STRIDE, inputs_of
 from .continuation import continued
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..trace.keeping import KeepingTrace, carries
-from ..trace.tape import STRIDE, Segment, Site, Trace, Traced
+from ..trace.tape import Segment, Site, Trace, Traced
+from ..trace.windows import STRIDE
 from ..values.lanes import Lanes
 
 MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history

@@ -171,7 +171,7 @@ def _condition(form: Any) -> Any:
 as_number, as_condition = _on_arrays(_number), _on_arrays(_condition)
 
 
-# ---- readings of the table -----------------------------------------------------------------------
+# ---- counterparts from the table -----------------------------------------------------------------
 
 
 def counterpart(op: Op) -> Callable[..., Any] | None:

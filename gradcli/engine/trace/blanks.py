@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..values.boxes import primal as primal
 from ..values.lanes import Lanes
-from .windows import STRIDE as STRIDE
 
 
 def blank(value: Any) -> Any:

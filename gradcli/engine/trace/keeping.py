@@ -128,7 +128,7 @@ class KeepingTrace(Trace):
         if bad:
             maker = next(filter(None, map(self.witness_of, bad)), None)
         else:
-            a, b = (*primals, None)[:2] if site.narrow else (tuple(primals), options)
+            a, b = (*primals, None)[:2] if site.inline_operands else (tuple(primals), options)
             maker = Witness(self.number, site, a, b, y)
         if maker is not None:
             self.witnessed.append((y, maker))

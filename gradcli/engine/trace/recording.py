@@ -46,7 +46,7 @@ def record(
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if keeps or "result" in reads else known or blank(y)
-    if site.narrow:
+    if site.inline_operands:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
@@ -89,7 +89,7 @@ def record_parts(
     inputs = [values[k] for k in active]
     kept = y if keeps or "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)
-    part_site = site.derived(PART).on((0,))
+    part_site = site.in_derivative(PART).on((0,))
     part_site.of = site.of
     n = len(y)
     return List(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes
-from .tape import STRIDE, Segment, Site
-from .windows import inputs_of
+from .tape import Segment, Site
+from .windows import STRIDE, inputs_of
 
 
 class Record(NamedTuple):
@@ -29,13 +29,15 @@ class Record(NamedTuple):
     @property
     def operands(self) -> Sequence[Any]:
         return (
-            (self.a, self.b)[: len(self.site.op.signature.operands)] if self.site.narrow else self.a
+            (self.a, self.b)[: len(self.site.op.signature.operands)]
+            if self.site.inline_operands
+            else self.a
         )
 
     @property
     def options(self) -> Any:
         """The options; an index is kept as it is."""
-        if self.site.narrow or self.site.op.elementwise:
+        if self.site.inline_operands or self.site.op.elementwise:
             return {}
         return {"index": self.b} if type(self.b) is tuple else self.b
 
@@ -46,7 +48,7 @@ def groups_of(records: list[Record]) -> set[Group]:
     for _, site, _, _, a, b, y in records:
         if type(y) is float:
             continue
-        operands = (a, b) if site.narrow else a
+        operands = (a, b) if site.inline_operands else a
         if Lanes in map(type, operands) or type(y) is Lanes or type(y) is list:
             values = (*operands, *(y if type(y) is list else (y,)))
             found.update([v.group for v in values if type(v) is Lanes])

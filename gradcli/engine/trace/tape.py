@@ -21,9 +21,7 @@ from typing import Any, TypeAlias
 
 from ...diagnostics import CallSite, Span
 from ...ops.op import Op
-from ..values.boxes import primal as primal
-from .windows import STRIDE as STRIDE
-from .windows import Stretches, Window
+from .windows import STRIDE, Stretches, Window
 
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
@@ -45,10 +43,10 @@ class Site:
 
     __slots__ = (
         "_complex",
-        "_derived",
+        "_in_derivative",
         "_on",
         "calls",
-        "narrow",
+        "inline_operands",
         "of",
         "on_arrays",
         "on_floats",
@@ -76,9 +74,9 @@ class Site:
         # what the rule reads: operands by index, and "result" (apply.py)
         self.reads: frozenset[int | str] | None = None
         # how its records are laid out: Note [Records]
-        self.narrow = op.elementwise and len(op.signature.operands) <= 2
+        self.inline_operands = op.elementwise and len(op.signature.operands) <= 2
         self._on: dict[tuple[int, ...], Site] = {}
-        self._derived: dict[Op, Site] = {}
+        self._in_derivative: dict[Op, Site] = {}
         self.scalar = False  # whether its records hold nothing but floats, though they are wide
         # whether it gives floats of complex operands: `abs(z)`, `real(z)`
         self.takes_complex = False
@@ -98,11 +96,11 @@ class Site:
             self._complex.takes_complex = True
         return self._complex
 
-    def derived(self, op: Op) -> Site:
+    def in_derivative(self, op: Op) -> Site:
         """The site of `op` inside the derivative of this one: same place, another operation."""
-        site = self._derived.get(op)
+        site = self._in_derivative.get(op)
         if site is None:
-            site = self._derived[op] = Site(op, self.span, (), self.of or self.op)
+            site = self._in_derivative[op] = Site(op, self.span, (), self.of or self.op)
         return site
 
     def __repr__(self) -> str:
@@ -383,7 +381,7 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
 # the rule saves.
 #   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for
 #              three or more
-#   a, b       narrow records (elementwise ops of one or two operands): the operands' primals. Wide
+#   a, b       with `inline_operands` (elementwise ops of one or two): the operands' primals. Wide
 #              records: the tuple of all operands' primals, and the dict of options (an index alone
 #              stands for itself).
 #   y          the result's primal

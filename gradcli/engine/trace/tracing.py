@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..backends.backend import shape_of
 from ..values.kinds import show, show_shape
 from .blanks import Blank
-from .tape import STRIDE, Segment, Trace
-from .windows import inputs_of
+from .tape import Segment, Trace
+from .windows import STRIDE, inputs_of
 
 
 def dump(trace: Trace) -> str:

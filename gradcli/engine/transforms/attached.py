@@ -20,9 +20,10 @@ from ..operations.rows.number_kinds import uniform_kind
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.variables import attach as attach_variable
 from ..trace.windows import RecordWindow
+from ..values.boxes import primal
 from ..values.kinds import Instance, List, Variable, describe, is_number, leaves, read
 
 STACK = OPS["stack"]

@@ -16,8 +16,9 @@ from ..operations.apply import apply
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Site, Traced, primal
-from ..trace.windows import stretch_at
+from ..trace.tape import Site, Traced
+from ..trace.windows import STRIDE, stretch_at
+from ..values.boxes import primal
 from ..values.kinds import Variable, describe, leaves, read
 from .attached import recorded
 from .backward_window import BackwardWindow
@@ -81,7 +82,11 @@ def _filled(run: Run, site: Site, variables: list[Variable], found: list[Any]) -
     says.
     """
     return [
-        v.grad if g is None else apply(run, site.derived(ADD), (v.grad, g)) if v.req == "add" else g
+        v.grad
+        if g is None
+        else apply(run, site.in_derivative(ADD), (v.grad, g))
+        if v.req == "add"
+        else g
         for v, g in zip(variables, found, strict=True)
     ]
 

@@ -8,8 +8,8 @@ from collections.abc import Set
 
 from ...diagnostics import Span
 from ..trace.keeping import KeepingTrace
-from ..trace.tape import STRIDE, Segment, Site, Traced, reachable
-from ..trace.windows import Window, inputs_of, stretch_at
+from ..trace.tape import Segment, Site, Traced, reachable
+from ..trace.windows import STRIDE, Window, inputs_of, stretch_at
 
 
 class BackwardWindow(Window):

@@ -57,7 +57,7 @@ def columns(run: Run, move: Move, numbers: list[Any], site: Site) -> list[list[A
         if len(parts) > 1 or (parts and op is STACK and shape_of(like)):
             found.append(
                 [
-                    apply(run, site.derived(op), row, {"axis": -1})
+                    apply(run, site.in_derivative(op), row, {"axis": -1})
                     for row in zip(*parts, strict=True)
                 ]
             )
@@ -95,6 +95,8 @@ def _together(
     seed = Lanes(seed if outside is None else xp.tile(seed, outside.size), group)
     column = on_rows(run, group, lambda: along(seed), site)
     return [
-        apply(run, site.derived(FOLD), (v,), {"axis": len(shape_of(primal(v))), "group": group})
+        apply(
+            run, site.in_derivative(FOLD), (v,), {"axis": len(shape_of(primal(v))), "group": group}
+        )
         for v in column
     ]

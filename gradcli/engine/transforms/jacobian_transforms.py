@@ -138,7 +138,7 @@ def _block(run: Run, site: Site, target: Any, source: Any, moved: Any) -> Any:
         return zero_block(run, target, source)
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
     return (
-        apply(run, site.derived(RESHAPE), (moved,), {"shape": list(shape + inner)})
+        apply(run, site.in_derivative(RESHAPE), (moved,), {"shape": list(shape + inner)})
         if inner
         else moved
     )

@@ -167,7 +167,7 @@ class Recording:
                 return value
             kept = blank(value[0])
             fresh: Any = trace.record(
-                site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
+                site.in_derivative(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
             )
             if isinstance(trace, KeepingTrace):
                 trace.active.add(fresh[1])

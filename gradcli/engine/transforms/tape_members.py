@@ -14,9 +14,10 @@ from ..ad.derivatives import grad
 from ..backends.backend import is_inexact
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Site, primal
+from ..trace.tape import Site
 from ..trace.variables import attach
 from ..trace.windows import Window
+from ..values.boxes import primal
 from ..values.kinds import Instance, List, Tape, Variable, describe, read
 
 

@@ -10,15 +10,8 @@ from ...engine.backends.backend import shape_of
 from ...engine.execution import Execution, Run, running
 from ...engine.row_runs import of_all_rows
 from ...engine.values.boxes import primal
-from ...engine.values.contents import (
-    plain,
-)
-from ...engine.values.kinds import (
-    List,
-    is_number,
-    read,
-    show,
-)
+from ...engine.values.contents import plain
+from ...engine.values.kinds import List, is_number, read, show
 from ...engine.values.lanes import Lanes, spread
 from ..answer import Answer
 from ..evaluation import Options

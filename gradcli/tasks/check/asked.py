@@ -76,7 +76,7 @@ def _derived_again(run: Run, histories: Sequence[History], outputs: Sequence[Tra
         for step in reversed(history.own_rules)
         if step.body is not None
     }
-    results = {site.derived(POS).on((0,)): site for site in calls}
+    results = {site.in_derivative(POS).on((0,)): site for site in calls}
     found: dict[Any, None] = {}
     for targets in [*(history.targets for history in histories), outputs] if calls else []:
         for site in _sites(run, targets):

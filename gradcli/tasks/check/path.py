@@ -15,8 +15,8 @@ from ...engine.replay.continuation import NotAnalyticError
 from ...engine.replay.history import COMPARISONS, History
 from ...engine.replay.steps import Exactly, Step, compute
 from ...engine.replay.value_trace import ValueTrace
-from ...engine.trace.tape import STRIDE, Traced
-from ...engine.trace.windows import inputs_of
+from ...engine.trace.tape import Traced
+from ...engine.trace.windows import STRIDE, inputs_of
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import read
 from ...engine.values.lanes import Lanes

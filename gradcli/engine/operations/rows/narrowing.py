@@ -26,7 +26,7 @@ def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
     for part in reversed(path):
         value = apply(
             run,
-            site.derived(PICK),
+            site.in_derivative(PICK),
             (value,),
             {"index": part.origin, "group": part, "of": part.parent},
         )

@@ -1,8 +1,7 @@
-"""Derivatives of functions that are read as formulas: `grad(f)` as one more such function, to any
-order.
+"""Derivatives of inlined functions: `grad(f)` as one more inlined function, to any order.
 
-They are taken of what the function gives for fresh operands in the place of its arguments, which
-then stand where these did, in the conditions of the path that it took too.
+A function is inlined with fresh operands in place of its arguments, its formula is differentiated
+by these, and the arguments are then substituted for them, also in the conditions of the path.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ Callee = Callable[
 MAX_NODES = 600  # of a formula: writing the function of a longer one takes long
 
 
-class NotPlainError(Exception):
-    """What was to be read isn't made of operations on numbers alone."""
+class NotInlinedError(Exception):
+    """A call can't be inlined, because it does more than elementwise operations on numbers."""
 
 
-class BranchError(NotPlainError):
-    """It is, as far as a branch; and only what has none was to be read."""
+class BranchError(NotInlinedError):
+    """A call can't be inlined as one formula, because it has a branch."""
 
 
-class Reader:
-    """How far a call was read, along one path through it.
+class Inliner:
+    """The state of inlining a call along one path through it.
 
     operands    the expressions of its frame that it starts from; None for what a derivative is
                 taken by
     conditions  of the branches that were taken, in order
     outcomes    how they turn out, beyond which the next one holds; None where there may be no
                 branch
-    order       of the derivatives that were read so far
+    order       of the derivatives that were inlined so far
     chooses     whether what `a if c else b` chooses from is part of the formula, rather than a
                 branch
     """
@@ -58,10 +57,10 @@ class Reader:
         self.conditions, self.outcomes, self._nodes = [], outcomes, 0
 
     def count(self) -> None:
-        """Counts a node or call. Raises NotPlainError where there are too many."""
+        """Counts a node or call. Raises NotInlinedError where there are too many."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise NotPlainError
+            raise NotInlinedError
 
     def operand(self, node: program.Expression | None) -> Formula:
         if node is not None:
@@ -90,8 +89,9 @@ class Reader:
 
 
 class _Called(NamedTuple):
-    """What a function gives, and which of its operands stand for the arguments that it is
-    differentiated by and for vectors; a vector of 1 is ONE. `places`: what all stand for."""
+    """The formula of a function's value, with fresh operands for the arguments that it is
+    differentiated by, and for vectors; a vector of 1 is ONE. `places`: what replaces each
+    operand."""
 
     value: Formula
     by: list[Formula]
@@ -105,75 +105,79 @@ class _Called(NamedTuple):
 
 
 def _called(
-    reader: Reader,
+    inliner: Inliner,
     function: Callee,
     positions: list[int],
     arguments: list[Formula],
     vectors: Sequence[Formula] = (),
 ) -> _Called:
-    """A call of a function that is differentiated by the arguments at the positions."""
+    """Inlines a call of a function that is differentiated by the arguments at the positions."""
     if max(positions) >= len(arguments) or any(is_int(arguments[k]) for k in positions):
-        raise NotPlainError
-    by = {k: reader.operand(None) for k in positions}
-    given = [ONE if _is_one(vector) else reader.operand(None) for vector in vectors]
-    decided, before, reader.order = len(reader.conditions), reader.order, 0
+        raise NotInlinedError
+    by = {k: inliner.operand(None) for k in positions}
+    given = [ONE if _is_one(vector) else inliner.operand(None) for vector in vectors]
+    decided, before, inliner.order = len(inliner.conditions), inliner.order, 0
     try:
         value = function([by.get(k, argument) for k, argument in enumerate(arguments)], {})
     finally:
-        reader.order = max(before, reader.order + 1)
-        n = len(reader.operands)
+        inliner.order = max(before, inliner.order + 1)
+        n = len(inliner.operands)
         places: dict[int | str, Formula] = {k: Formula("operand", k) for k in range(n)}
         places.update({operand.value: arguments[k] for k, operand in by.items()})
         stand = zip(given, vectors, strict=True)
         places.update({operand.value: v for operand, v in stand if operand is not ONE})
-        reader.conditions[decided:] = [
-            substitute(condition, places) for condition in reader.conditions[decided:]
+        inliner.conditions[decided:] = [
+            substitute(condition, places) for condition in inliner.conditions[decided:]
         ]
     if isinstance(value, list) or is_int(value) or sum(1 for _ in value) > MAX_NODES:
-        raise NotPlainError
+        raise NotInlinedError
     return _Called(value, list(by.values()), given, places)
 
 
-def _grad(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
+def _grad(inliner: Inliner, function: Callee, positions: list[int], listed: bool) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         if keywords:
-            raise NotPlainError
-        partials = _called(reader, function, positions, arguments).partials()
+            raise NotInlinedError
+        partials = _called(inliner, function, positions, arguments).partials()
         return [as_derivative(p) for p in partials] if listed else as_derivative(partials[0])
 
     return call
 
 
-def _value_and_grad(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
+def _value_and_grad(
+    inliner: Inliner, function: Callee, positions: list[int], listed: bool
+) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         if keywords or listed:
-            raise NotPlainError
-        called = _called(reader, function, positions, arguments)
+            raise NotInlinedError
+        called = _called(inliner, function, positions, arguments)
         (partial,) = called.partials()
         return [substitute(called.value, called.places), as_derivative(partial)]
 
     return call
 
 
-def _vjp(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
+def _vjp(inliner: Inliner, function: Callee, positions: list[int], listed: bool) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         arguments, u = _apart(arguments, keywords, "u", positions, listed)
         if isinstance(u, list):
-            raise NotPlainError
-        called = _called(reader, function, positions, arguments, [u])
+            raise NotInlinedError
+        called = _called(inliner, function, positions, arguments, [u])
         shares = [_new(share, [u]) for share in called.partials(*called.vectors)]
         return shares if listed else shares[0]
 
     return call
 
 
-def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
+def _value_and_jvp(
+    inliner: Inliner, function: Callee, positions: list[int], listed: bool
+) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         arguments, vector = _apart(arguments, keywords, "v", positions, listed)
         vectors = vector if isinstance(vector, list) else [vector]
         if len(vectors) != len(positions) or isinstance(vector, list) != listed:
-            raise NotPlainError
-        called = _called(reader, function, positions, arguments, vectors)
+            raise NotInlinedError
+        called = _called(inliner, function, positions, arguments, vectors)
         tangents = {by.value: v for by, v in zip(called.by, called.vectors, strict=True)}
         tangent = substitute(pushed(called.value, tangents), called.places)
         value = substitute(called.value, called.places)
@@ -182,8 +186,8 @@ def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], liste
     return call
 
 
-def _jvp(reader: Reader, function: Callee, positions: list[int], listed: bool) -> Callee:
-    both = _value_and_jvp(reader, function, positions, listed)
+def _jvp(inliner: Inliner, function: Callee, positions: list[int], listed: bool) -> Callee:
+    both = _value_and_jvp(inliner, function, positions, listed)
 
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
         _, tangent = both(arguments, keywords)
@@ -205,12 +209,12 @@ def _apart(
         vector = keywords[name]
         return arguments, [*map(as_float, vector)] if isinstance(vector, list) else as_float(vector)
     if keywords or listed or positions != [0] or len(arguments) < 2:
-        raise NotPlainError
+        raise NotInlinedError
     return [arguments[0], *arguments[2:]], as_float(arguments[1])
 
 
 def _new(derivative: Formula, given: list[Formula]) -> Formula:
-    """A derivative as one, but for a vector that came through as it was given."""
+    """Marks a formula as a derivative, unless it is one of the given vectors."""
     return (
         derivative if any(derivative is vector for vector in given) else as_derivative(derivative)
     )
@@ -230,5 +234,5 @@ DERIVATIVES = {
 
 
 def is_int(formula: Formula) -> bool:
-    """Whether it is a number that ints have operations of their own for."""
+    """Whether a formula is a known int, for which operations on ints apply."""
     return formula.kind == "number" and type(formula.value) is int

@@ -1,5 +1,4 @@
-"""Calls read as formulas: a hot `grad(f)(x)` that is one operation gives what the transform
-gives."""
+"""Inlined calls: a hot `grad(f)(x)` that is one operation gives what the transform gives."""
 
 from __future__ import annotations
 
@@ -9,8 +8,9 @@ import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, Heat, only
-from gradcli.engine.calls import calling
-from gradcli.engine.trace.tape import STRIDE, reachable
+from gradcli.engine.trace.tape import reachable
+from gradcli.engine.trace.windows import STRIDE
+from gradcli.engine.transforms import transforms
 
 from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate, executed
@@ -52,8 +52,8 @@ H = "k = 0.7; fn h(x) = sin(k*x)*x\n"
 N = "fn outer(k) { fn inner(x) = x**3*k; d = grad(inner); return d(k*2.0) + k }\n"
 L = "fn square(x) = x*x\nfn l(x) { s = square(x) + 1.0; return square(s)/x }\n"
 
-# read: what is differentiated with respect to `x` and `w` where the transforms are never called
-READ = [
+# inlined: what is differentiated with respect to `x` and `w` where the transforms are never called
+INLINED = [
     (F, "grad(f)(x)"),
     (F, "value_and_grad(f)(x)[0] * value_and_grad(f)(x)[1]"),
     (F, "jvp(f)(x, 2.0) * w"),
@@ -185,7 +185,7 @@ def looped(definitions: str, call: str, boxed: bool) -> str:
 
 
 @pytest.mark.parametrize("boxed", [True, False])
-@pytest.mark.parametrize(("definitions", "call"), [*READ, *CALLED])
+@pytest.mark.parametrize(("definitions", "call"), [*INLINED, *CALLED])
 def test_hot_calls_give_the_same(definitions: str, call: str, boxed: bool) -> None:
     source = looped(definitions, call, boxed)
     for x in PLACES:
@@ -197,14 +197,14 @@ def test_hot_calls_give_the_same(definitions: str, call: str, boxed: bool) -> No
             assert_same(found, expected)
 
 
-@pytest.mark.parametrize(("definitions", "call"), READ)
-def test_what_is_read_is_not_called(
+@pytest.mark.parametrize(("definitions", "call"), INLINED)
+def test_what_is_inlined_is_not_called(
     monkeypatch: pytest.MonkeyPatch, definitions: str, call: str
 ) -> None:
     called = []
-    call_transform = calling.call_transform
+    call_transform = transforms.call_transform
     monkeypatch.setattr(
-        calling, "call_transform", lambda *given: called.append(1) or call_transform(*given)
+        transforms, "call_transform", lambda *given: called.append(1) or call_transform(*given)
     )
     counts = []
     for n in (9, 19):

@@ -1,11 +1,10 @@
-"""Functions with loops that end when they end, read as small programs of formulas: `while y < 20.0
-{ y = 2.0*y + x }`.
+"""Functions with loops that can't be unrolled, as small programs of formulas: `while y < 20.0 { y =
+2.0*y + x }`.
 
-What can't be read turn by turn (`readings.py`), since how many turns there are is found out on the
-way, can still be read once, each statement as what it does to the names of the function. Statements
-that follow each other are one step, which gives several names new values at once. A function with
-loops that is called there becomes a part of it, a loop of one turn, which ends where the function
-returns. `loop_source.py` writes the functions of all that.
+Each statement becomes a step: the formulas of the names that it changes. Consecutive statements are
+one step, which gives several names new values at once. A called function with loops becomes a loop
+of one turn, which ends where the function returns. `loop_source.py` generates the functions of such
+a program.
 """
 
 from __future__ import annotations
@@ -14,43 +13,43 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.formula import Formula
 from .frames import TRUE, Frame, Home, Scope, is_simple
+from .inlined_derivatives import Inliner, NotInlinedError
 from .inlining import Known
 from .loop_parts import Branch, Exit, Loop, Looped, Part, Step
-from .read_derivatives import NotPlainError, Reader
 
 
-def read_looped(
+def inline_looped(
     node: program.Call,
     function: program.Expression | None,
     arguments: list[program.Expression],
     vector: program.Expression | None,
     known: dict[int, Known],
 ) -> Looped:
-    """What `node` calls, as a call of a function with these arguments. Raises NotPlainError where
-    it can't be read."""
-    reader = Reader(branches=False, chooses=True)
-    frame = Frame(reader, known, node.span)
+    """Inlines the function with loops that `node` calls with these arguments. Raises
+    NotInlinedError where that is impossible."""
+    inliner = Inliner(branches=False, chooses=True)
+    frame = Frame(inliner, known, node.span)
     literal, home = _literal(function, frame)
     given = [
         frame.number(argument) for argument in (*arguments, *([] if vector is None else [vector]))
     ]
-    scope = _Body(reader, literal, home, len(arguments))
-    weight = None if vector is None else reader.operand(None).value
+    scope = _Body(inliner, literal, home, len(arguments))
+    weight = None if vector is None else inliner.operand(None).value
     body = scope.parts(literal.body)
-    operands = [(k, operand) for k, operand in enumerate(reader.operands) if operand is not None]
+    operands = [(k, operand) for k, operand in enumerate(inliner.operands) if operand is not None]
     begin = Step((*scope.parameters, *([] if weight is None else [weight])), tuple(given))
     return Looped(
-        operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body
+        operands, begin, scope.parameters, weight, scope.result.value, len(inliner.operands), body
     )
 
 
-def read_iterations(node: program.While | program.For, known: dict[int, Known]) -> Looped:
-    """The turns of a loop in its frame, as a function of all the names in it, which they may
-    change; it returns nothing. Raises NotPlainError where they can't be read."""
+def inline_iterations(node: program.While | program.For, known: dict[int, Known]) -> Looped:
+    """Inlines a loop of a frame, as a function of all the names in it, which it may change; it
+    returns nothing. Raises NotInlinedError where that is impossible."""
     if any(isinstance(inner, program.Return) for inner in own_nodes([node])):
-        raise NotPlainError
-    reader = Reader(branches=False, chooses=True)
-    scope = _Turns(reader, known)
+        raise NotInlinedError
+    inliner = Inliner(branches=False, chooses=True)
+    scope = _Turns(inliner, known)
     if isinstance(node, program.While):
         loop: Part = Loop(scope.condition(node.condition), None, (), scope.parts(node.body))
     else:
@@ -59,7 +58,7 @@ def read_iterations(node: program.While | program.For, known: dict[int, Known]) 
     numbers = tuple([k for k, _ in names])
     begin = Step(numbers, tuple([Formula("operand", k) for k in numbers]))
     return Looped(
-        list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop]
+        list(names), begin, list(numbers), None, scope.result.value, len(inliner.operands), [loop]
     )
 
 
@@ -73,7 +72,7 @@ def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Fun
         and (found := _held(node.slot, frame)) is not None
     ):
         return found
-    raise NotPlainError
+    raise NotInlinedError
 
 
 def _held(slot: program.Slot, frame: Home) -> tuple[program.Function, Home] | None:
@@ -81,15 +80,15 @@ def _held(slot: program.Slot, frame: Home) -> tuple[program.Function, Home] | No
     from."""
     value, home = frame.known.get(slot.index, (None, None))
     return (
-        (value, frame if home is None else Home(frame.reader, home))
+        (value, frame if home is None else Home(frame.inliner, home))
         if isinstance(value, program.Function)
         else None
     )
 
 
 def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
-    """What a function does as the only turn of a loop, which it ends where it would return. Raises
-    NotPlainError where that is `inside` a loop of its own."""
+    """Converts the parts of a function to the only turn of a loop, which ends where the function
+    returns. Raises NotInlinedError for a return `inside` another loop."""
     found: list[Part] = []
     for part in parts:
         if isinstance(part, Loop):
@@ -103,7 +102,7 @@ def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
             )
         elif isinstance(part, Exit) and part.word == "return":
             if inside:
-                raise NotPlainError
+                raise NotInlinedError
             found.append(Exit("break"))
         else:
             found.append(part)
@@ -114,11 +113,11 @@ class _Statements(Scope):
     """The names of a frame. `values` has what each holds in terms of the numbers as they were when
     the step at hand began, and `changed` those that are no longer what they were."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, inliner: Inliner) -> None:
         Scope.__init__(
-            self, reader, {}, {}
+            self, inliner, {}, {}
         )  # by name, as what is beside this in a class begins in another way
-        self.result = reader.operand(None)
+        self.result = inliner.operand(None)
         self.changed: dict[int, Formula] = {}  # by number
         self._numbers: dict[int, Formula] = {}  # by slot
         self._before: list[Part] | None = (
@@ -131,27 +130,27 @@ class _Statements(Scope):
         return None
 
     def name(self, slot: program.Slot) -> Formula:
-        """The number that a name is. Raises NotPlainError where functions inside may see it
+        """The number that a name is. Raises NotInlinedError where functions inside may see it
         change."""
         if slot.cell or slot.index in self.functions:
-            raise NotPlainError
+            raise NotInlinedError
         return self.numbered(slot)
 
     def numbered(self, slot: program.Slot) -> Formula:
         """The number that an expression gives, wherever it is read from."""
         if slot.index not in self._numbers:
-            self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
+            self._numbers[slot.index] = self.values[slot.index] = self.inliner.operand(None)
         return self._numbers[slot.index]
 
     def assign(self, target: program.Target, value: Formula) -> None:
         if not isinstance(target, program.NameTarget):
-            raise NotPlainError
+            raise NotInlinedError
         number = self.name(target.slot)
         self.values[target.slot.index] = self.changed[number.value] = value
 
     def number(self, node: program.Expression) -> Formula:
         if isinstance(node, program.Read) and node.checked:
-            raise NotPlainError
+            raise NotInlinedError
         if isinstance(node, program.Conditional):  # what isn't chosen isn't called
             outside, self._before = self._before, None
             chosen = super().number(node)
@@ -163,7 +162,7 @@ class _Statements(Scope):
         begun = len(before)
         try:
             return super().number(node)
-        except NotPlainError:
+        except NotInlinedError:
             del before[begun:]
             return self.called(node, before)
 
@@ -173,11 +172,11 @@ class _Statements(Scope):
         callee = node.callee
         held = self.held(callee.slot) if isinstance(callee, program.Read) else None
         if held is None:
-            raise NotPlainError
+            raise NotInlinedError
         if any(argument.keyword for argument in node.arguments):
-            raise NotPlainError
+            raise NotInlinedError
         given = [self.number(argument.value) for argument in node.arguments]
-        scope = _Body(self.reader, *held, len(given))
+        scope = _Body(self.inliner, *held, len(given))
         before.append(Step(tuple(scope.parameters), tuple(given)))
         before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
         return scope.result
@@ -204,7 +203,7 @@ class _Statements(Scope):
                 statement.target, program.NameTarget
             ):
                 if not is_simple(statement.op):
-                    raise NotPlainError
+                    raise NotInlinedError
                 current = self.number(program.Read(statement.target.slot, span=statement.span))
                 self.assign(
                     statement.target,
@@ -229,7 +228,7 @@ class _Statements(Scope):
             elif isinstance(statement, program.For):
                 found += [*self.step(), self.range(statement)]
             else:
-                raise NotPlainError
+                raise NotInlinedError
         return [*found, *self.step()]
 
     def branches(
@@ -253,7 +252,7 @@ class _Statements(Scope):
             or iterable.op.name != "range"
             or not isinstance(node.target, program.NameTarget)
         ):
-            raise NotPlainError
+            raise NotInlinedError
         bounds = tuple(
             [self.number(operand) for operand in iterable.operands if operand is not None]
         )
@@ -263,15 +262,17 @@ class _Statements(Scope):
 class _Body(_Statements):
     """The names of a function."""
 
-    def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
-        super().__init__(reader)
+    def __init__(
+        self, inliner: Inliner, function: program.Function, home: Home, given: int
+    ) -> None:
+        super().__init__(inliner)
         if (
             function.rule is not None
             or function.opaque
             or function.self_slot is not None
             or given != len(function.parameters)
         ):
-            raise NotPlainError
+            raise NotInlinedError
         self.body = function.body
         self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
         self.parameters: list[int] = [
@@ -294,8 +295,8 @@ class _Turns(_Statements, Home):
     """The names of the frame that a loop is in. All of them may be something else in the next
     turn."""
 
-    def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
-        super().__init__(reader)
+    def __init__(self, inliner: Inliner, known: dict[int, Known]) -> None:
+        super().__init__(inliner)
         self.known = known
         self._slots: dict[int, program.Slot] = {}
 
@@ -304,7 +305,7 @@ class _Turns(_Statements, Home):
 
     def numbered(self, slot: program.Slot) -> Formula:
         if slot.index in self.known:
-            raise NotPlainError
+            raise NotInlinedError
         self._slots[slot.index] = slot
         return super().numbered(slot)
 

@@ -8,7 +8,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.ad import derivatives
-from gradcli.engine.analysis.derived import differentiates_once
+from gradcli.engine.analysis.derivative_flow import differentiates_once
 from gradcli.tasks import evaluate as tasks
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.evaluation import Options
