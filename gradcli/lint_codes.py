@@ -50,13 +50,13 @@ CODES: dict[str, Code] = {
         "a logarithm near 1",
         "Where x is small, `1 + x` loses the digits of x. `log1p(x)` keeps them, and so does its "
         "derivative.",
-        "Write `log1p(x)`. --fix does in programs without complex numbers.",
+        "Write `log1p(x)`, or let --fix do it.",
         "$ gradcli lint -e 'var x = 1e-9; output log(1 + x)'",
     ),
     "W413": Code(
         "an exponential less 1",
         "Where x is small, `exp(x) - 1` loses the digits of x. `expm1(x)` keeps them.",
-        "Write `expm1(x)`. --fix does in programs without complex numbers.",
+        "Write `expm1(x)`, or let --fix do it.",
         "$ gradcli lint -e 'var x = 1e-9; output exp(x) - 1'",
     ),
     "W414": Code(

@@ -45,7 +45,10 @@ class Facts:
         self.tree, self.source = tree, source
         self.scopes = Scopes(tree)
         self.places = list(self._walk())
-        self.has_complex = any(self._is_complex(place.node) for place in self.places)
+        # What an expression reads comes from outside, and may be anything.
+        self.has_complex = tree.is_expression or any(
+            self._is_complex(place.node) for place in self.places
+        )
         self._kinds: dict[tuple[int, str], Kind] = {}  # of names
         self.failing = [n.span for n, _ in self.places if isinstance(n, syntax.ExpectError)]
         self.reads = {
@@ -96,9 +99,13 @@ class Facts:
             return None
         arguments = node.arguments
         is_unary = bool(arguments) and not any(a.keyword for a in arguments[:1])
-        is_builtin = node.callee.name == name and scope.find(name) is None
+        is_builtin = node.callee.name == name and self.is_builtin(name, scope)
         rest = all(argument.keyword for argument in arguments[1:])
         return node if is_unary and is_builtin and rest else None
+
+    def is_builtin(self, name: str, scope: Scope) -> bool:
+        """Whether a name means a builtin, and nothing of the program."""
+        return name in BUILTINS and scope.find(name) is None
 
     def _is_complex(self, node: Any) -> bool:
         """Whether a node may bring complex numbers into the program, or what isn't known."""
@@ -151,7 +158,7 @@ class Facts:
         if not isinstance(node, syntax.Call) or not isinstance(node.callee, syntax.Name):
             return "other"
         name = node.callee.name
-        if scope.find(name) is not None or name not in BUILTINS or self.has_complex:
+        if not self.is_builtin(name, scope) or self.has_complex:
             return "other"
         operands = [argument.value for argument in node.arguments if not argument.keyword]
         kinds = [self.kind(operand, scope, depth + 1) for operand in operands]

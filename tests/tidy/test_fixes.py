@@ -83,7 +83,11 @@ def test_fixes_keep_values_and_gradients(formula: str) -> None:
         "fn f(x) = norm(x)**2\noutput f([1, 2])",  # a sum of ints would be an int
         "x = [1, 2]\noutput norm(x)**2",
         "var z = [1.0 + 2j]\noutput abs(sum(z)) + norm(z)**2 + sqrt(sum(z**2))",
-        "var z\noutput log(1 + z)",  # it may be complex
+        "var z\noutput sqrt(sum(z**2))",  # it may be complex
+        "sqrt(sum(x**2))",
+        "fn log1p(x) = x\noutput log(1 + 2.0) + log1p(1.0)",  # another function
+        "fn sum(x) = x\nvar x = [1.0]\noutput norm(x)**2 + sum(x)",
+        "norm = 3.0\nvar x = [1.0]\noutput sqrt(sum(x**2)) + norm",
         "var x = 1.0\noutput log(1 + # why\n x)",  # the comment would be lost
     ],
 )
@@ -91,6 +95,16 @@ def test_what_may_not_mean_the_same_has_no_fix(text: str) -> None:
     findings = find(Source("<expr>", text))
     assert {finding.diagnostic.code for finding in findings} & {"W411", "W412", "W414"}
     assert [finding.fix for finding in findings if finding.fix] == []
+
+
+def test_fixes_hold_for_complex_numbers() -> None:
+    text = "var z = 0.3 + 0.2j\ny = abs(log(1 + z)) + abs(exp(z) - 1)\noutput y\n"
+    after = fixed(text)
+    assert "log1p(z)" in after
+    assert "expm1(z)" in after
+    old, new = gradcli.load(source=text).run(), gradcli.load(source=after).run()
+    np.testing.assert_allclose(new.outputs["y"], old.outputs["y"], rtol=1e-14)
+    np.testing.assert_allclose(new.gradients["y"]["z"], old.gradients["y"]["z"], rtol=1e-12)
 
 
 def test_a_fix_gives_the_norm_its_gradient_at_zero() -> None:

@@ -52,7 +52,8 @@ def squared_norm(facts: Facts) -> Iterator[Finding]:
             continue
         operand = call.arguments[0].value
         text = f"sum({_operand(operand)}**2{_options(call)})"
-        is_safe = facts.kind(operand, scope) == "float" and not facts.has_complex
+        is_real = facts.kind(operand, scope) == "float" and not facts.has_complex
+        is_safe = is_real and facts.is_builtin("sum", scope)
         yield _finding("W411", "the square of a norm", node, text, is_safe)
 
 
@@ -65,7 +66,8 @@ def logarithm_near_one(facts: Facts) -> Iterator[Finding]:
         text = _less_one(call.arguments[0].value)
         if text:
             message = "`log(1 + x)` loses the digits of a small x"
-            yield _finding("W412", message, node, f"log1p({text})", not facts.has_complex)
+            is_safe = facts.is_builtin("log1p", scope)
+            yield _finding("W412", message, node, f"log1p({text})", is_safe)
 
 
 def _less_one(node: Any) -> str:
@@ -96,7 +98,7 @@ def exponential_less_one(facts: Facts) -> Iterator[Finding]:
             text = f"{sign}expm1({call.arguments[0].value.span.text})"
             message = "`exp(x) - 1` loses the digits of a small x"
             pair = (node.operands[0], node.operands[1])
-            yield _finding("W413", message, pair, text, not facts.has_complex)
+            yield _finding("W413", message, pair, text, facts.is_builtin("expm1", scope))
 
 
 def norm_by_hand(facts: Facts) -> Iterator[Finding]:
@@ -110,7 +112,8 @@ def norm_by_hand(facts: Facts) -> Iterator[Finding]:
         if operand is not None:
             text = f"norm({operand.span.text}{_options(total)})"
             message = "`sqrt(sum(x**2))` overflows, and has no gradient at 0"
-            yield _finding("W414", message, node, text, not facts.has_complex)
+            is_safe = not facts.has_complex and facts.is_builtin("norm", scope)
+            yield _finding("W414", message, node, text, is_safe)
 
 
 def _squared(node: Any) -> Any:
