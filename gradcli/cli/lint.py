@@ -45,10 +45,10 @@ def command(
 ) -> int:
     """Find what programs could say better, without running them.
 
-    That are names that nothing reads or that hide others, variables that become plain values or
+    It reports names that nothing reads or that hide others, variables that become plain values or
     hold ints, statements that never run, floats compared by `==`, formulas that lose digits, and
-    loops that whole arrays do at once. `gradcli explain W412` tells about a code. A comment
-    `# lint: ignore[W412]` on the line keeps a finding quiet. The exit code is 1 if there are any.
+    loops that an operation on whole arrays replaces. `gradcli explain W412` tells about a code, and
+    a comment `# lint: ignore[W412]` keeps its line quiet. The exit code is 1 if anything is found.
 
     \b
     Examples:

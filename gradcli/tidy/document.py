@@ -49,9 +49,20 @@ LINE, SOFT, SETTLE = Line(" "), Line(""), Settle()
 HARD = Line("\n")  # a line always ends here
 
 
-def group(inner: Document, broken: bool = False) -> Group:
-    """A group; whatever can't stand on one line breaks it and those around it."""
-    return Group(inner, broken or breaks(inner))
+def group(inner: Document, broken: bool = False) -> Document:
+    """A group; whatever can't stand on one line breaks it and those around it. Text is none."""
+    return inner if isinstance(inner, str) else Group(inner, broken or breaks(inner))
+
+
+def concat(parts: list[Document]) -> Document:
+    """Documents one after the other, with neighbouring texts as one."""
+    joined: list[Document] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined[0] if len(joined) == 1 else joined
 
 
 def breaks(document: Document) -> bool:

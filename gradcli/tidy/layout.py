@@ -9,7 +9,7 @@ the lines that they were written on, where they fit there.
 
 from __future__ import annotations
 
-from .document import HARD, LINE, SETTLE, SOFT, Document, IfBroken, Indent, group
+from .document import HARD, LINE, SETTLE, SOFT, Document, IfBroken, Indent, concat, group
 from .lexemes import Lexeme
 from .shapes import is_, is_function, is_group, is_hugged, is_number, is_row
 from .spacing import chain, gap, takes_comma
@@ -133,6 +133,10 @@ class _Layout:
         opening: list[Document] = [body.opening] if body.opening else []
         return ["{", *opening, Indent([LINE, *self.body(body, depth)]), LINE, "}"]
 
+    def inner_block(self, block: Block) -> Document:
+        """The block of a function without a name."""
+        return group(self.block(block, 1), not block.inline)
+
     def words(self, items: list[Item], by: int) -> Document:
         """A statement without its blocks, or what stands before one of them. Where it goes on in
         another line, that begins `by` columns further right."""
@@ -188,17 +192,13 @@ class _Layout:
         if _has_if(items):
             return self.conditional(items, by, in_brackets)
         parts, signs = chain(items)
+        if not signs:
+            return self.beside(items)
         others: list[Document] = []
         for sign, part in zip(signs, parts[1:], strict=True):
-            others += [" ", self.item(sign), *_notes(first_lexeme(part)), LINE]
-            others.append(self.operand(part, in_brackets))
-        return [self.operand(parts[0], in_brackets), Indent(others, by)]
-
-    def operand(self, items: list[Item], in_brackets: bool) -> Document:
-        """A part of a chain of operators: a chain of tighter ones, or what has none."""
-        if chain(items).signs:
-            return group(self.expression(items, 4, in_brackets))
-        return self.beside(items)
+            others += [f" {sign.text}", *_notes(first_lexeme(part)), LINE]
+            others.append(group(self.expression(part, 4, in_brackets)))
+        return [group(self.expression(parts[0], 4, in_brackets)), Indent(others, by)]
 
     def conditional(self, items: list[Item], by: int, in_brackets: bool) -> Document:
         """`then if condition else otherwise`. Outside brackets a line can't end at its words."""
@@ -217,7 +217,8 @@ class _Layout:
         head = [self.item(items[0]), self.bracket(items[1], items[0])]
         body = items[2]
         if isinstance(body, Block):
-            return [*head, " ", group(self.block(body, 1), not body.inline)]
+            following = [" ", self.expression(items[3:], 4, in_brackets)] if items[3:] else []
+            return [*head, " ", self.inner_block(body), *following]
         return [*head, " ", self.item(body), self.value(items[3:], in_brackets)]
 
     def beside(self, items: list[Item]) -> Document:
@@ -226,11 +227,13 @@ class _Layout:
         for k, item in enumerate(items):
             if k:
                 document.append(gap(items, k))
-            is_bracket = isinstance(item, Bracket)
-            document.append(
-                self.bracket(item, items[k - 1] if k else None) if is_bracket else self.item(item)
-            )
-        return document
+            if isinstance(item, Bracket):
+                document.append(self.bracket(item, items[k - 1] if k else None))
+            elif isinstance(item, Block):
+                document.append(self.inner_block(item))
+            else:
+                document.append(item.text)
+        return concat(document)
 
     def item(self, item: Item) -> Document:
         """One token."""
@@ -244,10 +247,12 @@ class _Layout:
         assert isinstance(item, Bracket)
         elements, kind = item.elements, item.open.kind
         start, end = item.open.text, item.close.text
+        if not elements and not item.close.comments:
+            return start + end
         if not elements:
             return group([start, Indent(_notes(item.close)), SOFT, end])
         if is_hugged(item):
-            return [start, self.element(elements[0], kind), end]
+            return concat([start, self.element(elements[0], kind), end])
         notes = _notes(first_lexeme(elements[0].items))
         comma = IfBroken(",", "") if takes_comma(before, item) else ""
         is_filled = kind == "[" and all(map(is_number, elements))  # while comments are still there

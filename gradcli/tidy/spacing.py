@@ -30,13 +30,14 @@ class Chain(NamedTuple):
 
 def chain(items: list[Item]) -> Chain:
     """An expression divided at its weakest operators; one part where it has none but `**`."""
-    level = _POWER
-    for k in range(1, len(items)):
-        level = min(level, _level(items, k))
+    levels = [_level(items, k) for k in range(len(items))]
+    level = min(levels)
+    if level == _POWER:
+        return Chain([items], [])
     parts: list[list[Item]] = [[]]
     signs: list[Lexeme] = []
-    for k, item in enumerate(items):
-        if level < _POWER and isinstance(item, Lexeme) and _level(items, k) == level:
+    for item, its_level in zip(items, levels, strict=True):
+        if its_level == level and isinstance(item, Lexeme):
             signs.append(item)
             parts.append([])
         else:
