@@ -34,8 +34,8 @@ m = a @ w
 y = {body}
 output y, m"""
     answers = []
-    for spare in (apply.spare, lambda *given: None):
-        monkeypatch.setattr(apply, "spare", spare)
+    for spare in (apply.donated_array, lambda *given: None):
+        monkeypatch.setattr(apply, "donated_array", spare)
         evaluation = evaluate(source, {"a": A.astype(dtype), "w": W.astype(dtype)}, dtype=dtype)
         answers.append(
             [
@@ -57,8 +57,8 @@ def test_a_sum_after_a_product_has_its_memory(y: str, monkeypatch: pytest.Monkey
         spared.append(found := expressions_spare(*given))
         return found
 
-    expressions_spare = apply.spare
-    monkeypatch.setattr(apply, "spare", spare)
+    expressions_spare = apply.donated_array
+    monkeypatch.setattr(apply, "donated_array", spare)
     product = y.format("array([[1.0, 2.0, 3.0]]) @ w")
     evaluate(f"var w: float[3, 2]; b = [1.0, 2.0]; y = {product}\noutput sum(y)", {"w": W})
     assert [found is not None for found in spared] == [True]

@@ -23,7 +23,7 @@ from ..values.lanes import Group, Lanes, common
 MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]
 
 
-def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> None:
+def separate_by_origin(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> None:
     """Separates rows where a source was merged from several values, and a target also depends on
     one of these values directly. A single row has only one value there, and its gradient counts
     both paths."""
@@ -62,7 +62,7 @@ def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
     return not origins.isdisjoint(needed)  # the rest are leaves
 
 
-def connected(
+def connected_sources(
     run: Run,
     targets: Sequence[Traced],
     wanted: set[int],

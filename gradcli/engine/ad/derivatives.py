@@ -14,7 +14,7 @@ from ..trace.unregistered import request
 from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import Instance, Variable, describe, differentiable, leaves, map_structure, read
-from .connections import verify_same
+from .connections import separate_by_origin
 from .reverse import sweep
 from .targets import (
     direction,
@@ -40,7 +40,7 @@ def gradients(
     """The cotangents of `sources`, for targets and their cotangents; None where a source is
     unconnected in the window."""
     numbers = [number_of(s) for s in sources]
-    verify_same(run, [target for target, _ in targets], sources)
+    separate_by_origin(run, [target for target, _ in targets], sources)
     if recorded:
         run.trace.swept = True
     found = sweep(run, targets, {n for n in numbers if n is not None}, recorded, window)

@@ -15,7 +15,7 @@ from ..formulas.reading import is_bounded
 from ..kernels.row_functions import pulled
 from ..operations.apply import apply
 from ..operations.fast_path import is_basic_index
-from ..operations.rows.narrowing import narrowed
+from ..operations.rows.narrowing import narrow_recorded
 from ..operations.rows.slices import add_part
 from ..operations.rules import Value
 from ..trace.blanks import WithPartials
@@ -52,14 +52,14 @@ class LaneSweep(SeededSweep):
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
 
-    def on_lanes(
+    def pull_on_lanes(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
     ) -> None:
         """Pulls a cotangent back through an elementwise operation on lanes."""
         self.laned = True
         self.site = site
-        if type(g) is Lanes and self.shares(operands, g, y):
-            self.seeded(site, operands, numbers, g, y, number)
+        if type(g) is Lanes and self.is_shared(operands, g, y):
+            self.pull_shared(site, operands, numbers, g, y, number)
             return
         if self.by_partials(site, operands, numbers, g, y):
             return
@@ -98,7 +98,7 @@ class LaneSweep(SeededSweep):
         for k, n, share in zip(site.operands, numbers, shares, strict=True):
             c = sum_to(share, (*shape_of(operands[k]), group.size))
             fresh = c is not share or sum(other is share for other in shares) == 1
-            self.add(n, self.settled(Lanes(c, group), operands[k]), fresh)
+            self.add(n, self.for_operand(Lanes(c, group), operands[k]), fresh)
         return True
 
     def _each_on_lanes(
@@ -127,7 +127,7 @@ class LaneSweep(SeededSweep):
                 c = pull(cotangent, *arrays)
                 free = free and c is not cotangent
                 c = sum_to(c, (*shape_of(operand), group.size))
-                self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+                self.add(n, self.for_operand(Lanes(self._typed(c, operand), group), operand))
                 continue
             total = self.cotangents.get(n)
             if (
@@ -176,18 +176,18 @@ class LaneSweep(SeededSweep):
                 c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True
             own = (*shape_of(operands[k]), group.size)
             fresh, first = fresh or own != c.shape, n not in self.cotangents
-            c = self.settled(Lanes(sum_to(c, own), group), operands[k])
+            c = self.for_operand(Lanes(sum_to(c, own), group), operands[k])
             self.add(n, c, fresh)
             if fresh and first and type(c) is Lanes:
                 self.owned.add(n)
         return True
 
-    def each(self, g: Any, y: Any) -> Any:
+    def to_each_row(self, g: Any, y: Any) -> Any:
         """The cotangent of a result that is lanes, as lanes too: if it is shared, each row gets a
         copy, so that a value which the rows share sums all of them."""
         if type(g) is list:
             return [
-                part if part is None else self.each(part, like)
+                part if part is None else self.to_each_row(part, like)
                 for part, like in zip(g, y, strict=True)
             ]
         like = primal(y)
@@ -195,17 +195,17 @@ class LaneSweep(SeededSweep):
             return g
         return apply(self.run, self.site.in_derivative(SPREAD_ROWS), (g,), {"group": like.group})
 
-    def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
+    def from_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
         """A cotangent computed for the rows of a group, perhaps one for all of them, in the form
-        that its operand takes (`settled`)."""
+        that its operand takes (`for_operand`)."""
         if group is None:
             return c
         self.laned = True
         if type(primal(c)) is not Lanes:
             c = apply(self.run, self.site.in_derivative(SPREAD_ROWS), (c,), {"group": group})
-        return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
+        return self.for_operand(narrow_recorded(self.run, self.site, c, group), primal(operand))
 
-    def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
+    def pull_part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
         """The fast path of `getitem` for a part of each row's value. Returns whether the record is
         of this kind."""
         index = options["index"] if type(options) is dict else options
@@ -229,14 +229,14 @@ class LaneSweep(SeededSweep):
         self.owned.add(n)
         return True
 
-    def settled(self, c: Any, operand: Any) -> Any:
+    def for_operand(self, c: Any, operand: Any) -> Any:
         """A cotangent of lanes in the form that its operand takes. A shared operand gets the sum
         over all rows but those of the request. A cotangent of only some rows of the request, or of
         the operand, stays as it is until it is added to others."""
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
-        within = self.within
+        within = self.request_group
         if type(operand) is not Lanes or (
             within is not None and within is not operand.group and within.opened_in(operand.group)
         ):
@@ -246,21 +246,25 @@ class LaneSweep(SeededSweep):
                 else self._summed(c, operand)
             )
         own = operand.group
-        return c if inner.group is own or inner.group.size <= own.size else self.close(c, own)
+        return (
+            c
+            if inner.group is own or inner.group.size <= own.size
+            else self.lift_to_reached(c, own)
+        )
 
     def _summed(self, c: Any, operand: Any) -> Any:
-        c = self.close(c, self.within)
+        c = self.lift_to_reached(c, self.request_group)
         return c if self.recorded or type(c) is Lanes else self._fit(c, operand)
 
     def lift(self, c: Any, outer: Group | None) -> Any:
         """A cotangent with the rows of an outer group: see `lifted` in `values/lanes.py`."""
         return lifted(self.run.backend.xp, c, outer)
 
-    def whole(self, c: Any, group: Group) -> Any:
+    def lift_to_all(self, c: Any, group: Group) -> Any:
         """A cotangent lifted to all rows of a group."""
         return self.lift(c, group)
 
-    def close(self, c: Any, outer: Group | None) -> Any:
+    def lift_to_reached(self, c: Any, outer: Group | None) -> Any:
         """A cotangent lifted to those rows of `outer` that it reaches."""
         return self.lift(c, outer and primal(c).group.unopened(outer))
 
@@ -286,11 +290,11 @@ class LaneSweep(SeededSweep):
                 self.owned.add(n)
                 return
             if a.group is not b.group:
-                old, c = self.united(old, c, outer)
+                old, c = self.lift_to_common(old, c, outer)
         self.cotangents[n] = apply(self.run, self.site.in_derivative(ADD), (old, c))
         self.owned.discard(n)
 
-    def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
+    def lift_to_common(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
         """Two cotangents lifted to a common group inside `outer`, from which both groups come."""
         return self.lift(a, outer), self.lift(b, outer)
 
@@ -335,16 +339,20 @@ class LaneSweep(SeededSweep):
             self.cotangents[n] = c
             return
         mine = n not in self.cotangents
-        c = self.settled(c, operand)
+        c = self.for_operand(c, operand)
         self.add(n, c)
         if mine and type(primal(c)) is Lanes:
             self.owned.add(n)
 
-    def asked(self, c: Any) -> Any:
+    def for_request(self, c: Any) -> Any:
         """A cotangent in the form that the request takes: with its rows, summed over rows opened
         inside them, and 0 in the rows that it doesn't reach."""
-        inner, within = primal(c), self.within
+        inner, within = primal(c), self.request_group
         if type(inner) is not Lanes or within is None or within.within(inner.group):
             return c
         whole = common(inner.group, within)
-        return c if whole is None else narrowed(self.run, self.site, self.lift(c, whole), within)
+        return (
+            c
+            if whole is None
+            else narrow_recorded(self.run, self.site, self.lift(c, whole), within)
+        )

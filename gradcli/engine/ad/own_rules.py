@@ -119,7 +119,7 @@ class OwnCall(Pullback):
         for rows, found in for_each_part(run, group, ask):
             for k in asked:
                 if k in found:
-                    sweep.add(numbers[k], sweep.of_rows(found[k], rows, operands[k]))
+                    sweep.add(numbers[k], sweep.from_rows(found[k], rows, operands[k]))
                     continue
                 if rows is not None and run.parts_rows:
                     separate_group(run, rows)  # other rows may have a gradient

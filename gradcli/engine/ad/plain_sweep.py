@@ -33,16 +33,16 @@ GETITEM = OPS["getitem"]
 class Sweep(StructuralSweep):
     """A reverse sweep over the trace.
 
-    cotangents  by number, the cotangents of records and leaves that the sweep has yet to reach
-    marked      the records that depend on a source; None for all
-    outside     sources that a window watches but didn't record: the sweep ends at them
-    repairs     whether products are strict: 0 where the cotangent or the partial is 0 (`sweep`)
-    owned       the numbers whose cotangent is a buffer without aliases
-    risks       whether there was a product that may need the strict form: with a partial that may
-                be infinite
-    bodies      whether functions with their own rule are differentiated through their bodies
-    within      the rows of the request; values that they share sum over rows opened inside
-    laned       whether some cotangent has rows
+    cotangents     by number, the cotangents of records and leaves that the sweep has yet to reach
+    marked         the records that depend on a source; None for all
+    outside        sources that a window watches but didn't record: the sweep ends at them
+    repairs        whether products are strict: 0 where the cotangent or the partial is 0 (`sweep`)
+    owned          the numbers whose cotangent is a buffer without aliases
+    risks          whether there was a product that may need the strict form: with a partial that
+                   may be infinite
+    bodies         whether functions with their own rule are differentiated through their bodies
+    request_group  the rows of the request; values that they share sum over rows opened inside
+    laned          whether some cotangent has rows
     """
 
     recorded = False
@@ -61,7 +61,7 @@ class Sweep(StructuralSweep):
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
         self.risks = self.bodies = self.laned = False
-        self.within = run.group
+        self.request_group = run.group
         self.site: Site  # of the record being passed
         self.segment: Segment  # which holds it
 
@@ -181,20 +181,20 @@ class Sweep(StructuralSweep):
                     or (
                         type(g) is Lanes
                         and not self.recorded
-                        and self._moved(site, a, b, in0, in1, g, y)
+                        and self._pull_move_of_rows(site, a, b, in0, in1, g, y)
                     )
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats
 
-    def _moved(
+    def _pull_move_of_rows(
         self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any
     ) -> bool:
         """The fast path for lanes of operations that move elements. Returns whether the operation
         is one of these."""
-        if self.shares(operands, g, y):
-            return self.moved(site, operands, options, inputs_of(in0, in1), g)
-        return site.op is GETITEM and self.part(operands[0], options, in0, g)
+        if self.is_shared(operands, g, y):
+            return self.pull_move(site, operands, options, inputs_of(in0, in1), g)
+        return site.op is GETITEM and self.pull_part(operands[0], options, in0, g)
 
     def _element(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
@@ -241,7 +241,7 @@ class Sweep(StructuralSweep):
         """Pulls a cotangent back through an elementwise operation."""
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
-            return self.on_lanes(site, operands, numbers, g, y, number)
+            return self.pull_on_lanes(site, operands, numbers, g, y, number)
         if (
             site.op.name == EXPRESSION
             and not self.repairs

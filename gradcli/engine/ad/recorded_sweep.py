@@ -60,7 +60,7 @@ class RecordedSweep(Sweep):
     ) -> None:
         """Pulls a cotangent back through an elementwise operation on values of any kind."""
         if type(primal(y)) is Lanes:
-            self.laned, g = True, self.each(g, y)
+            self.laned, g = True, self.to_each_row(g, y)
         for k, n in zip(site.operands, numbers, strict=True):
             if type(operands[k]) is not Blank:
                 operands[k] = (operands[k], n, segment.holder(n))
@@ -132,7 +132,7 @@ class RecordedSweep(Sweep):
             c = apply(run, site.in_derivative(REAL), (c,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
             c = apply(run, site.in_derivative(CASTS[dtype]), (c,))
-        return self.settled(c, like) if self.laned else c
+        return self.for_operand(c, like) if self.laned else c
 
     # Rows that a cotangent doesn't reach keep having none. Zeros there would be multiplied by what
     # these rows hold, which may be nan.
@@ -146,7 +146,7 @@ class RecordedSweep(Sweep):
             return False
         self.laned, self.site = True, site
         of = primal(y).group
-        g = self.close(g, of)
+        g = self.lift_to_reached(g, of)
         group = primal(g).group
         if site.op is not PICK_ROWS and (
             group is of or (site.op is PLACE_ROWS and options["of"].each)
@@ -163,7 +163,7 @@ class RecordedSweep(Sweep):
                 if found is None:
                     continue
                 c, _, _ = found
-            self.add(n, self.settled(c, primal(operands[k])))
+            self.add(n, self.for_operand(c, primal(operands[k])))
         return True
 
     def _back_to_rows(self, g: Any, index: Any, group: Group, of: Group) -> Any:
@@ -180,10 +180,10 @@ class RecordedSweep(Sweep):
         }
         return apply(self.run, self.site.in_derivative(PICK_ROWS), (g,), way)
 
-    def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
+    def lift_to_common(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
         if outer is None:
             return self.lift(a, outer), self.lift(b, outer)
-        a, b = self.close(a, outer), self.close(b, outer)
+        a, b = self.lift_to_reached(a, outer), self.lift_to_reached(b, outer)
         group = united(self.run.backend.xp, primal(a).group, primal(b).group, outer)
         return self._placed(a, group, outer), self._placed(b, group, outer)
 
@@ -201,7 +201,7 @@ class RecordedSweep(Sweep):
             {"index": index, "group": group, "of": inner},
         )
 
-    def whole(self, c: Any, group: Group) -> Any:
+    def lift_to_all(self, c: Any, group: Group) -> Any:
         self._separate_by_reach(primal(c).group, group)
         return self.lift(c, group)
 

@@ -19,7 +19,7 @@ from ..trace.tape import Segment, Traced, reachable
 from ..trace.windows import Window, dependents
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .connections import connected
+from .connections import connected_sources
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
 
@@ -61,7 +61,9 @@ def sweep(
         }
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
-        wanted = connected(run, [target for target, _ in seeds], wanted, way.segments, way.marked)
+        wanted = connected_sources(
+            run, [target for target, _ in seeds], wanted, way.segments, way.marked
+        )
     return pulled(run, seeds, wanted, recorded, way, bodies, walk)
 
 
@@ -180,5 +182,5 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
     if pass_.laned:
-        return {number: pass_.asked(c) for number, c in pass_.found.items()}
+        return {number: pass_.for_request(c) for number, c in pass_.found.items()}
     return pass_.found

@@ -32,17 +32,21 @@ class SeededSweep:
     repairs: bool
     risks: bool
     laned: bool
-    within: Group | None
+    request_group: Group | None
     _typed: Callable[[Any, Any], Any]
     add_lanes: Callable[..., None]
     verify_rule: Callable[[Site, Any, int], None]
 
-    def shares(self, operands: Any, g: Lanes, y: Any) -> bool:
+    def is_shared(self, operands: Any, g: Lanes, y: Any) -> bool:
         """Whether the rows of a cotangent are those of the request, and share the operands and the
         result."""
-        return g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands)
+        return (
+            g.group is self.request_group
+            and type(y) is not Lanes
+            and Lanes not in map(type, operands)
+        )
 
-    def seeded(
+    def pull_shared(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int
     ) -> None:
         """Pulls a cotangent back through an elementwise operation."""
@@ -64,7 +68,7 @@ class SeededSweep:
                 c = sum_to(c, (*own, group.size))
             self._gather(n, c, operand, group, fresh=c is not g.array and c.base is None)
 
-    def moved(
+    def pull_move(
         self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Lanes
     ) -> bool:
         """Pulls a cotangent back through an operation that moves elements along first axes. Returns

@@ -48,14 +48,14 @@ class StructuralSweep(LaneSweep):
         laned = op.category == "lanes" or (not plain and Lanes in map(type, map(primal, given)))
         if laned:
             self.laned = self.risks = True
-            g = self.each(g, y)
+            g = self.to_each_row(g, y)
             if op.category == "lanes" and type(primal(y)) is Lanes:
-                g = self.whole(g, primal(y).group)
+                g = self.lift_to_all(g, primal(y).group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
         if op is SPREAD_ROWS:  # which rows to sum over depends on the request
-            self.add(numbers[0], self.settled(g, operands[0]))
+            self.add(numbers[0], self.for_operand(g, operands[0]))
             return
         if isinstance(options, Pullback):
             options.pull(self, site, operands, numbers, g, y, number)
@@ -88,7 +88,7 @@ class StructuralSweep(LaneSweep):
         result = y if type(y) is array else backend.operand(y)
         cotangent = g if type(g) is array or type(g) is list else backend.operand(g)
         given = {id(v) for v in (cotangent, result, *values)}
-        for k, n in self._asked(site, numbers):
+        for k, n in self._active_operands(site, numbers):
             options, donated = self._donation(op, k, options, number)
             c = self._share(site, k, number, m, cotangent, result, values, options)
             # A result that is none of the arrays that the rule was given is new; `add` recognises
@@ -120,7 +120,7 @@ class StructuralSweep(LaneSweep):
         if op.accumulate is not None:
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
-        for k, n in self._asked(site, numbers):
+        for k, n in self._active_operands(site, numbers):
             options, donated = self._donation(op, k, options, number, laned and self.recorded)
             c = self._share(site, k, number, m, cotangent, result, values, options).v
             like = primal(operands[k])
@@ -128,13 +128,13 @@ class StructuralSweep(LaneSweep):
                 c = apply(run, site.in_derivative(REAL), (c,))
             if laned:
                 c = without_alias(c) if op is SETITEM and not donated else c
-                self.add(n, self.settled(c, like), fresh=donated and not self.recorded)
+                self.add(n, self.for_operand(c, like), fresh=donated and not self.recorded)
                 continue
             if donated and n not in self.cotangents:
                 self.owned.add(n)
             self.add(n, c)
 
-    def _asked(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
+    def _active_operands(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
         """The operands that lead to a source, with their numbers, the last one first: a write
         donates its buffer to the array only after the value's share was read from it."""
         asked = zip(site.operands, numbers, strict=True)

@@ -11,7 +11,7 @@ from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
-from ..operations.rows.narrowing import narrowed
+from ..operations.rows.narrowing import narrow_recorded
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..values.boxes import primal
@@ -187,7 +187,7 @@ def seeds_for(
         if type(value) is tuple:
             cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
             seeds.append(
-                (value, narrowed(run, site, cotangent, run.group))
+                (value, narrow_recorded(run, site, cotangent, run.group))
             )  # a sweep sums over all other rows
     return merge_seeds(run, site, seeds)
 
@@ -264,4 +264,4 @@ def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "sour
         )
     if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
         direction = apply(run, site.in_derivative(CASTS[dtype]), (direction,))
-    return narrowed(run, site, direction, run.group)
+    return narrow_recorded(run, site, direction, run.group)

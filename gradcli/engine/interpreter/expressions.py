@@ -22,7 +22,7 @@ from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.equality import compares_to_one_bool, same_value
-from ..operations.overwriting import WRITES_OVER, gives_new
+from ..operations.overwriting import WRITES_OVER, gives_new_array
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import FRAME_HEAD, UNSET, List
@@ -142,7 +142,7 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
     below = spine[-1].operands[0]
     left = _operand(c, below)
     for link in reversed(spine):
-        over = link.op.name in WRITES_OVER and gives_new(below) and not c.keeps_all
+        over = link.op.name in WRITES_OVER and gives_new_array(below) and not c.keeps_all
         closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
         left, below = Operand("closure", closure), link
     return closure

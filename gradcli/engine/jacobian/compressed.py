@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ops import OPS
-from ..ad.connections import connected, verify_same
+from ..ad.connections import connected_sources, separate_by_origin
 from ..ad.reverse import between
 from ..ad.targets import number_of, zeros_like
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
@@ -121,8 +121,8 @@ class _Jacobian:
         self.site = site
         way = segments, marked, self.ends = between([target], set(by), window, since)
         if since is None:
-            verify_same(run, [target], by.values())
-            left = connected(run, [target], set(by), segments, marked)
+            separate_by_origin(run, [target], by.values())
+            left = connected_sources(run, [target], set(by), segments, marked)
             by = {n: source for n, source in by.items() if n in left}
         self.records, needed = path(segments, marked, {target[1]})
         self.sources = {

@@ -22,7 +22,7 @@ from ...ops import OPS
 from ...ops.rules import all_axes
 from ..ad.own_rules import OwnCall
 from ..backends.backend import CPU, count, shape_of
-from ..operations.rows.on_lanes import varies
+from ..operations.rows.on_lanes import differ_between_rows
 from ..trace.records import Record
 from ..values.lanes import Lanes
 from .intervals import lines, operand_intervals, united_lines
@@ -360,7 +360,7 @@ def _differs(record: Record) -> bool:
     indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
     return (
         record.site.op.category == "lanes"
-        or varies(record.options)
+        or differ_between_rows(record.options)
         or any(type(v) is Lanes for v in indices)
     )
 

@@ -17,7 +17,7 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Group, Lanes
 from .merging import merge, merged_changes
-from .parts import Alive, Side, Split, contents, install_values, join, leave
+from .parts import Alive, Side, Split, frame_values, join, set_frame_values, stop_rows
 
 
 def divide(
@@ -25,15 +25,15 @@ def divide(
 ) -> int | Split | None:
     """Runs `then` on the rows where the condition holds and `otherwise` on the others. Returns the
     completion of both."""
-    run, values = frame[0], contents(frame)
+    run, values = frame[0], frame_values(frame)
     parent: Group = run.group
     parts = []
     before = most = run.steps
     for side, group in zip((then, otherwise), _sides(run, condition), strict=True):
-        install_values(frame, values)
+        set_frame_values(frame, values)
         run.group, run.steps = group, before
         run.changes.append({})
-        parts += leave(frame, side(frame))
+        parts += stop_rows(frame, side(frame))
         most = max(most, run.steps)
     run.group, run.steps = parent, most  # steps are counted per row
     return join(frame, parent, parts, site, alive)

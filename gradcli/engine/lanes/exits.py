@@ -8,7 +8,7 @@ from ..trace.changes import forget, held
 from ..trace.tape import Site
 from ..values.kinds import BREAK, CONTINUE
 from ..values.lanes import Group
-from .parts import Alive, Part, Split, install, join, leave, merged
+from .parts import Alive, Part, Split, join, merge_by_completion, resume, stop_rows
 
 
 class Exits:
@@ -35,8 +35,8 @@ class Exits:
         for part in staying:
             part.completion = None
         run.group = split.parent
-        (whole,) = merged(frame, split.parent, staying, self.site, self.alive)
-        install(frame, whole)
+        (whole,) = merge_by_completion(frame, split.parent, staying, self.site, self.alive)
+        resume(frame, whole)
         return True
 
     def rejoin(
@@ -46,7 +46,7 @@ class Exits:
         `completion`."""
         parts = self.parts
         if staying:
-            parts = parts + leave(frame, completion)
+            parts = parts + stop_rows(frame, completion)
         else:
             forget(frame[0])
         for part in parts:

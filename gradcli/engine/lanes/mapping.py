@@ -35,7 +35,7 @@ def call_mapped(
     """Calls `vmap(f)`; keywords have their rows along the first axis. Raises GradcliError (E314)
     for arguments without such an axis, or with different numbers of rows."""
     pairs = _with_axes(run, transform, arguments, keywords, site)
-    group = opened(run, _row_count(run, transform, pairs, site))
+    group = open_rows(run, _row_count(run, transform, pairs, site))
     if 0 < group.size <= run.trace.rows_one_by_one:
         value = call_row_by_row(run, transform, group.size, pairs, list(keywords), site)
         if value is not None:
@@ -125,7 +125,7 @@ def _row_count(run: Run, transform: Transform, pairs: Pairs, site: Site) -> int:
     return n
 
 
-def opened(run: Run, n: int) -> Group:
+def open_rows(run: Run, n: int) -> Group:
     """A group of `n` rows; inside lanes, of `n` rows for each row that runs."""
     parent = run.group
     if parent is None:

@@ -37,7 +37,7 @@ def merged_changes(
     return found
 
 
-def together(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, list[Any]]:
+def join_groups(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, list[Any]]:
     """The group that has all the rows of `groups`, which are parts of `parent`, and for each of
     them the positions of its rows in it. It comes from the innermost group that they all come
     from, so it can read every value that all of them can."""

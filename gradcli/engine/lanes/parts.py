@@ -15,7 +15,7 @@ from ..trace.changes import forget, put_all
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD, RESULT, RETURN, Cell
 from ..values.lanes import Group
-from .merging import merge, merged_changes, together
+from .merging import join_groups, merge, merged_changes
 
 Side = Callable[[list[Any]], Any]
 Alive = Callable[[], "Slots | None"]  # the slots that may be read later; None for all
@@ -49,7 +49,7 @@ class Split:
             return self
         run = frame[0]
         run.changes.append({})
-        install(frame, going[0])
+        resume(frame, going[0])
         completion: Any = None
         for statement in rest:
             completion = statement(frame)
@@ -58,7 +58,7 @@ class Split:
                     completion.then(frame, rest, alive) if type(completion) is Split else completion
                 )
                 break
-        parts = [p for p in self.parts if p.completion is not None] + leave(frame, completion)
+        parts = [p for p in self.parts if p.completion is not None] + stop_rows(frame, completion)
         run.group = self.parent
         return join(frame, self.parent, parts, self.site, alive)
 
@@ -72,13 +72,13 @@ class Split:
         return frame[RESULT]
 
 
-def contents(frame: list[Any]) -> list[Any]:
+def frame_values(frame: list[Any]) -> list[Any]:
     """The values in a frame, and of its cells the values that they hold."""
     return [v[0] if type(v) is Cell else v for v in frame]
 
 
-def install_values(frame: list[Any], values: list[Any]) -> None:
-    """Puts values back into a frame that `contents` read from it."""
+def set_frame_values(frame: list[Any], values: list[Any]) -> None:
+    """Puts values back into a frame that `frame_values` read from it."""
     for k in range(RESULT, len(frame)):
         if type(frame[k]) is Cell:
             frame[k][0] = values[k]
@@ -86,20 +86,20 @@ def install_values(frame: list[Any], values: list[Any]) -> None:
             frame[k] = values[k]
 
 
-def install(frame: list[Any], part: Part) -> None:
+def resume(frame: list[Any], part: Part) -> None:
     """Makes the rows of a part the rows that run, with their frame and their changes."""
     frame[0].group = part.group
-    install_values(frame, part.values)
+    set_frame_values(frame, part.values)
     put_all(frame[0], part.changes)
 
 
-def leave(frame: list[Any], completion: Any) -> list[Part]:
+def stop_rows(frame: list[Any], completion: Any) -> list[Part]:
     """Stops the rows that run: returns them as parts, and undoes what they changed since the last
     division."""
     run = frame[0]
     changes = forget(run)
     if type(completion) is not Split:
-        return [Part(run.group, completion, contents(frame), changes)]
+        return [Part(run.group, completion, frame_values(frame), changes)]
     for part in completion.parts:
         part.changes = changes | part.changes
     return completion.parts
@@ -110,16 +110,16 @@ def join(
 ) -> int | Split | None:
     """The completion of a statement whose rows ended it in these parts. If they all ended it in the
     same way, the frame holds their merged values."""
-    whole = merged(frame, parent, parts, site, alive)
+    whole = merge_by_completion(frame, parent, parts, site, alive)
     if len(whole) > 1:
         return Split(parent, whole, site)
-    install(frame, whole[0])
+    resume(frame, whole[0])
     frame[0].group = parent
     completion: int | None = whole[0].completion
     return completion
 
 
-def merged(
+def merge_by_completion(
     frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive
 ) -> list[Part]:
     """One part for each way in which rows completed the statement."""
@@ -136,7 +136,7 @@ def _merge_parts(
     if len(parts) == 1:
         return parts[0]
     run, groups = frame[0], [p.group for p in parts]
-    group, indices = together(run, parent, groups)
+    group, indices = join_groups(run, parent, groups)
     slots, values = alive(), []
     returns = parts[0].completion == RETURN
     for k in range(len(frame)):

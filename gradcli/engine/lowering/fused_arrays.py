@@ -19,7 +19,7 @@ from ..kernels import native
 from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value
 from ..operations.fast_path import LARGE
-from ..operations.overwriting import is_unneeded
+from ..operations.overwriting import can_donate
 from ..trace.blanks import WithPartials
 from ..trace.recording import record
 from ..trace.run import Run
@@ -130,7 +130,7 @@ class FusedArrays(FusedOperation):
             run.verify_allocation(8 * size, f"an array of shape {show_shape(shape)}", site.span)
         out = None
         for k in spare:
-            if trace.room <= 0 and is_unneeded(site.op, k, values[k], primals[k], active):
+            if trace.room <= 0 and can_donate(site.op, k, values[k], primals[k], active):
                 out = primals[k]
         if not active or trace.segment is None:
             return value(shape, *primals, out=out)

@@ -12,7 +12,7 @@ from ..analysis.inlined_calls import INLINED, inline_call, may_inline
 from ..analysis.inlined_derivatives import NotInlinedError
 from ..analysis.inlining import Known, expression_of, inlined
 from ..compilation.compiler import Closure, Compiler
-from ..operations.overwriting import gives_new
+from ..operations.overwriting import gives_new_array
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD
 from .plan import Leaf, Operation, Plan
@@ -105,7 +105,7 @@ def collect(
             k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads
         ]
         if not known:
-            found.leaves.append(Leaf("closure", compile_value(node), reads, gives_new(node)))
+            found.leaves.append(Leaf("closure", compile_value(node), reads, gives_new_array(node)))
         return "leaf", known[0] if known else len(found.leaves) - 1
     if not isinstance(node, program.Call) or arguments is not None or not room:
         raise NotInlinedError

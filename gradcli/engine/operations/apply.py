@@ -23,7 +23,7 @@ from ..values.lanes import Lanes
 from .elementwise import elementwise
 from .fast_path import apply_fast
 from .list_arrays import SCALARS, has_boxes, number, plain_array
-from .overwriting import spare
+from .overwriting import donated_array
 from .structural import structural
 
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
@@ -57,7 +57,10 @@ def apply(
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
         y = elementwise(
-            run, site, primals, spare(site, values, primals) if over and not trace.room else None
+            run,
+            site,
+            primals,
+            donated_array(site, values, primals) if over and not trace.room else None,
         )
     else:
         y = structural(

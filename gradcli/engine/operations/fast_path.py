@@ -20,7 +20,7 @@ from ..trace.run import Run
 from ..trace.tape import Site, Trace
 from ..values.boxes import Dual
 from ..values.kinds import Variable
-from .overwriting import spare
+from .overwriting import donated_array
 
 LARGE = 2**21  # elements: smaller arrays are allocated without checking the free memory
 
@@ -158,7 +158,7 @@ def _on_arrays(
     if over and not run.trace.room:
         first, second = primals
         if active:
-            out = spare(site, values, primals)
+            out = donated_array(site, values, primals)
         elif type(first) is type(second) and first.base is None:
             out = first
     try:

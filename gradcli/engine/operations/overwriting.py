@@ -16,12 +16,12 @@ WRITES_OVER = frozenset(("add", "sub", "mul", "div"))
 MAKES_NEW = WRITES_OVER | {"matmul"}  # ops whose result is never an alias of another array
 
 
-def gives_new(node: program.Expression) -> bool:
+def gives_new_array(node: program.Expression) -> bool:
     """Whether an array that this expression gives is new, so that nothing else refers to it."""
     return isinstance(node, program.Apply) and node.op.name in MAKES_NEW
 
 
-def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
+def donated_array(site: Site, values: list[Any], primals: list[Any]) -> Any:
     """The array of the first operand, which was computed for this operation only, if it can hold
     the result and no record needs it; None otherwise."""
     array, other = primals
@@ -34,10 +34,10 @@ def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
     ):
         return None
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
-    return array if is_unneeded(site.op, 0, values[0], array, active) else None
+    return array if can_donate(site.op, 0, values[0], array, active) else None
 
 
-def is_unneeded(op: Op, operand: int, value: Any, array: Any, active: tuple[int, ...]) -> bool:
+def can_donate(op: Op, operand: int, value: Any, array: Any, active: tuple[int, ...]) -> bool:
     """Whether no record needs the array of this operand, which was computed for this op only:
     neither the record that made it, nor that of the op, whose operands `active` are traced. A view
     of another array is always needed."""

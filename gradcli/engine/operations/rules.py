@@ -25,7 +25,7 @@ from ..values.boxes import primal
 from ..values.kinds import List
 from ..values.lanes import Group, Lanes, with_rows
 from .apply import apply
-from .rows.on_lanes import varies
+from .rows.on_lanes import differ_between_rows
 
 STRICT_MUL = OPS["strict_mul"]
 
@@ -147,7 +147,7 @@ class RowLanguage(Language):
             ]
             return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
         whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
-        if op.rows is None or op.compute is None or not whole or varies(options or {}):
+        if op.rows is None or op.compute is None or not whole or differ_between_rows(options or {}):
             return super().call(name, arguments, options)
         compute, defaults = _by_rows(op, run.backend)
         arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]

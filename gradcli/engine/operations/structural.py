@@ -16,7 +16,7 @@ from ..values.kinds import describe, show_shape
 from ..values.lanes import Lanes
 from .fast_path import LARGE
 from .integers import is_integer, verify_integers
-from .rows.on_lanes import on_lanes, varies
+from .rows.on_lanes import differ_between_rows, on_lanes
 from .rows.separation import uniform_value
 
 WHERE = OPS["where"]
@@ -28,7 +28,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     if (
         Lanes in map(type, primals)
         or site.op.category == "lanes"
-        or (run.group is not None and varies(options))
+        or (run.group is not None and differ_between_rows(options))
     ):
         return on_lanes(run, site, primals, options, partial(_compute, run, site))
     return _compute(run, site, primals, options)

@@ -36,7 +36,7 @@ class ReverseSweep(Protocol):
     def lift(self, c: Any, outer: Group | None) -> Any:
         """A cotangent by the rows of `outer`."""
 
-    def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
+    def from_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
         """A share of the rows of `group` alone, as the operand has it."""
 
 

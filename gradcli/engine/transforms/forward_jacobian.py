@@ -16,7 +16,7 @@ from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_
 from ..jacobian.jacobians import gradient_by_complex
 from ..jacobian.seeds import TOGETHER
 from ..lanes.group_calls import on_rows
-from ..lanes.mapping import opened
+from ..lanes.mapping import open_rows
 from ..operations.apply import apply
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -91,7 +91,7 @@ def _together(
     ones[xp.arange(rows), xp.arange(first, last)] = 1.0
     # A view: in memory each row stays contiguous.
     seed = ones.reshape(rows, *shape).transpose(*range(1, len(shape) + 1), 0)
-    outside, group = run.group, opened(run, rows)
+    outside, group = run.group, open_rows(run, rows)
     seed = Lanes(seed if outside is None else xp.tile(seed, outside.size), group)
     column = on_rows(run, group, lambda: along(seed), site)
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..operations.rows.narrowing import narrowed
+from ..operations.rows.narrowing import narrow_recorded
 from ..trace.run import Run
 from ..trace.tape import Site, Trace
 from ..values.boxes import Dual, level_of, lowered
@@ -59,7 +59,7 @@ def along(
         return (
             value
             if tangent is None
-            else Dual(narrowed(run, site, value, run.group), tangent, level)
+            else Dual(narrow_recorded(run, site, value, run.group), tangent, level)
         )
 
     arguments = arguments.copy()

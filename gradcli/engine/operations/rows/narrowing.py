@@ -14,7 +14,7 @@ from ..apply import apply
 PICK = OPS["pick_rows"]
 
 
-def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
+def narrow_recorded(run: Run, site: Site, value: Any, group: Group | None) -> Any:
     """A value of an outer group narrowed to the rows of `group`; any other value as it is."""
     inner = primal(value)
     if type(inner) is not Lanes or group is None or not group.within(inner.group):

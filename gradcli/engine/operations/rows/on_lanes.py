@@ -18,13 +18,13 @@ from .separation import SeparationError, operation_group
 WHERE = OPS["where"]
 
 
-def varies(options: Mapping[str, Any]) -> bool:
+def differ_between_rows(options: Mapping[str, Any]) -> bool:
     """Whether some option differs between rows."""
-    return any(map(_varies, options.values()))
+    return any(map(_differs, options.values()))
 
 
-def _varies(value: Any) -> bool:
-    return type(value) is Lanes or (type(value) in (list, tuple) and any(map(_varies, value)))
+def _differs(value: Any) -> bool:
+    return type(value) is Lanes or (type(value) in (list, tuple) and any(map(_differs, value)))
 
 
 def on_lanes(
