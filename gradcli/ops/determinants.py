@@ -92,8 +92,10 @@ def _third(m: Any, x: Any, s: Any, t: Any) -> Any:
     )
     both = m.matmul(zs, zt)
     tr_both = m.expand_dims(m.trace(both), axis=[-2, -1])
-    turned = both + m.matmul(zt, zs) - tr_t * zs - tr_s * zt
-    return m.swapaxes(det * ((tr_s * tr_t - tr_both) * z + m.matmul(turned, z)), axis1=-1, axis2=-2)
+    crossed = both + m.matmul(zt, zs) - tr_t * zs - tr_s * zt
+    return m.swapaxes(
+        det * ((tr_s * tr_t - tr_both) * z + m.matmul(crossed, z)), axis1=-1, axis2=-2
+    )
 
 
 def _along_forward(m: Any, t: Any, y: Any, x: Any, direction: Any) -> Any:

@@ -141,8 +141,8 @@ def _dot_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
 def _dot_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     if not a.ndim or not b.ndim:
         return fit(m, g * conj(m, a), b)
-    turned = _dot_as_inner(m, b)
-    back = _inner_back(m, g, a, turned, left=False)
+    inner_b = _dot_as_inner(m, b)
+    back = _inner_back(m, g, a, inner_b, left=False)
     return back if b.ndim < 2 else m.moveaxis(back, source=-1, destination=-2)
 
 

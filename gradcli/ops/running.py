@@ -108,8 +108,8 @@ def _recurrence(xp: Any, a: Any, b: Any) -> Any:
 
 def _recurrence_term_back(m: Any, g: Any, a: Any) -> Any:
     """The cotangent of b in `recurrence`: the same recurrence, from the other end."""
-    turned = m.shift(m.flip(conj(m, a), axis=-1), by=1, fill=0.0)
-    return m.flip(m.recurrence(turned, m.flip(g, axis=-1)), axis=-1)
+    factors = m.shift(m.flip(conj(m, a), axis=-1), by=1, fill=0.0)
+    return m.flip(m.recurrence(factors, m.flip(g, axis=-1)), axis=-1)
 
 
 def _recurrence_factor_back(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:

@@ -1,9 +1,9 @@
 """Eigenvalues and singular values, with their vectors. Leading axes are batch axes.
 
 With x = v diag(w) v^H and m = v^H dx v: dw is the diagonal of m, and v^H dv has m_ij / (w_j - w_i)
-beside it. The vectors of equal values may be turned into each other, so they have no derivative: an
-error on the way back, nan forwards in the vectors concerned. That of the values needs no division.
-Phases stay as they are: v_j^H dv_j is 0.
+beside it. The vectors of equal values may be rotated into each other, so they have no derivative:
+an error in reverse mode, nan in forward mode in the vectors concerned. The derivative of the values
+needs no division. Phases stay as they are: v_j^H dv_j is 0.
 """
 
 from __future__ import annotations
@@ -156,11 +156,11 @@ def _eigh_back(m: Any, g: Any, y: Any, x: Any) -> Any:
     by_values, by_vectors = g
     moved = None if by_values is None else _scaled(m, vectors, by_values)
     if by_vectors is not None:
-        turned = m.over_spectrum(
+        rotation = m.over_spectrum(
             m.matmul(adjoint(m, vectors), by_vectors), values, by="gaps", strict=True
         )
-        turned = m.matmul(vectors, turned)
-        moved = turned if moved is None else moved + turned
+        rotation = m.matmul(vectors, rotation)
+        moved = rotation if moved is None else moved + rotation
     return _hermitian(m, m.matmul(moved, adjoint(m, vectors)))
 
 
@@ -188,9 +188,9 @@ def _svd_back(m: Any, g: Any, y: Any, x: Any) -> Any:
         else m.matmul(adjoint(m, u), by_u)
     )
     along_v = m.zeros_like(along_u) if by_vt is None else m.matmul(vt, adjoint(m, by_vt))
-    turned = _hermitian(m, m.over_spectrum(along_u + along_v, s, by="gaps", strict=True))
-    turned = turned + m.over_spectrum(_skew(m, along_u - along_v), s, by="sums", strict=True)
-    moved = m.matmul(u, turned)
+    rotation = _hermitian(m, m.over_spectrum(along_u + along_v, s, by="gaps", strict=True))
+    rotation = rotation + m.over_spectrum(_skew(m, along_u - along_v), s, by="sums", strict=True)
+    moved = m.matmul(u, rotation)
     total = moved if total is None else total + moved
     rows, columns = x.shape[-2:]
     if rows > columns and by_u is not None:

@@ -295,8 +295,8 @@ def _least_squares_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
             m, a, _pseudo(m, adjoint(m, a), m.matmul(adjoint(m, by_left), rest))
         )
     if columns > rows:
-        turned = m.matmul(adjoint(m, by_left), _pseudo(m, adjoint(m, a), x))
-        total = total + turned - _pseudo(m, a, m.matmul(a, turned))
+        across = m.matmul(adjoint(m, by_left), _pseudo(m, adjoint(m, a), x))
+        total = total + across - _pseudo(m, a, m.matmul(a, across))
     return _like_right(m, total, b)
 
 

@@ -17,7 +17,7 @@ _NOTHING: Slots = frozenset()
 
 
 class Liveness:
-    """Of the names of one body."""
+    """The liveness of the names of one body."""
 
     def __init__(self, body: tuple[program.Statement, ...]) -> None:
         self._body = body

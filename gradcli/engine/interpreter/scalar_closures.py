@@ -238,13 +238,14 @@ def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] 
 def comparison(site: Site, left: Operand, right: Operand, compare: Callable[..., Any]) -> Closure:
     """The closure of a comparison: it compares numbers itself, and anything else by `compare(run,
     site, a, b)`."""
-    left, right = _told_exactly(left), _told_exactly(right)
+    left, right = _as_exact(left), _as_exact(right)
     return _comparison_factory(site.op.name, left.kind, right.kind)(
         compare, left.value, right.value, site
     )
 
 
-def _told_exactly(operand: Operand) -> Operand:
-    """A number of the program that compares with ints as with floats is of the kind EXACT."""
+def _as_exact(operand: Operand) -> Operand:
+    """Gives an int literal that is exact as a float the kind EXACT: it compares with ints as with
+    floats."""
     exact = operand.kind == "int" and abs(operand.value) <= 2**53
     return Operand(EXACT, operand.value) if exact else operand

@@ -28,7 +28,7 @@ Traced: TypeAlias = "tuple[Any, int, Segment]"
 SEGMENT_RECORDS = 1000
 ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
 
-leaf_numbers = itertools.count(1)  # of all leaves ever, with the sign turned
+leaf_numbers = itertools.count(1)  # of all leaves ever; a leaf has the negative
 
 
 class Site:
@@ -202,7 +202,7 @@ class Trace:
     numbers of all leaves, `variables` those of trainable variables, which windows watch by
     themselves. `keeps_all` marks the second keeping policy (`KeepingTrace`) from the normal one,
     and `keeps_constants` whether even operations on nothing but constants are recorded,
-    `sees_plain` whether it is told of these; `room` is how many bytes it may still spend on values
+    `sees_plain` whether it gets these; `room` is how many bytes it may still spend on values
     that no rule reads, and `rows_one_by_one` up to how many rows `vmap` calls its function for
     each.
     """
@@ -250,8 +250,8 @@ class Trace:
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
         """Makes a value with no history. A variable's keeps its `number` when its state changes,
-        and its windows are told by its `origin` when it is used; without an origin it is a value
-        that the main tape watches."""
+        and its `origin` notifies the windows when it is used; without an origin it is a value that
+        the main tape watches."""
         if number is None:
             number = -next(leaf_numbers)
         self.watched.add(number)

@@ -60,8 +60,8 @@ def asked_for(
         if len(seen) < MANY_PLACES:
             histories.append(History(run, targets, wanted))
             doubts += wrong_steps(histories[-1], seen)
-    told = {doubt.step.site for doubt in doubts}
-    again = [step for step in _derived_again(run, histories, outputs) if step.site not in told]
+    doubted = {doubt.step.site for doubt in doubts}
+    again = [step for step in _derived_again(run, histories, outputs) if step.site not in doubted]
     broken = [(step, fault) for step in again if (fault := _fault(run, step))]
     # The body of a function need not say what its rule is of, where it cuts what it does off.
     return Tested(len(seen), [d for d in doubts if not d.surrogate and not d.is_cut], broken)
@@ -86,8 +86,8 @@ def _derived_again(run: Run, histories: Sequence[History], outputs: Sequence[Tra
 
 
 def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
-    """Where the targets come from, as far back as a program differentiates: not beyond its own
-    `detach` and `pause`."""
+    """The sites that the targets come from, as far back as a program differentiates: not beyond its
+    own `detach` and `pause`."""
     trace = run.trace
     assert isinstance(trace, ValueTrace)
     reached = {target[1] for target in targets}
@@ -102,8 +102,7 @@ def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
 
 
 def _fault(run: Run, step: Step) -> str:
-    """What is wrong about the derivative of the rule behind a call; "" where nothing is, as far as
-    can be told."""
+    """What is wrong about the derivative of the rule behind a call; "" if nothing is found."""
     if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return ""
     try:
@@ -111,10 +110,13 @@ def _fault(run: Run, step: Step) -> str:
         if call.inner.cut is not None:
             return ""  # the body isn't what the rule is of
         moved = call.vectors()
-        turned = [None if g is None else like(call.scatter, g) for g in call.cotangents]
-        ours, theirs = _swept(call, moved, turned), _differences(call, moved, turned)
+        cotangent_moves = [None if g is None else like(call.scatter, g) for g in call.cotangents]
+        ours, theirs = (
+            _swept(call, moved, cotangent_moves),
+            _differences(call, moved, cotangent_moves),
+        )
     except GradcliError:
-        return ""  # what can't be evaluated again can't be told
+        return ""  # what can't be evaluated again can't be judged
     if (
         theirs is None
         or not abs(ours - theirs.value)
@@ -128,9 +130,9 @@ def _fault(run: Run, step: Step) -> str:
     )
 
 
-def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
-    """The derivative of <what the rule gives, the tangent> where the inputs and the cotangents
-    move, by the rules."""
+def _swept(call: Call, moved: dict[int, Any], cotangent_moves: list[Any]) -> float:
+    """The derivative, by the rules, of <the rule's result, tangent> where the inputs and the
+    cotangents move."""
     run = call.run
     with recording_view(run) as window:
         leaves = [None if g is None else run.trace.leaf(g) for g in call.cotangents]
@@ -141,7 +143,7 @@ def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
             if n in call.tangents and type(g) is tuple
         ]
         vectors = {
-            leaf[1]: t for leaf, t in zip(leaves, turned, strict=True) if leaf is not None
+            leaf[1]: t for leaf, t in zip(leaves, cotangent_moves, strict=True) if leaf is not None
         } | moved
         second = sweep(run, seeds, set(vectors), recorded=False, window=window)
     return sum(
@@ -149,12 +151,12 @@ def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
     )
 
 
-def _differences(call: Call, moved: dict[int, Any], turned: list[Any]) -> Estimate | None:
-    """The same by differences of the derivative of the body; None where there is none, as at a
-    kink."""
+def _differences(call: Call, moved: dict[int, Any], cotangent_moves: list[Any]) -> Estimate | None:
+    """The derivative that `_swept` has by rules, by differences of the derivative of the body; None
+    where there is none, as at a kink."""
 
     def beside(h: float) -> tuple[dict[int, Any], list[Any]]:
-        pairs = zip(call.cotangents, turned, strict=True)
+        pairs = zip(call.cotangents, cotangent_moves, strict=True)
         return {n: h * v for n, v in moved.items()}, [
             None if g is None else g + h * t for g, t in pairs
         ]

@@ -89,7 +89,7 @@ def wrong_steps(history: History, seen: dict[Any, int] | None = None) -> list[Do
 
 
 def blame(output: str, doubt: Doubt) -> Blame:
-    """The doubt as the report has it."""
+    """Converts a doubt to the report's entry."""
     step = doubt.step
     op = step.site.op
     operands = ", ".join(
@@ -170,8 +170,8 @@ def _is_contradicted(found: Slopes, samples: Samples, rule: Callable[[float], fl
 
 
 def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
-    """The operands where one has moved, in double precision: what is wrong about a rule are its own
-    roundings, or more."""
+    """The operands, with one moved, in double precision, so that no rounding of these is taken for
+    an error of a rule."""
     wide = [in_double(v) for v in operands]
     wide[k] = wide[k] + by
     return wide
@@ -180,7 +180,7 @@ def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
 def _pulled(
     run: Run, step: Step, operands: list[Any], options: Any, k: int, cotangent: Any, tangent: Any
 ) -> float:
-    """<the rule of `cotangent`, tangent>, by a sweep over a trace of this operation alone."""
+    """<pullback of `cotangent`, tangent>, by a sweep over a trace of this operation alone."""
     alone = new_run(run.settings, {})
     leaf = alone.trace.leaf(operands[k])
     values = [leaf if j == k else v for j, v in enumerate(operands)]
@@ -219,7 +219,7 @@ class Call:
         self.eps = max(map(eps_of, step.operands), default=2.0**-52)
 
     def vectors(self) -> dict[int, Any]:
-        """A vector for each input that is a number, by its number on the trace: of the size of that
+        """A vector for each numeric input, by its number on the trace, of the size of that
         input."""
         inputs = zip(self.numbers, self.step.operands, strict=False)
         return {
@@ -231,8 +231,8 @@ class Call:
     def pulled(
         self, cotangents: list[Any], recorded: bool = False, window: Window | None = None
     ) -> dict[int, Any]:
-        """What the rule makes of the cotangents of what the body returned, by the number of the
-        input."""
+        """The cotangents of the inputs, by number, that the rule gives for those of the body's
+        results."""
         seed = cotangents[0] if self.step.options.outputs == 0 else cotangents
         return sweep(
             self.run, [(self.whole, seed)], set(self.numbers), recorded=recorded, window=window
@@ -244,8 +244,8 @@ class Call:
         cotangents: list[Any],
         disturb: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """What the body gives where its inputs have moved by these shifts, weighed; with `disturb`
-        each result on the way has another rounding error."""
+        """The weighted sum of the body's results where its inputs have moved by these shifts; with
+        `disturb` each intermediate result has another rounding error."""
         weights = [g for g, held in zip(cotangents, self.is_held, strict=True) if held]
         return weigh(self.inner.values(shifts, disturb), weights)
 
@@ -255,7 +255,7 @@ class Call:
         cotangents: list[Any],
         disturb: Callable[[Any], Any] | None = None,
     ) -> tuple[float, float]:
-        """The derivative of that along the tangent, by the body itself, and its error."""
+        """The derivative of `weighed` along the tangent, by the body itself, and its error."""
 
         def along(h: Any) -> Any:
             return self.weighed(
@@ -268,8 +268,8 @@ class Call:
 
 
 def _test_call(run: Run, step: Step) -> Doubt | None:
-    """The rule of a function against its body, along the path that the body took. In a pause the
-    main tape, which is asked here, sees no call."""
+    """Compares the rule of a function with its body, along the path that the body took. In a pause
+    the main tape, which is asked here, sees no call."""
     if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return None
     call = Call(run, step)

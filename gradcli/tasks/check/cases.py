@@ -68,8 +68,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
 
 
 def compared(case: Case, options: CheckOptions) -> list[Finding]:
-    """The findings about one output as the methods have them, without a look at what is behind a
-    disagreement."""
+    """The findings of the methods about one output, before their disagreements are explained."""
     findings = []
     for variable in case.gradients:
         judges = [Judge(case, direction, options) for direction in case.directions(variable)]
@@ -108,7 +107,7 @@ def _is_unsettable(case: Case, name: str) -> bool:
 
 
 def _summed_up(rows: list[dict[str, Finding]]) -> list[Finding]:
-    """A finding for each method, of those on several directions."""
+    """Summarises the findings on several directions: one for each method."""
     findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
     _confirm_forward(findings)
     return findings
@@ -131,7 +130,7 @@ _BADNESS = {AGREE: 0, SKIPPED: 1, INCONCLUSIVE: 2, DISAGREE: 3}
 
 
 def _worst(findings: list[Finding]) -> Finding:
-    """The finding that says most of several directions."""
+    """The finding with the worst verdict of several directions."""
     return max(findings, key=lambda f: (_BADNESS[f.verdict], f.at_kink, f.ulps))
 
 

@@ -126,8 +126,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
 
 
 def _check_others(point: Point, options: CheckOptions, found: Check, number: int) -> None:
-    """What a program gives beside outputs with gradients, at the point of that number: other
-    outputs, and derivatives that it asks for itself."""
+    """Checks, at the point of that number, what has no gradient: other outputs, and derivatives
+    that the program asks for itself."""
     begin = len(found.findings)
     found.findings += nonfinite_others(point, options)
     if not point.program.asks_for_nothing:
@@ -137,7 +137,8 @@ def _check_others(point: Point, options: CheckOptions, found: Check, number: int
 
 
 def _check_asked(point: Point, found: Check) -> None:
-    """The rules behind these derivatives, each at its actual operands."""
+    """Checks the rules behind the derivatives that the program asks for, each at its actual
+    operands."""
     with running():
         run, sweeps = point.sweeps()
         outputs = [part for case in point.cases for part in case.history.targets]
@@ -162,7 +163,7 @@ def _check_asked(point: Point, found: Check) -> None:
 
 
 def _asked_of_command(point: Point, options: CheckOptions, number: int = 0) -> list[Finding]:
-    """What the user's program says of the gradients at a point."""
+    """Asks the user's program for the gradients at a point, and compares them."""
     findings = command.ask(options, point)
     for finding in findings:
         finding.point = number
@@ -180,8 +181,8 @@ def _add_given(found: Check, findings: list[Finding]) -> None:
 
 
 def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
-    """The same at random points of the domains: together where that can be done, one by one where
-    it can't."""
+    """Checks a program at random points of its domains: together where that is possible, else one
+    by one."""
     points = list(random_points(declared, options.points))
     if not points[0]:
         found.notes.append(
@@ -234,7 +235,7 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
 
 
 def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectation]:
-    """What becomes of the program's `expect` statements with other values of its variables."""
+    """Evaluates the program's `expect` statements with other values of its variables."""
     if not expected_lines(declared.program.node):
         return []
     execution = Execution(declared.program.compiled, {**declared.inputs, **values}).execute()
@@ -245,8 +246,7 @@ def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectatio
 def _failed_expectations(
     failed: Sequence[tuple[Expectation, int, Mapping[str, Any]]],
 ) -> Iterator[Expectation]:
-    """Of each `expect` that failed at random points the first time, with a message that says
-    where."""
+    """The first failure at random points of each `expect`, with a message that says where."""
     for line in dict.fromkeys(expectation.line for expectation, _, _ in failed):
         points = {number: (e, values) for e, number, values in reversed(failed) if e.line == line}
         number = min(points)
@@ -264,7 +264,7 @@ def _failed_at(error: Diagnostic, number: int, values: Mapping[str, Any]) -> Dia
 
 
 def _shown(values: Mapping[str, Any]) -> str:
-    """The values at a random point, in brief."""
+    """Formats the values at a random point briefly."""
     named = [f"{name} = {show(value)}" for name, value in values.items()]
     return ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
 

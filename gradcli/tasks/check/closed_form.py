@@ -27,7 +27,7 @@ DIGITS = 50
 
 
 class SkippedError(Exception):
-    """A method doesn't apply: says why."""
+    """A method doesn't apply; the message says why."""
 
 
 def slope(case: Case, direction: Direction) -> float:

@@ -83,7 +83,7 @@ def _can_move(point: Point, name: str) -> bool:
 
 
 def _moves(case: Case, *names: str) -> bool:
-    """Whether an output is another one where these variables have moved a little."""
+    """Whether an output changes when these variables move a little."""
     moves = [
         (case.directions(name)[-1], STEP * case.reach(case.directions(name)[-1]))
         for name in names

@@ -25,7 +25,7 @@ RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
 
 def negligible(eps: float) -> float:
-    """What numbers of a precision may be off by, however small they are: those on the way to them
+    """The absolute error that any number of a precision may have, because intermediate results
     underflow."""
     return 1e-300 if eps < 1e-10 else 1e-35
 
@@ -83,15 +83,15 @@ class Samples:
         return max(last_places, self.floor, smallest(self.eps)) + by_step
 
     def rise(self, k: int) -> float:
-        """How far the output moves at a level."""
+        """The change of the output at a level."""
         beside = self.level(k)
         return max(
             [abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0
         )
 
     def slope(self) -> float:
-        """The larger slope between the point and those at the largest step, if these were looked
-        at: what a zero derivative compares to."""
+        """The larger slope between the point and those at the largest step, if these were computed:
+        what a zero derivative compares to."""
         slopes = [abs(v - self.value) / b.step for b in self._found[:1] for v in (b.up, b.down)]
         return max([s for s in slopes if math.isfinite(s)], default=0.0)
 
@@ -131,7 +131,7 @@ def _belies(value: float, error: float, best: Estimate) -> bool:
 
 
 def _quotient(rise: float, step: float) -> float:
-    """nan where steps are so small that their product has underflowed."""
+    """A quotient; nan where steps are so small that their product has underflowed."""
     return rise / step if step else math.nan
 
 
@@ -179,7 +179,7 @@ def crossed(together: Samples, apart: Samples, ratio: float) -> Estimate:
 
 
 def _drowned(level: int, best: Estimate, rounding: float) -> bool:
-    """Whether smaller steps only have larger rounding errors."""
+    """Whether rounding errors dominate at smaller steps."""
     return rounding > 10 * best.error
 
 

@@ -87,7 +87,7 @@ def _narrowed(case: Case, variable: str, vector: Any, options: CheckOptions) -> 
 
 
 def _only(vector: Any, places: Any) -> Any:
-    """A vector with zeros but at some places."""
+    """A vector that is zero except at some places."""
     kept = CPU.xp.zeros_like(vector)
     kept.flat[places] = vector.flat[places]
     return kept

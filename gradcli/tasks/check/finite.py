@@ -74,7 +74,7 @@ def nonfinite_others(point: Point, options: CheckOptions) -> list[Finding]:
 
 
 def _first(value: Any) -> tuple[str, Any] | None:
-    """The first number of a value that isn't finite: where it is, and what; None where all are."""
+    """The place and value of the first number that isn't finite; None where all are."""
     xp = CPU.xp
     if not is_inexact(value) or bool(xp.all(xp.isfinite(value))):
         return None

@@ -289,11 +289,11 @@ class Neighbours:
             if type(s := point.answer.sources[d.variable]) is Variable
         ]
         found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
-        at_once = int(
+        per_run = int(
             MUCH / (200 * point.work * ROWS)
         )  # `work` counts 200 elements as one operation
-        for k in range(0, len(pairs), max(at_once, 1)) if at_once else ():
-            some = pairs[k : k + at_once]
+        for k in range(0, len(pairs), max(per_run, 1)) if per_run else ():
+            some = pairs[k : k + per_run]
             try:
                 values = beside(
                     point.program, point.inputs, point.cases, {}, [way for _, way in some]

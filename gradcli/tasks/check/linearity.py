@@ -49,7 +49,7 @@ def verify_linear(case: Case, found: Check) -> list[Finding]:
 
 
 def blame_rule(output: str, step: Step, fault: str) -> Blame:
-    """A rule that isn't linear as the report has it."""
+    """Converts a rule that isn't linear to the report's entry."""
     return Blame(output, step.site.op.name, step.site.span, 0.0, 0.0, "", step.calls, fault)
 
 
@@ -67,8 +67,8 @@ def nonlinear_call(history: History) -> tuple[Step, str] | None:
 
 
 def _fault(history: History, step: Step) -> str:
-    """In what way the rule behind a call isn't linear; "" where it is, as far as finite numbers
-    tell."""
+    """The way in which the rule behind a call isn't linear; "" where it is, as far as finite
+    numbers tell."""
     body = step.body or []
     if any(type(v) is Lanes for v in (*step.operands, *body)):
         return ""
@@ -109,7 +109,7 @@ class _Pulled:
 
 
 def _combined(scale: float, first: list[Any], second: list[Any] | None = None) -> list[Any]:
-    """Cotangents multiplied by a number, and with others added; None stays None."""
+    """Multiplies cotangents by a number and adds others; None stays None."""
     pairs = zip(first, second or [None] * len(first), strict=True)
     return [None if a is None else scale * a if b is None else scale * a + b for a, b in pairs]
 

@@ -51,8 +51,8 @@ def finest_level(samples: Samples, gap: float, levels: int = LEVELS) -> int:
 def held_against(
     samples: Samples, level: int, slope: Callable[[float], float], ours: float, gap: float
 ) -> str:
-    """What the difference at a level makes of a derivative `ours` that extrapolated ones say is off
-    by `gap`. `slope` has the derivatives at steps beside."""
+    """Judges, by the difference at a level, a derivative `ours` that extrapolated differences say
+    is off by `gap`. `slope` has the derivatives at steps beside."""
     beside = samples.level(level)
     profile = over(slope, beside.step)
     if not SAFETY * profile.roughness <= gap / 2:
@@ -74,7 +74,7 @@ def _is_apart(samples: Samples, level: int) -> bool:
 
 
 def over(slope: Callable[[float], float], step: float) -> Profile:
-    """A derivative from a step before the point to one after it."""
+    """The profile of a derivative from a step before the point to one after it."""
     nodes, projection, back, middle = _legendre()
     slopes = CPU.xp.array([slope(step * node) for node in nodes.tolist()])
     terms = projection @ slopes

@@ -22,7 +22,7 @@ SIDES = (1.0, -1.0)
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What became of a gradient at a point beside: its verdict, the point in words, and the
+    """The check of a gradient at a point beside the kink: its verdict, the point in words, and the
     operations to blame."""
 
     verdict: str = UNDECIDED
@@ -41,7 +41,7 @@ def checked_beside(case: Case, variable: str, options: CheckOptions, recheck: Re
 
 
 def _found_beside(case: Case, options: CheckOptions, recheck: Recheck) -> dict[str, Beside]:
-    """By variable what is found beside the point of a case; once for all its variables."""
+    """The findings beside the point of a case, by variable, computed once for all of them."""
     point = case.point
     if case.output not in point.beside:
         point.beside[case.output] = {}  # a kink beside a kink isn't looked into further
@@ -72,7 +72,7 @@ def _check(
 
 
 def _moved(point: Point, side: float) -> dict[str, Any]:
-    """The values of all variables, moved by about a thousandth of their sizes, each number by
+    """The values of all variables after a move by about a thousandth of their sizes, each number by
     itself."""
     moved = {}
     sources = [

@@ -32,7 +32,7 @@ class Slopes(NamedTuple):
 
 
 def filled(value: Any) -> Any:
-    """An operand; ones where the trace kept only a shape, because what is computed from it is
+    """Replaces an operand of which the trace kept only the shape by ones, because the operation is
     linear in it."""
     if type(value) is Blank:
         return CPU.xp.ones(value.shape, value.dtype)
@@ -40,7 +40,7 @@ def filled(value: Any) -> Any:
 
 
 def like(scatter: Scatter, value: Any) -> Any:
-    """Numbers of the shape and dtype of a value; None for what is no real or complex number."""
+    """Draws numbers of the shape and dtype of a value; None unless it is real or complex."""
     if not is_inexact(value):
         return None
     shape = shape_of(value)
@@ -56,8 +56,8 @@ def inner_product(a: Any, b: Any) -> float:
 
 
 def weigh(y: Any, cotangent: Any) -> Any:
-    """The result, weighed; of parts their sum. Analytic in the result, for the complex step of real
-    operations."""
+    """The weighted sum of a result, or of its parts. It is analytic in the result, for the complex
+    step of real operations."""
     if type(y) is list:
         return sum(weigh(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
     if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
@@ -67,7 +67,7 @@ def weigh(y: Any, cotangent: Any) -> Any:
 
 
 def eps_of(value: Any) -> float:
-    """The rounding error of numbers like these."""
+    """The machine epsilon of a value's dtype."""
     return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
 
 
@@ -91,7 +91,7 @@ def slope_of(
 
 
 def samples_of(function: Callable[[Any], Any], at: Any, eps: float) -> Samples:
-    """A function of the step, on real steps of the size of an operand."""
+    """Samples of a function of the step, at real steps of the size of an operand."""
 
     def beside(h: float) -> float:
         try:
@@ -109,9 +109,8 @@ def size_of(value: Any) -> float:
 
 
 def is_smooth(function: Callable[[Any], Any], at: Any, ours: float, eps: float) -> bool:
-    """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to
-    be wrong about. They aren't at a kink, nor where the function jumps, as eigenvectors do that
-    turn their sign."""
+    """Whether the slopes to both sides converge and are the same, so that `ours` can be wrong. They
+    aren't at a kink, nor where the function jumps, as eigenvectors do that change their sign."""
     left, right = one_sided(samples_of(function, at, eps))
     scale = max(abs(left.value), abs(right.value), abs(ours))
     return (

@@ -53,7 +53,7 @@ class Conditions:
 
     @cached_property
     def comparisons(self) -> list[Step]:
-        """Those that depend on a variable, in execution order."""
+        """The comparisons that depend on a variable, in execution order."""
         numbers = self.history.moving
         unique = {step.number: step for _, _, steps in self.decided for step in steps}
         return [
@@ -62,7 +62,7 @@ class Conditions:
 
     @cached_property
     def history(self) -> History:
-        """What all comparisons compare."""
+        """The history of what all comparisons compare."""
         return self._history([step for _, _, steps in self.decided for step in steps])
 
     def _history(self, comparisons: Sequence[Step]) -> History:
@@ -102,7 +102,7 @@ class Conditions:
                     yield step, abs(margin), abs(slope)
 
     def _moved(self, history: History, direction: Direction) -> dict[int, Any]:
-        """How what is compared changes along a direction."""
+        """The change of the compared values along a direction."""
         number, keys = self.numbers[direction.variable], [t[1] for t in history.targets]
         try:
             values = history.values({number: TINY_STEP * 1j * direction.vector})
@@ -144,7 +144,7 @@ class Conditions:
     # ---- the report ------------------------------------------------------------------------------
 
     def path(self) -> Path:
-        """The branches, and the intervals in which they stay."""
+        """The branches that were taken, and the intervals in which they stay the same."""
         found = Path()
         if not self.comparisons:
             return found

@@ -1,5 +1,6 @@
-"""What keeps differences from having a derivative as their limit: a function of several pieces
-within a step, where an operation jumps or a branch goes otherwise, and numbers that underflow."""
+"""Obstacles that keep differences from having a derivative as their limit: a function of several
+pieces within a step, where an operation jumps or a branch goes otherwise, and numbers that
+underflow."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Point:
         return execution.run, trace.sweeps.copy()
 
     def take_rows_apart(self) -> None:
-        """Keeps from now on what `vmap` does for each of its rows, where kinks and wrong rules can
+        """From now on keeps what `vmap` does for each of its rows, where kinks and wrong rules can
         be seen."""
         self.rows_one_by_one = MANY_ROWS
         for known, names in ((self, ("kept",)), *((case, ("history",)) for case in self.cases)):
@@ -102,7 +102,7 @@ class Point:
 
     @property
     def work(self) -> float:
-        """What a run takes, in operations on numbers."""
+        """The work of a run, in operations on numbers."""
         trace = self.kept[0].trace
         assert isinstance(trace, ValueTrace)
         # Where it asks for derivatives, there is more to do than the trace tells.
@@ -135,8 +135,8 @@ class Point:
         return Neighbours(self)
 
     def tangents(self, direction: Direction) -> dict[str, float]:
-        """By output, its derivative along a direction, in forward mode: of one run for all of
-        them."""
+        """The derivatives of all outputs along a direction, by output, in forward mode by one
+        run."""
         if direction.key not in self._tangents:
             self._tangents[direction.key] = self._tangents_of_a_run(direction)
         return self._tangents[direction.key]
@@ -177,8 +177,8 @@ class Point:
 
 
 class Case:
-    """One output, as a number: that itself, or the sum of its elements with weights that no error
-    hides behind."""
+    """One output as a number: the output itself, or a weighted sum of its elements, with weights
+    that hide no error."""
 
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output = point, output

@@ -56,10 +56,10 @@ def findings_together(
     ways = sum(
         len(case.directions(name)) for case in declared.cases[:1] for name in _names(declared)
     )
-    at_once = int(MUCH / (200 * declared.work * ROWS * max(ways, 1)))
+    per_run = int(MUCH / (200 * declared.work * ROWS * max(ways, 1)))
     reasons = {(f.output, f.variable, f.method): f.reason for f in found if f.verdict == SKIPPED}
-    for k in range(0, len(values), max(at_once, 1)):
-        some = values[k : k + max(at_once, 1)]
+    for k in range(0, len(values), max(per_run, 1)):
+        some = values[k : k + max(per_run, 1)]
         rows = None
         with running(), suppress(NotTogetherError):
             rows = Rows(declared, some) if len(some) > 1 else None
@@ -95,7 +95,7 @@ def _names(point: Point) -> list[str]:
 
 
 class Rows:
-    """Several points: what the runs for all of them gave, with the points as the last axis. Raises
+    """Several points: the results of runs for all of them, with the points as the last axis. Raises
     NotTogetherError where the program can't run so."""
 
     def __init__(self, declared: Point, values: Sequence[Mapping[str, Any]]) -> None:
@@ -176,7 +176,7 @@ class Rows:
 
     @cached_property
     def tangents(self) -> dict[str, Any]:
-        """By output, its tangents along each way at each point."""
+        """The tangents of the outputs, by output, along each way at each point."""
         xp, n = CPU.xp, len(self.keys)
         columns = {
             name: _flat(xp.broadcast_to(c[..., None, :], (*c.shape[:-1], n, self.size)))
@@ -335,5 +335,5 @@ class Row(Case):
 
 
 def _flat(array: Any) -> Any:
-    """The last two axes as one."""
+    """Joins the last two axes."""
     return CPU.xp.ascontiguousarray(array).reshape(*array.shape[:-2], -1)

@@ -159,7 +159,7 @@ class Result:
 
     @property
     def verdicts(self) -> dict[int, str]:
-        """What becomes of the derivative at each point."""
+        """The verdicts on the derivative, point by point."""
         return {point: _verdict(findings, self.is_value) for point, findings in self.points.items()}
 
     @property

@@ -28,7 +28,7 @@ class Scatter:
         return 0.5 + self._fractions(shape)
 
     def numbers(self, shape: tuple[int, ...]) -> Any:
-        """The same, of either sign."""
+        """Numbers between 0.5 and 1.5 in size, of either sign."""
         fractions = 2.0 * self._fractions(shape) - 1.0  # the sign, and then the size
         xp = CPU.xp
         return (

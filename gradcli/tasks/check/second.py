@@ -255,8 +255,8 @@ def _sympy(judge: SecondJudge) -> Estimate:
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
-    """How far other rounding errors take a second derivative: errors in all that depends on any
-    variable."""
+    """Measures how far other rounding errors, in all that depends on any variable, move a second
+    derivative."""
     slope = _second_slopes(case, first, lasts)
     without = slope(0.0)
     disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]

@@ -53,7 +53,7 @@ class Judge:
         self.on_trace = False  # whether differences are taken along the trace
 
     def finding(self, method: str) -> Finding:
-        """What a method says."""
+        """Applies a method and returns its finding."""
         case = self.case
         found = Finding(
             case.output,
@@ -87,7 +87,7 @@ class Judge:
         return found
 
     def apply(self, method: str, found: Finding) -> None:
-        """Asks the method."""
+        """Applies a method, which completes the finding."""
         _METHODS[method](self, found)
 
     # ---- comparing -------------------------------------------------------------------------------
@@ -146,7 +146,8 @@ class Judge:
         return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale
 
     def coarse_floor(self, scale: float) -> float:
-        """The same for a method that goes by values of the function, or isn't independent."""
+        """The distance that two right answers may have where the method uses values of the
+        function, or isn't independent."""
         return CLOSE * (self.case.point.eps / 2.0**-52) * scale + self.noise
 
     @property
@@ -192,7 +193,8 @@ class Judge:
             return math.nan
 
     def take_apart(self) -> bool:
-        """From now on runs the program for each difference by itself; whether it didn't."""
+        """From now on runs the program for each difference by itself; returns whether it didn't
+        before."""
         was = self._samples is not None and bool(self._samples.ahead)
         self.in_lanes = False
         if was:
@@ -209,8 +211,8 @@ class Judge:
         )
 
     def look_closer(self) -> bool:
-        """Takes smaller steps from now on, as suit a variable that is small itself; whether there
-        are any."""
+        """From now on takes smaller steps, for a variable that is small itself; returns whether
+        there are any."""
         if self.reach >= self.smallest:
             return False
         self.smallest, self._samples = self.reach, None
@@ -229,8 +231,8 @@ class Judge:
         self.share, self._samples = self.share * SHRINK**-level, None
 
     def measure_noise(self) -> bool:
-        """Asks how far rounding errors inside move the output; whether that is more than its last
-        places say."""
+        """Measures how far rounding errors inside move the output; returns whether that is more
+        than its last places suggest."""
         case = self.case
         with running():
             disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
@@ -288,8 +290,8 @@ def _complex(judge: Judge, found: Finding) -> None:
 
 
 def rounding_of(judge: Judge, slope: float, floor: float) -> float:
-    """What rounding errors can make of a derivative: measured where it isn't the one of reverse
-    mode to `floor`, else 0."""
+    """The effect of rounding errors on a derivative: measured where it differs from reverse mode by
+    more than `floor`, else 0."""
     if not abs(slope - judge.ours) > floor:
         return 0.0
     try:
@@ -299,9 +301,9 @@ def rounding_of(judge: Judge, slope: float, floor: float) -> float:
 
 
 def wobble(judge: Judge) -> float:
-    """How far other rounding errors take the derivative: how well it can be known. In forward mode,
-    as rules may lose digits that the operation itself doesn't, `det` of a matrix nearly singular,
-    and by the complex step where it applies."""
+    """Measures how far other rounding errors move the derivative, which is how well it can be
+    known. In forward mode, as rules may lose digits that the operation itself doesn't, `det` of a
+    matrix nearly singular, and by the complex step where it applies."""
     case, step = judge.case, tiny_step(judge.reach)
 
     def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
