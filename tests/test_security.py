@@ -32,6 +32,7 @@ TESTS = {
     "No Python module there runs": "cli/test_hostile_folder.py::test_nothing_of_the_folder_runs",
     "With `python -m gradcli` Python": "cli/test_hostile_folder.py::test_nor_by_the_name_of_the_package",
     "A settings file can't set an address": "cli/test_settings.py::test_harmful_settings_are_refused",
+    "`fmt` and `lint --fix` replace": "cli/test_fmt.py::test_links",
     "A settings file can make `check`": "cli/test_settings.py::test_nothing_in_a_file_makes_check_weaker",
     "A settings file that another user": "cli/test_settings.py::test_a_file_that_another_user_owns_is_passed_over",
     "A settings file above": "cli/test_settings.py::test_a_file_above_the_repository_is_passed_over",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..diagnostics import printable
 from . import output
-from .programs import programs
+from .programs import programs_to_write
 from .terminal import Color, Terminal
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def fmt(files: list[str], expr: str | None, wanted: Wanted) -> int:
     writes = not (wanted.check or wanted.diff)
     counts = {"changed": 0, "unchanged": 0, "failed": 0}
     code = 0
-    for answer in rewrite_all(_without_links(files, programs(files, expr)), expr, writes):
+    for answer in rewrite_all(programs_to_write(files, expr), expr, writes):
         for error in answer.errors:
             terminal.diagnostic(error)
         counts["failed" if answer.errors else "changed" if answer.is_changed else "unchanged"] += 1
@@ -68,11 +68,6 @@ def fmt(files: list[str], expr: str | None, wanted: Wanted) -> int:
     if expr is None and files != ["-"] and not wanted.quiet:
         print(_summary(counts, writes), file=sys.stderr if wanted.diff else sys.stdout)
     return code
-
-
-def _without_links(files: list[str], names: list[str]) -> list[str]:
-    """The names but for links that were found in folders: what they lead to may be elsewhere."""
-    return [n for n in dict.fromkeys(names) if n in files or not os.path.islink(n)]
 
 
 def _print(answer: Rewritten, terminal: Terminal) -> None:

@@ -10,7 +10,7 @@ from .. import report
 from ..codes import CODES
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from . import options, output
-from .programs import programs, verify_apart
+from .programs import programs, programs_to_write, verify_apart
 from .terminal import Terminal
 
 Select = Annotated[
@@ -65,10 +65,11 @@ def command(
     from ..tidy.linting import Wanted, lint_all
 
     wanted = Wanted(_codes(select, "--select"), _codes(ignore, "--ignore"), fix)
-    linted = list(lint_all(programs(files, expr), expr, wanted))
+    names = programs_to_write(files, expr) if fix else programs(files, expr)
+    linted = list(lint_all(names, expr, wanted))
     answer = report.render_lint(format, linted, style)
     output.write(answer, output_file, style.color, commands=format == "github")
-    return max(one.exit_code for one in linted)
+    return max((one.exit_code for one in linted), default=0)
 
 
 def _codes(given: list[str] | None, option: str) -> tuple[str, ...]:

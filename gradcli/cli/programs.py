@@ -18,6 +18,13 @@ def programs(files: list[str] | None, expr: str | None) -> list[str]:
     )
 
 
+def programs_to_write(files: list[str] | None, expr: str | None) -> list[str]:
+    """The same for a command that replaces them, each once. A link that was found in a folder is
+    left out: what it leads to may be elsewhere."""
+    names = dict.fromkeys(programs(files, expr))
+    return [name for name in names if name in (files or ()) or not os.path.islink(name)]
+
+
 def program(file: str | None, expr: str | None) -> str:
     """The name of the one program that a command is about: its file, or `<expr>`. Raises
     GradcliError."""

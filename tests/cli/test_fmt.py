@@ -87,12 +87,15 @@ def test_links(gradcli: Run, tmp_path: Path) -> None:
     """One that is named is followed, and stays a link; one that is found in a folder isn't."""
     (tmp_path / "a").mkdir()
     real, link = tmp_path / "real.tg", tmp_path / "a" / "link.tg"
-    real.write_text("x=1\n")
     link.symlink_to(real)
+    real.write_text("x=log(1+2.0)\n")
     assert gradcli("fmt a").out == "0 files left unchanged\n"
-    assert real.read_text() == "x=1\n"
+    assert gradcli("lint a --fix").out == "0 findings in 0 programs\n"
+    assert gradcli("lint a").out.endswith("1 finding in 1 program, 1 with a fix (--fix)\n")
+    assert real.read_text() == "x=log(1+2.0)\n"
     assert gradcli("fmt a/link.tg").code == 0
-    assert (real.read_text(), link.is_symlink()) == ("x = 1\n", True)
+    assert gradcli("lint a/link.tg --fix").code == 0
+    assert (real.read_text(), link.is_symlink()) == ("x = log1p(2.0)\n", True)
 
 
 def test_a_file_with_two_names_is_refused(gradcli: Run, tmp_path: Path) -> None:
@@ -152,3 +155,11 @@ def test_settings_of_a_project_count_on_the_quick_way(gradcli: Run, tmp_path: Pa
     (tmp_path / "gradcli.toml").write_text("[fmt]\ncheck = true\n")
     assert gradcli("fmt a.tg").code == 1
     assert (tmp_path / "a.tg").read_text() == "x=1\n"
+
+
+def test_programs_on_a_terminal(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program goes through a pipe as it is; a person gets to see what is in it."""
+    arguments = ("fmt", "-e", "x=1#\x1b[31mred")
+    assert gradcli(*arguments).out == "x = 1  # \x1b[31mred\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert gradcli(*arguments).out == "x = 1  # ␛[31mred\n"
