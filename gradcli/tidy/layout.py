@@ -140,8 +140,9 @@ class _Layout:
     def words(self, items: list[Item], by: int) -> Document:
         """A statement without its blocks, or what stands before one of them. Where it goes on in
         another line, that begins `by` columns further right."""
-        k = next((k for k, item in enumerate(items) if is_(item, *_ASSIGNS)), 0)
-        if k > 0:
+        signs = [k for k, item in enumerate(items) if is_(item, *_ASSIGNS)]
+        k = signs[0] if signs else 0
+        if k > 0 and not is_function(items[max(0, k - 2) :]):
             return [self.target(items[:k]), " ", self.item(items[k]), self.value(items[k + 1 :])]
         if is_(items[0], *_PREFIXES) and len(items) > 1:
             is_call = is_(items[0], "print", "watch") and len(items) == 2 and is_group(items[1])
