@@ -47,6 +47,14 @@ def test_derivatives(limit: int) -> None:
         assert float(found) == pytest.approx(float(want), rel=1e-13)
 
 
+def test_another_point() -> None:
+    chain = made(5)[0]
+    one, two = ({X: x, Y: -1.3} for x in (0.7, 0.2))
+    found = [chain.slope(point, ONE, None, 50) for point in (one, two, one)]
+    assert found[0] == found[2] != found[1]
+    assert found[1] == made(5)[0].slope(two, ONE, None, 50)
+
+
 def test_what_sympy_has_no_formula_for() -> None:
     chain = Chain(sympy.zeta(X + 1), {})
     for _ in range(2):

@@ -61,6 +61,8 @@ class Chain:
         self.parts = [*_needed(form, definitions), (None, form)]
         self.sources = set().union(*(part.free_symbols for _, part in self.parts))
         self._slopes: dict[tuple[Any, Any], Any] = {}
+        self._at: dict[Any, Any] = {}  # the point that forms have these values at
+        self._values: dict[tuple[Any, int], Any] = {}
 
     def slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
@@ -68,6 +70,8 @@ class Chain:
         """The derivative at a point where symbols move at these rates; where `other` ones are
         given, its derivative along those. nan where SymPy has no number for it. Raises
         UnknownError."""
+        if point != self._at:
+            self._at, self._values = dict(point), {}
         found = self._numbers(point, rates, other, digits)
         for factor in (2, 4, 8):
             sharper = self._numbers(point, rates, other, factor * digits)
@@ -114,7 +118,10 @@ class Chain:
         both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
 
         def number(form: Any) -> Any:
-            return evaluated(bottom_up(attached(form)), known, digits)
+            if (form, digits) not in self._values:
+                value = evaluated(bottom_up(attached(form)), known, digits)
+                self._values[form, digits] = value
+            return self._values[form, digits]
 
         for name, part in self.parts:
             slopes = [(s, slope, number(slope)) for s, slope in self._by(part, {**one, **two})]
