@@ -35,7 +35,7 @@ and `formulas` compute; `values` and `backends` say what a value is and where it
 reads a run back as SymPy's expressions.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation
--> report -> stdout`, and `gradcli eval --show ast|program|trace` prints what lies between. A batch
+-> report -> stdout`; `gradcli eval --show ast|program|ir|trace` prints what lies between. A batch
 goes `rows.sources -> ranges -> tasks.batch.block -> engine.row_runs -> columns -> rows.writing`, a
 block at a time; `tasks.batch.job` sees to it that every block comes to its end.
 

@@ -57,7 +57,7 @@ LAW: dict[str, set[str]] = {
 # The rooms of the engine, from the bottom up: each imports from those below it. What has no room is
 # the front.
 FLOORS = (
-    "backends", "formulas", "kernels", "values", "analysis", "trace", "operations", "ad", "replay",
+    "backends", "ir", "regions", "formulas", "codegen", "kernels", "values", "analysis", "trace", "operations", "ad", "replay",
     "lanes", "explain", "jacobian",
     "transforms", "compilation", "calls", "interpreter", "lowering", "", "symbolic",
 )  # fmt: skip
@@ -74,6 +74,7 @@ ENGINE_DOORS = {
     "explain",  # why a gradient is none, zero or nan
     "trace",  # what an explanation reads of a run
     "symbolic",  # closed forms
+    "regions",  # what of a program is compiled
 }
 
 EVERYONES = {"diagnostics", "platform", "safe_files"}  # what every room may import

@@ -20,7 +20,7 @@ MAX_FAILED = 20  # failed expectations that are shown; all are in the JSON
 
 SECONDS = 10.0  # for simplification; no more than half of what --timeout allows
 
-Stage = Literal["ast", "program", "trace"]
+Stage = Literal["ast", "program", "ir", "trace"]
 
 
 def command(
@@ -54,9 +54,11 @@ def command(
         typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings."),
     ] = 1,
     show: Annotated[
-        Literal["ast", "program", "trace"] | None,
+        Literal["ast", "program", "ir", "trace"] | None,
         typer.Option(
-            "--show", metavar="ast|program|trace", help="Print this stage instead of the results."
+            "--show",
+            metavar="ast|program|ir|trace",
+            help="Print this stage instead of the results.",
         ),
     ] = None,
     format: Annotated[
@@ -165,6 +167,11 @@ class _Job:
                 self.stages.append(list_stage(source, self.show))
                 return
             program = parse_program(source, values)
+            if self.show == "ir":
+                from ..tasks.regions import list_regions
+
+                self.stages.append(list_regions(program, values))
+                return
             from ..tasks.evaluate import (
                 evaluate,
             )  # an error in the program doesn't pay for the engine

@@ -232,6 +232,15 @@ def test_show(gradcli: Run) -> None:
     assert gradcli("eval", "-e", "x**2", "--show", "ast").out.startswith("Module")
     assert gradcli("eval", "-e", "x**2", "--show", "program").out.startswith("Program")
     assert "pow" in gradcli("eval", "-e", "x**2", "--set", "x=3", "--show", "trace").out
+    shown = gradcli("eval", "-e", "x**2", "--set", "x=3.5", "--show", "ir").out
+    assert shown.startswith("; from x to result\nregion main(%0: f64) -> (f64) {\n")
+    assert "= pow %0, %2 : f64 @ 1:1\n" in shown
+
+
+def test_the_ir_says_what_is_not_compiled(gradcli: Run) -> None:
+    shown = gradcli("eval", "-e", "var x = 2.0\nprint x\ny = x + 1\n", "--show", "ir").out
+    assert shown.endswith("}\n; line 2: `print` is not compiled\n")
+    assert "= add" in shown
 
 
 def test_repeat_and_verbose(gradcli: Run) -> None:

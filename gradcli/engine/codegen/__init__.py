@@ -1,0 +1,4 @@
+"""What does a machine run?
+
+Regions as Python text (`python.py`): short and plain, and the oracle of every other back end.
+"""

@@ -1,0 +1,170 @@
+"""Regions as Python functions on floats, ints and bools, with the bits of the interpreter.
+
+Scalar functions are those that the interpreter calls. An int that outgrows 64 bits, a division of
+ints by zero: whatever is out of the ordinary raises `StepBack`, and the interpreter, which has the
+message, runs instead. All names are invented: the text has nothing of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...ops.op import Op
+from ..backends.backend import INT_MAX, INT_MIN
+from ..formulas import scalars
+from ..formulas.formula_source import function_of
+from ..formulas.functions import scalar_function
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    For,
+    Instruction,
+    Item,
+    Operation,
+    Pack,
+    Region,
+    Value,
+    While,
+)
+from ..ir.types import BOOL, I64, is_float
+from ..ir.verifier import WHERE
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_CASTS = {"f64": "float", "i64": "int"}
+
+
+class StepBack(Exception):  # noqa: N818 - an answer, not an error
+    """A kernel has met what only the interpreter knows how to tell."""
+
+
+def compiled(region: Region) -> Callable[..., tuple[Any, ...]]:
+    """A function of the region's parameters that returns its results. It raises StepBack."""
+    writer = _Writer()
+    source = writer.source(region)
+    return function_of(source, f"<region {region.name}>", writer.names)
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.numbers: dict[int, str] = {}
+        self.names: dict[str, Any] = {"checked": _checked, "StepBack": StepBack}
+
+    def source(self, region: Region) -> str:
+        parameters = ", ".join(map(self.name, region.block.parameters))
+        lines = [f"def region({parameters}):", *self.block(region.block, 1)]
+        results = "".join([f"{self.name(value)}, " for value in region.block.results])
+        return "\n".join([*lines, f"    return ({results})"]) + "\n"
+
+    def name(self, value: Value) -> str:
+        return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
+
+    def block(self, block: Block, depth: int) -> Iterator[str]:
+        for instruction in block.instructions:
+            yield from self.instruction(instruction, depth)
+
+    def assigned(self, to: Sequence[Value], values: Sequence[Value], depth: int) -> Iterator[str]:
+        """One assignment of several values, which all are read before one is written."""
+        if to:
+            left, right = ", ".join(map(self.name, to)), ", ".join(map(self.name, values))
+            yield f"{'    ' * depth}{left} = {right}"
+
+    def instruction(self, made: Instruction, depth: int) -> Iterator[str]:
+        indent = "    " * depth
+        if isinstance(made, Constant):
+            yield f"{indent}{self.name(made.result)} = {self.constant(made.value)}"
+        elif isinstance(made, Cast):
+            function = _CASTS[str(made.result.type)]
+            yield f"{indent}{self.name(made.result)} = {function}({self.name(made.operand)})"
+        elif isinstance(made, Operation):
+            yield f"{indent}{self.name(made.result)} = {self.operation(made)}"
+        elif isinstance(made, Pack):
+            items = "".join([f"{self.name(v)}, " for v in made.operands])
+            yield f"{indent}{self.name(made.result)} = ({items})"
+        elif isinstance(made, Item):
+            yield f"{indent}{self.name(made.result)} = {self.name(made.operand)}[{made.index}]"
+        elif isinstance(made, Branch):
+            yield f"{indent}if {self.name(made.condition)}:"
+            for block in (made.then, made.otherwise):
+                yield from self.block(block, depth + 1)
+                yield from self.assigned(made.results, block.results, depth + 1)
+                yield f"{indent}    pass"
+                if block is made.then:
+                    yield f"{indent}else:"
+        elif isinstance(made, While):
+            yield from self.while_loop(made, depth)
+        elif isinstance(made, For):
+            yield from self.for_loop(made, depth)
+        elif isinstance(made, Call):
+            raise NotImplementedError("calls of regions are inlined before they are written")
+
+    def while_loop(self, made: While, depth: int) -> Iterator[str]:
+        indent = "    " * depth
+        yield from self.assigned(made.results, made.initial, depth)
+        yield f"{indent}while True:"
+        yield from self.assigned(made.condition.parameters, made.results, depth + 1)
+        yield from self.block(made.condition, depth + 1)
+        yield f"{indent}    if not {self.name(made.condition.results[0])}:"
+        yield f"{indent}        break"
+        yield from self.assigned(made.body.parameters, made.results, depth + 1)
+        yield from self.block(made.body, depth + 1)
+        yield from self.assigned(made.results, made.body.results, depth + 1)
+
+    def for_loop(self, made: For, depth: int) -> Iterator[str]:
+        indent = "    " * depth
+        yield from self.assigned(made.results, made.initial, depth)
+        index, *carried = made.body.parameters
+        start, stop, step = map(self.name, (made.start, made.stop, made.step))
+        yield f"{indent}if not {step}:"
+        yield f"{indent}    raise StepBack"
+        yield f"{indent}for {self.name(index)} in range({start}, {stop}, {step}):"
+        yield from self.assigned(carried, made.results, depth + 1)
+        yield from self.block(made.body, depth + 1)
+        yield from self.assigned(made.results, made.body.results, depth + 1)
+        yield f"{indent}    pass"
+
+    def constant(self, value: Any) -> str:
+        if isinstance(value, float) and value - value != 0.0:  # which have no literal
+            name = f"c{len(self.names)}"
+            self.names[name] = value
+            return name
+        return repr(value)
+
+    def operation(self, made: Operation) -> str:
+        operands = [self.name(value) for value in made.operands]
+        kind, name = made.operands[-1].type, made.op.name
+        if name in _COMPARISONS:
+            return f"{operands[0]} {_COMPARISONS[name]} {operands[1]}"
+        if made.op is WHERE:
+            return f"{operands[1]} if {operands[0]} else {operands[2]}"
+        if is_float(kind) and name in _INFIX:
+            return f"{operands[0]} {_INFIX[name]} {operands[1]}"
+        if kind == I64 and made.result.type == I64:
+            return f"checked({self.function(made.op, True)}, {', '.join(operands)})"
+        return f"{self.function(made.op, kind in (I64, BOOL))}({', '.join(operands)})"
+
+    def function(self, op: Op, ints: bool) -> str:
+        key = f"{'i' if ints else 'f'}_{len(self.names)}"
+        self.names[key] = _function(op, ints)
+        return key
+
+
+def _function(op: Op, ints: bool) -> Callable[..., Any]:
+    if ints and op.name in scalars.INTEGER:
+        return scalars.INTEGER[op.name]
+    return scalar_function(op)
+
+
+def _checked(function: Callable[..., Any], *operands: int) -> int:
+    """The int that an operation gives, if 64 bits hold it and it is one."""
+    try:
+        found = function(*operands)
+    except (OverflowError, ZeroDivisionError):
+        raise StepBack from None
+    if type(found) is not int or not INT_MIN <= found <= INT_MAX:
+        raise StepBack
+    return found

@@ -1,0 +1,273 @@
+"""Regions from text, as `printer.py` writes it. Tests are such texts, and so are golden files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NoReturn
+
+from ...ops import OPS
+from .instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    For,
+    Instruction,
+    Item,
+    Operation,
+    Pack,
+    Region,
+    Value,
+    While,
+)
+from .types import SCALARS, ListOf, Type
+
+_TOKEN = re.compile(
+    r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@])|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
+)
+
+
+class IRError(Exception):
+    """A text is no IR, or IR isn't sound."""
+
+
+def parse(source: str) -> list[Region]:
+    """The regions of a text. Places are not kept. Raises IRError."""
+    parser = _Parser(source)
+    regions = []
+    while parser.peek():
+        regions.append(parser.region())
+    return regions
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self.tokens: list[str] = []
+        for match in _TOKEN.finditer(source):
+            if match[5]:
+                raise IRError(f"`{match[5]}` begins no token of IR")
+            self.tokens.append(match[1] or match[2] or match[3] or match[4])
+        self.at = 0
+        self.values: dict[str, Value] = {}
+
+    # ---- tokens ----------------------------------------------------------------------------------
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def next(self) -> str:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        if self.peek() == token:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, *tokens: str) -> None:
+        for token in tokens:
+            if not self.accept(token):
+                self.fail(f"`{token}`")
+
+    def fail(self, wanted: str) -> NoReturn:
+        before = " ".join(self.tokens[max(0, self.at - 5) : self.at])
+        raise IRError(f"{wanted} is expected after `{before}`, and this is `{self.peek()}`")
+
+    # ---- values and types ------------------------------------------------------------------------
+
+    def define(self, name: str, kind: Type) -> Value:
+        if not name.startswith("%"):
+            self.fail("a value")
+        if name in self.values:
+            raise IRError(f"{name} is defined twice")
+        self.values[name] = Value(kind)
+        return self.values[name]
+
+    def use(self) -> Value:
+        name = self.next()
+        if name not in self.values:
+            raise IRError(f"{name} is used before it is defined")
+        return self.values[name]
+
+    def uses(self, end: str = "") -> tuple[Value, ...]:
+        found = []
+        while self.peek().startswith("%"):
+            found.append(self.use())
+            if not self.accept(","):
+                break
+        if end:
+            self.expect(end)
+        return tuple(found)
+
+    def type(self) -> Type:
+        if self.accept("["):
+            items: list[Type] = []
+            while not self.accept("]"):
+                items.append(self.type())
+                self.accept(",")
+            return ListOf(tuple(items))
+        name = self.next()
+        if name not in SCALARS:
+            raise IRError(f"`{name}` is no type: {', '.join(SCALARS)}, or a list of these")
+        return SCALARS[name]
+
+    def types(self) -> list[Type]:
+        self.expect("(")
+        found: list[Type] = []
+        while not self.accept(")"):
+            found.append(self.type())
+            self.accept(",")
+        return found
+
+    def place(self) -> None:
+        if self.accept("@"):
+            self.at += 1
+            self.expect(":")
+            self.at += 1
+
+    # ---- structure -------------------------------------------------------------------------------
+
+    def region(self) -> Region:
+        self.values = {}
+        self.expect("region")
+        name = self.next()
+        self.expect("(")
+        parameters = []
+        while not self.accept(")"):
+            value = self.next()
+            self.expect(":")
+            parameters.append(self.define(value, self.type()))
+            self.accept(",")
+        self.expect("->")
+        types = self.types()
+        self.expect("{")
+        block = self.block(tuple(parameters), "return")
+        if [r.type for r in block.results] != types:
+            raise IRError(f"`{name}` returns other types than it says")
+        return Region(name, block)
+
+    def block(self, parameters: tuple[Value, ...], end: str) -> Block:
+        block = Block(parameters)
+        while not self.accept(end):
+            block.instructions.append(self.instruction())
+        block.results = self.uses("}")
+        return block
+
+    def names(self) -> list[str]:
+        """The names on the left of `=`; none where there is no `=`."""
+        start, found = self.at, []
+        while self.peek().startswith("%"):
+            found.append(self.next())
+            if not self.accept(","):
+                break
+        if found and self.accept("="):
+            return found
+        self.at = start
+        return []
+
+    def instruction(self) -> Instruction:
+        names = self.names()
+        word = self.next()
+        if word == "if":
+            return self.branch(names)
+        if word == "while":
+            return self.while_loop(names)
+        if word == "for":
+            return self.for_loop(names)
+        if word == "call":
+            region = self.next()
+            self.expect("(")
+            operands = self.uses(")")
+            self.expect(":")
+            results = self.defined(names, self.types())
+            self.place()
+            return Call(region, operands, results)
+        if len(names) != 1:
+            self.fail("one result")
+        return self.simple(names[0], word)
+
+    def simple(self, name: str, word: str) -> Instruction:
+        if word == "const":
+            text = self.next()
+            value = float(text) if text.lstrip("-") in ("inf", "nan") else ast.literal_eval(text)
+            self.expect(":")
+            return Constant(value, self.define(name, self.type()))
+        if word == "cast":
+            operand = self.use()
+            self.expect(":")
+            return Cast(operand, self.define(name, self.type()))
+        if word == "pack":
+            operands = self.uses()
+            return Pack(operands, self.define(name, ListOf(tuple([v.type for v in operands]))))
+        if word == "item":
+            operand = self.use()
+            self.expect(",")
+            index = int(self.next())
+            if not isinstance(operand.type, ListOf) or not 0 <= index < len(operand.type.items):
+                raise IRError(f"{operand.type} has no item {index}")
+            return Item(operand, index, self.define(name, operand.type.items[index]))
+        if word not in OPS:
+            raise IRError(f"`{word}` is no instruction, and no entry of the table")
+        operands = self.uses()
+        self.expect(":")
+        kind = self.type()
+        self.place()
+        return Operation(OPS[word], operands, self.define(name, kind))
+
+    def defined(self, names: list[str], types: list[Type]) -> tuple[Value, ...]:
+        if len(names) != len(types):
+            raise IRError(f"{len(types)} results, and {len(names)} names")
+        return tuple([self.define(n, t) for n, t in zip(names, types, strict=True)])
+
+    def branch(self, names: list[str]) -> Branch:
+        condition = self.use()
+        self.expect("{")
+        then = self.block((), "yield")
+        self.expect("else", "{")
+        otherwise = self.block((), "yield")
+        return Branch(condition, then, otherwise, self.defined(names, _types(then)))
+
+    def carried(self) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """The parameters of a loop's block, and the values of the first iteration."""
+        self.expect("(")
+        parameters, initial = [], []
+        while not self.accept(")"):
+            name = self.next()
+            self.expect("=")
+            initial.append(self.use())
+            parameters.append(self.define(name, initial[-1].type))
+            self.accept(",")
+        return tuple(parameters), tuple(initial)
+
+    def while_loop(self, names: list[str]) -> While:
+        parameters, initial = self.carried()
+        self.expect("{")
+        condition = self.block(parameters, "yield")
+        self.expect("do", "(")
+        inside: list[Value] = []
+        while not self.accept(")"):
+            inside.append(self.define(self.next(), parameters[len(inside)].type))
+            self.accept(",")
+        self.expect("{")
+        body = self.block(tuple(inside), "yield")
+        return While(initial, condition, body, self.defined(names, [p.type for p in parameters]))
+
+    def for_loop(self, names: list[str]) -> For:
+        index = self.define(self.next(), SCALARS["i64"])
+        self.expect("in", "(")
+        ends = self.uses(")")
+        if len(ends) != 3:
+            raise IRError("a loop needs a start, a stop and a step")
+        self.expect("with")
+        parameters, initial = self.carried()
+        self.expect("{")
+        body = self.block((index, *parameters), "yield")
+        return For(*ends, initial, body, self.defined(names, [p.type for p in parameters]))
+
+
+def _types(block: Block) -> list[Type]:
+    return [value.type for value in block.results]

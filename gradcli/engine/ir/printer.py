@@ -1,0 +1,127 @@
+"""Regions as text.
+
+    region f(%0: f64, %1: i64) -> (f64) {
+      %2 = const 0.0 : f64
+      %3, %4 = while (%5 = %0, %6 = %1) {
+        %7 = gt %5, %2 : bool @ 3:7
+        yield %7
+      } do {
+        %8 = cast %6 : f64
+        %9 = sub %5, %8 : f64 @ 4:9
+        yield %9, %6
+      }
+      return %3
+    }
+
+`;` begins a comment. Values are numbered in the order in which they are defined. `@ line:column` is
+where an operation stands in the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...diagnostics import Span
+from .instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    For,
+    Instruction,
+    Item,
+    Operation,
+    Pack,
+    Region,
+    Value,
+    While,
+)
+
+
+def text(regions: Iterable[Region]) -> str:
+    """Regions in the order given, each numbered from 0."""
+    return "\n".join(line for region in regions for line in _Printer().region(region)) + "\n"
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+
+    def name(self, value: Value) -> str:
+        return f"%{self.numbers.setdefault(id(value), len(self.numbers))}"
+
+    def names(self, values: Sequence[Value]) -> str:
+        return ", ".join(map(self.name, values))
+
+    def region(self, region: Region) -> Iterator[str]:
+        block = region.block
+        parameters = ", ".join([f"{self.name(p)}: {p.type}" for p in block.parameters])
+        results = ", ".join([str(r.type) for r in block.results])
+        yield f"region {region.name}({parameters}) -> ({results}) {{"
+        yield from self.block(block, "return", 1)
+        yield "}"
+
+    def block(self, block: Block, end: str, depth: int) -> Iterator[str]:
+        indent = "  " * depth
+        for instruction in block.instructions:
+            yield from self.instruction(instruction, indent, depth)
+        yield f"{indent}{end} {self.names(block.results)}".rstrip()
+
+    def instruction(self, made: Instruction, indent: str, depth: int) -> Iterator[str]:
+        if isinstance(made, Constant):
+            yield f"{indent}{self.name(made.result)} = const {made.value!r} : {made.result.type}"
+        elif isinstance(made, Cast):
+            operand = self.name(made.operand)
+            yield f"{indent}{self.name(made.result)} = cast {operand} : {made.result.type}"
+        elif isinstance(made, Operation):
+            operands = self.names(made.operands)
+            result, place = made.result, _place(made.span)
+            yield f"{indent}{self.name(result)} = {made.op.name} {operands} : {result.type}{place}"
+        elif isinstance(made, Pack):
+            operands = self.names(made.operands)
+            yield f"{indent}{self.name(made.result)} = pack {operands}".rstrip()
+        elif isinstance(made, Item):
+            operand = self.name(made.operand)
+            yield f"{indent}{self.name(made.result)} = item {operand}, {made.index}"
+        elif isinstance(made, Call):
+            operands = self.names(made.operands)
+            types = ", ".join([str(r.type) for r in made.results])
+            head = f"{indent}{self.names(made.results)} = " if made.results else indent
+            yield f"{head}call {made.region}({operands}) : ({types}){_place(made.span)}"
+        elif isinstance(made, Branch):
+            condition = self.name(made.condition)
+            yield f"{self._head(made.results, indent)}if {condition} {{"
+            yield from self.block(made.then, "yield", depth + 1)
+            yield f"{indent}}} else {{"
+            yield from self.block(made.otherwise, "yield", depth + 1)
+            yield f"{indent}}}"
+        elif isinstance(made, While):
+            initial = self.names(made.initial).split(", ") if made.initial else []
+            head = self._head(made.results, indent)
+            carried = self._carried(made.condition.parameters, initial)
+            yield f"{head}while ({carried}) {{"
+            yield from self.block(made.condition, "yield", depth + 1)
+            yield f"{indent}}} do ({self.names(made.body.parameters)}) {{"
+            yield from self.block(made.body, "yield", depth + 1)
+            yield f"{indent}}}"
+        elif isinstance(made, For):
+            ends = self.names((made.start, made.stop, made.step))
+            initial = self.names(made.initial).split(", ") if made.initial else []
+            head = self._head(made.results, indent)
+            index, *parameters = made.body.parameters
+            loop = f"{head}for {self.name(index)} in ({ends})"
+            yield f"{loop} with ({self._carried(parameters, initial)}) {{"
+            yield from self.block(made.body, "yield", depth + 1)
+            yield f"{indent}}}"
+
+    def _head(self, results: Sequence[Value], indent: str) -> str:
+        return f"{indent}{self.names(results)} = " if results else indent
+
+    def _carried(self, parameters: Sequence[Value], initial: Sequence[str]) -> str:
+        pairs = zip(parameters, initial, strict=True)
+        return ", ".join([f"{self.name(p)} = {value}" for p, value in pairs])
+
+
+def _place(span: Span | None) -> str:
+    return "" if span is None else f" @ {span.line}:{span.column}"

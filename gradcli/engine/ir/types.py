@@ -1,0 +1,37 @@
+"""The types of values in a region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number or a bool, by the name that IR texts give its type."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of fixed length, by the types of its items."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.items))}]"
+
+
+Type: TypeAlias = Scalar | ListOf
+
+F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
+SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
+FLOATS = (F64, F32)
+
+
+def is_float(kind: Type) -> bool:
+    return kind in FLOATS

@@ -1,0 +1,162 @@
+"""What holds of every region: values are defined once and before they are used, and types fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...ops import OPS
+from ...ops.op import Op
+from .instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    For,
+    Instruction,
+    Item,
+    Operation,
+    Pack,
+    Region,
+    Value,
+    While,
+    blocks_of,
+)
+from .parser import IRError
+from .types import BOOL, F64, FLOATS, I64, ListOf, Scalar, Type
+
+WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
+_LITERALS: dict[Scalar, tuple[type, ...]] = {
+    BOOL: (bool,),
+    I64: (int,),
+    **dict.fromkeys(FLOATS, (float,)),
+}
+
+
+def verify(regions: Sequence[Region]) -> None:
+    """Raises IRError for the first thing that is wrong with regions that call each other."""
+    known = {region.name: region for region in regions}
+    if len(known) < len(regions):
+        raise IRError("two regions have one name")
+    for region in regions:
+        _Verifier(region.name, known).block(region.block, set())
+
+
+class _Verifier:
+    def __init__(self, name: str, regions: Mapping[str, Region]) -> None:
+        self.name, self.regions = name, regions
+        self.defined: set[int] = set()
+
+    def fail(self, message: str) -> None:
+        raise IRError(f"region {self.name}: {message}")
+
+    def define(self, values: Sequence[Value], visible: set[int]) -> None:
+        for value in values:
+            if id(value) in self.defined:
+                self.fail("a value is defined twice")
+            self.defined.add(id(value))
+            visible.add(id(value))
+
+    def block(self, block: Block, visible: set[int]) -> None:
+        visible = set(visible)
+        self.define(block.parameters, visible)
+        for instruction in block.instructions:
+            self.visible(instruction.operands, visible, type(instruction).__name__)
+            self.types(instruction)
+            for inner in blocks_of(instruction):
+                self.block(inner, visible)
+            self.define(instruction.results, visible)
+        self.visible(block.results, visible, "the end of a block")
+
+    def visible(self, values: Sequence[Value], visible: set[int], where: str) -> None:
+        if any(id(value) not in visible for value in values):
+            self.fail(f"{where} uses a value that isn't defined before it")
+
+    def match(self, what: str, given: Sequence[Value], wanted: Sequence[Value]) -> None:
+        if _types(given) != _types(wanted):
+            found, expected = _listed(given), _listed(wanted)
+            self.fail(f"{what} has the types ({found}), and ({expected}) are expected")
+
+    def types(self, made: Instruction) -> None:
+        if isinstance(made, Constant):
+            kind = made.result.type
+            if not isinstance(kind, Scalar) or type(made.value) not in _LITERALS[kind]:
+                self.fail(f"{made.value!r} is no constant of type {kind}")
+        elif isinstance(made, Cast):
+            if not isinstance(made.operand.type, Scalar) or made.result.type == BOOL:
+                self.fail(f"{made.operand.type} can't be cast to {made.result.type}")
+        elif isinstance(made, Operation):
+            self.operation(made)
+        elif isinstance(made, Pack):
+            if made.result.type != ListOf(tuple(_types(made.operands))):
+                self.fail("a list has other types than its items")
+        elif isinstance(made, Item):
+            kind = made.operand.type
+            if not isinstance(kind, ListOf) or not 0 <= made.index < len(kind.items):
+                self.fail(f"{kind} has no item {made.index}")
+            elif kind.items[made.index] != made.result.type:
+                self.fail("an item has another type than in its list")
+        elif isinstance(made, Branch):
+            self.condition(made.condition)
+            self.match("`else`", made.otherwise.results, made.then.results)
+            self.match("a branch", made.results, made.then.results)
+        elif isinstance(made, While):
+            if len(made.condition.results) != 1:
+                self.fail("the condition of a loop gives one bool")
+            self.condition(made.condition.results[0])
+            self.match("the condition of a loop", made.condition.parameters, made.initial)
+            self.match("the body of a loop", made.body.parameters, made.initial)
+            self.match("an iteration", made.body.results, made.initial)
+            self.match("a loop", made.results, made.initial)
+        elif isinstance(made, For):
+            if any(end.type != I64 for end in (made.start, made.stop, made.step)):
+                self.fail("a loop counts in ints")
+            self.match("the body of a loop", made.body.parameters[1:], made.initial)
+            self.match("an iteration", made.body.results, made.initial)
+            self.match("a loop", made.results, made.initial)
+        elif isinstance(made, Call):
+            called = self.regions.get(made.region)
+            if called is None:
+                self.fail(f"there is no region {made.region}")
+            else:
+                self.match(f"a call of {made.region}", made.operands, called.block.parameters)
+                self.match(f"the result of {made.region}", made.results, called.block.results)
+
+    def condition(self, value: Value) -> None:
+        if value.type != BOOL:
+            self.fail(f"a condition is a bool, and this is {value.type}")
+
+    def operation(self, made: Operation) -> None:
+        op, operands = made.op, list(made.operands)
+        if not on_scalars(op):
+            self.fail(f"`{op.name}` isn't elementwise")
+        if len(operands) != len(op.signature.operands):
+            self.fail(f"`{op.name}` takes {len(op.signature.operands)} operands")
+        if op is WHERE:
+            self.condition(operands.pop(0))
+        if len(set(_types(operands))) != 1:
+            self.fail(f"`{op.name}` has operands of several types: {_listed(operands)}")
+        wanted = result_type(op, operands[0].type)
+        if made.result.type != wanted:
+            self.fail(f"`{op.name}` gives {wanted}, not {made.result.type}")
+
+
+def on_scalars(op: Op) -> bool:
+    """Whether an op works on scalars, and gives one."""
+    return op is WHERE or (op.elementwise and bool(op.signature.operands))
+
+
+def result_type(op: Op, operand: Type) -> Type:
+    """What an op gives of scalars of one type."""
+    if op.integers == "bool" and op is not WHERE:
+        return BOOL
+    keeps = operand in FLOATS or op.integers == "keep" or op is WHERE
+    return operand if keeps else F64
+
+
+def _types(values: Sequence[Value]) -> list[Type]:
+    return [value.type for value in values]
+
+
+def _listed(values: Sequence[Value]) -> str:
+    return ", ".join([str(value.type) for value in values])

@@ -1,0 +1,108 @@
+"""The text of the intermediate representation, and what its verifier finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcli.engine.ir.parser import IRError, parse
+from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.verifier import verify
+
+LOOP = """\
+region f(%0: f64, %1: i64) -> (f64, [f64, i64]) {
+  %2 = const 0.0 : f64
+  %3, %4 = while (%5 = %0, %6 = %1) {
+    %7 = gt %5, %2 : bool
+    yield %7
+  } do (%8, %9) {
+    %10 = cast %9 : f64
+    %11 = sub %8, %10 : f64
+    yield %11, %9
+  }
+  %12 = gt %3, %2 : bool
+  %13 = if %12 {
+    yield %3
+  } else {
+    %14 = const -inf : f64
+    yield %14
+  }
+  %15 = const 1 : i64
+  %16 = for %17 in (%15, %1, %15) with (%18 = %13) {
+    %19 = sin %18 : f64
+    yield %19
+  }
+  %20 = pack %16, %4
+  %21 = item %20, 0
+  %22 = call g(%21) : (f64)
+  return %22, %20
+}
+region g(%0: f64) -> (f64) {
+  %1 = const True : bool
+  %2 = where %1, %0, %0 : f64
+  return %2
+}
+"""
+
+
+def test_text_parses_to_itself() -> None:
+    regions = parse(LOOP)
+    verify(regions)
+    assert text(regions) == LOOP
+
+
+def test_comments_and_places_are_passed_over() -> None:
+    source = (
+        "; a comment\nregion f(%0: f64) -> (f64) {\n  %1 = sin %0 : f64 @ 3:5\n  return %1\n}\n"
+    )
+    assert "sin %0" in text(parse(source))
+
+
+def one(body: str, parameters: str = "%0: f64, %1: i64, %2: bool", results: str = "f64") -> str:
+    return f"region f({parameters}) -> ({results}) {{\n{body}\n}}\n"
+
+
+UNREADABLE = {
+    "return %9": "%9 is used before it is defined",
+    "%0 = sin %1 : f64\nreturn %0": "%0 is defined twice",
+    "%3 = nonsense %0 : f64\nreturn %3": "`nonsense` is no instruction, and no entry of the table",
+    "%3 = sin %0 : f65\nreturn %3": "`f65` is no type",
+    "return %1": "`f` returns other types than it says",
+    "%3 = item %0, 0\nreturn %0": "f64 has no item 0",
+    "$ return %0": "`$` begins no token",
+    "%3, %4 = call g(%0) : (f64)\nreturn %3": "1 results, and 2 names",
+}
+
+
+@pytest.mark.parametrize(("body", "message"), UNREADABLE.items())
+def test_a_text_that_is_no_ir_says_why(body: str, message: str) -> None:
+    with pytest.raises(IRError, match=message.replace("(", r"\(").replace("$", r"\$")):
+        parse(one(body))
+
+
+UNSOUND = {
+    "%3 = add %0, %1 : f64\nreturn %3": "`add` has operands of several types: f64, i64",
+    "%3 = sin %0, %0 : f64\nreturn %3": "`sin` takes 1 operands",
+    "%3 = lt %0, %0 : f64\nreturn %3": "`lt` gives bool, not f64",
+    "%3 = where %0, %0, %0 : f64\nreturn %3": "a condition is a bool, and this is f64",
+    "%3 = sum %0 : f64\nreturn %3": "`sum` isn't elementwise",
+    "%3 = const 1 : f64\nreturn %3": "1 is no constant of type f64",
+    "%3 = cast %0 : bool\nreturn %0": "f64 can't be cast to bool",
+    "%3 = call g(%0) : (f64)\nreturn %3": "there is no region g",
+    "%3 = if %0 { yield %0 } else { yield %0 }\nreturn %3": "a condition is a bool, and this is f64",
+    "%3 = if %2 { yield %0 } else { yield %1 }\nreturn %3": r"`else` has the types \(i64\), and \(f64\) are expected",
+    "%3 = while (%4 = %0) { yield %2 } do (%5) { yield %1 }\nreturn %3": r"an iteration has the types \(i64\)",
+    "%3 = for %4 in (%0, %1, %1) with (%5 = %0) { yield %5 }\nreturn %3": "a loop counts in ints",
+    "%3 = if %2 { %4 = sin %0 : f64 yield %4 } else { yield %0 }\nreturn %4": "uses a value that isn't defined",
+}
+
+
+@pytest.mark.parametrize(("body", "message"), UNSOUND.items())
+def test_the_verifier_says_what_is_wrong(body: str, message: str) -> None:
+    with pytest.raises(IRError, match=message):
+        verify(parse(one(body)))
+
+
+def test_two_regions_of_one_name() -> None:
+    region = one("return %0")
+    with pytest.raises(IRError, match="two regions have one name"):
+        verify(parse(region + region))
