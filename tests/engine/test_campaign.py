@@ -18,10 +18,11 @@ DIFFERED = (  # once
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, 8))
-def test_all_ways_to_run_a_program_agree(first: int) -> None:
+@pytest.mark.parametrize("wide", [False, True], ids=["numbers", "all kinds"])
+def test_all_ways_to_run_a_program_agree(first: int, wide: bool) -> None:
     counts: Counter[str] = Counter()
     for seed in range(first, first + 8):
-        for found in compared(seed, counts):
+        for found in compared(seed, counts, wide):
             raise AssertionError(
                 f"seed {seed}, {found.way}, row {found.point}: {found.what}\n{found.text}"
             )

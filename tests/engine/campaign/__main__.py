@@ -19,11 +19,12 @@ def main() -> int:
     )
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     parser.add_argument("--brief", action="store_true", help="without the texts of programs")
+    parser.add_argument("--wide", action="store_true", help="with values of all kinds")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     for done in range(1, options.programs + 1):
         seed = options.seed + done - 1
-        for found in compared(seed, counts):
+        for found in compared(seed, counts, options.wide):
             _tell(seed, found, options.brief)
         if done % EVERY == 0 or done == options.programs:
             told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

@@ -7,6 +7,7 @@ import re
 from random import Random
 
 from .expressions import Expressions
+from .values import VALUES
 
 SIMPLE = ["assign"] * 6 + [
     "int",
@@ -25,10 +26,13 @@ NESTED = ["if"] * 4 + ["while", "for", "for", "each"]
 
 
 class Body:
-    """`returns`: whether its statements are those of a function."""
+    """`returns`: whether its statements are those of a function. `wide`: whether values of all
+    kinds are among them."""
 
-    def __init__(self, random: Random, slopes: float = 0.1, returns: bool = True) -> None:
-        self.returns = returns
+    def __init__(
+        self, random: Random, slopes: float = 0.1, returns: bool = True, wide: bool = False
+    ) -> None:
+        self.returns, self.simple = returns, [*SIMPLE, *["value"] * 9] if wide else SIMPLE
         self.random, self.write = random, Expressions(random, slopes)
         self.lines: list[str] = []
         self.names = 0
@@ -43,7 +47,7 @@ class Body:
     def block(self, depth: int, in_loop: bool, most: int = 3) -> None:
         for _ in range(self.random.randint(1, most)):
             kinds = (
-                SIMPLE
+                self.simple
                 + (NESTED if depth < 3 else [])
                 + (["leave", "leave"] if in_loop else [])
                 + (["return"] if depth and self.returns else [])
@@ -123,6 +127,15 @@ class Body:
             ).format(n=name, f=self.write.float(1)),
             depth,
         )
+
+    def _value(self, depth: int, in_loop: bool) -> None:
+        name = self.fresh("o")
+        for texts in self.random.choice(VALUES):
+            text = self.random.choice(texts).replace("{v}", name)
+            for place, write in (("{f}", self.write.float), ("{i}", self.write.int)):
+                while place in text:
+                    text = text.replace(place, write(1), 1)
+            self.add(text.replace("{c}", self.write.bool()), depth)
 
     def _if(self, depth: int, in_loop: bool) -> None:
         self.add(f"if {self.write.bool()} {{", depth)
@@ -228,9 +241,9 @@ def helpers(random: Random) -> str:
     ])  # fmt: skip
 
 
-def function(random: Random, slopes: float = 0.1) -> str:
+def function(random: Random, slopes: float = 0.1, wide: bool = False) -> str:
     """`fn row(x, u, n)`, of two floats and an int."""
-    body = Body(random, slopes)
+    body = Body(random, slopes, wide=wide)
     for line in ("s = x * u", "t = x + 0.25", "k = n", "q = none", "a = array([x, u, 0.5])"):
         body.add(line, 0)
     body.block(0, False, 6)

@@ -85,9 +85,10 @@ class Written(NamedTuple):
     points: list[dict[str, float]]
 
 
-def program(random: Random) -> Written:
+def program(random: Random, wide: bool = False) -> Written:
+    """`wide`: with values of all kinds."""
     slopes = random.choice([0.0, 0.1, 0.2])
-    functions = f"{helpers(random)}\n{function(random, slopes)}\n"
+    functions = f"{helpers(random)}\n{function(random, slopes, wide)}\n"
     points = [_point(random) for _ in range(random.choice([3, 4, 6]))]
     if random.random() < 0.4:
         request = random.choice(REQUESTS)
@@ -98,7 +99,7 @@ def program(random: Random) -> Written:
         return Written("mapped", mapped, alone, points)
     lines = ["y = row(x, u, n)"]
     if random.random() < 0.3:  # the statements of a body at the top level
-        body = Body(random, slopes, returns=False)
+        body = Body(random, slopes, returns=False, wide=wide)
         for line in ("s = x * w", "t = x + u", "k = n", "q = none", "a = array([x, u, w])"):
             body.add(line, -1)
         body.block(-1, False, 5)

@@ -30,10 +30,10 @@ class Disagreement(NamedTuple):
 _SLOPES = re.compile("grad|jacobian|hessian|hvp|vjp|jvp")  # whose results values may depend on
 
 
-def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
+def compared(seed: int, counts: Counter[str], wide: bool = False) -> Iterator[Disagreement]:
     """The disagreements of the program of a seed, at most one for each way; `counts` gets what was
-    run."""
-    written = program(Random(seed))
+    run. `wide`: of values of all kinds."""
+    written = program(Random(seed), wide)
     with only(INTERPRETED):
         try:
             node = parsed(written.alone or written.text)
