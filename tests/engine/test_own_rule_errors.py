@@ -25,6 +25,12 @@ OPAQUE = "opaque fn cube(x) { return x**3 }"
         (f"{OPAQUE}; var x = 2.0; const c = 2.0; r = grad(cube(c) * x, x)", 8.0),
         ("var w = 2.0; var x = 3.0; opaque fn f(a) { return w * a }; r = grad(f(1.0) * x, x)", 2.0),
         (
+            # A slope whose history leads to no variable, and passes abs of a complex number.
+            "var w = 2.0; fn f(x, u) { g = jvp(x + x, x, x); return abs(2j * x) }\n"
+            "a = grad(f, wrt = [0, 1])(1.0, 2.0)\nh = grad(a, w)\nr = a[0]",
+            2.0,
+        ),
+        (
             "opaque fn slope(a) { return grad(a**3, a) }; var x = 2.0; r = slope(x)",
             12.0,
         ),  # its body is like any other

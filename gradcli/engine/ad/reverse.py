@@ -16,6 +16,7 @@ from ..operations.structural import refuse
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable
+from ..trace.unregistered import UnregisteredError
 from ..trace.windows import Window, dependents
 from ..values.boxes import primal
 from ..values.lanes import Lanes
@@ -91,6 +92,25 @@ def pulled(
 ) -> dict[int, Any]:
     """The cotangents of the numbers in `wanted`, by one sweep over the records in `way`, which
     several sweeps may share."""
+    if way.marked is None:
+        try:
+            return _pulled(run, seeds, wanted, recorded, way, bodies, walk)
+        except UnregisteredError:
+            # It may be beside the way to what is wanted: inputs of transforms are leaves, too.
+            marked = dependents(way.segments, wanted, {target[1] for target, _ in seeds})
+            way = way._replace(marked=marked)
+    return _pulled(run, seeds, wanted, recorded, way, bodies, walk)
+
+
+def _pulled(
+    run: Run,
+    seeds: list[tuple[Traced, Any]],
+    wanted: set[int],
+    recorded: bool,
+    way: Between,
+    bodies: bool,
+    walk: Callable[..., Sweep] | None,
+) -> dict[int, Any]:
     segments, marked, outside = way
     pass_ = (walk or (RecordedSweep if recorded else Sweep))(run, wanted, marked, outside)
     pass_.bodies = bodies
