@@ -70,9 +70,9 @@ def elementwise_kernel(
         to = [code.at(result, i) for result in results]
         for width, start, stop in code.stretches():
 
-            def store(r: str, reading: _Reading, width: int = width) -> None:
+            def store(r: str, lowering: _FormulaLowering, width: int = width) -> None:
                 for address, formula in zip(to, formulas, strict=True):
-                    code.store(reading.of(formula), address, r, width, formula.kind in COMPARISONS)
+                    code.store(lowering.of(formula), address, r, width, formula.kind in COMPARISONS)
 
             _each_row(code, start, stop, width, i, operands, by_row, store)
 
@@ -121,9 +121,9 @@ def sum_kernel(
         def element(i: str) -> None:
             to = [(term, code.at(place, i), begins) for term, place, begins in terms]
 
-            def add(r: str, reading: _Reading) -> None:
+            def add(r: str, lowering: _FormulaLowering) -> None:
                 for term, address, begins in to:
-                    value = reading.of(term)
+                    value = lowering.of(term)
                     if not begins:
                         value = code.new(
                             f"fadd {kind} {code.load(address, r, width, True)}, {value}"
@@ -189,9 +189,9 @@ def _each_row(
     i: str,
     operands: Sequence[tuple[str, str]],
     by_row: tuple[bool, ...],
-    body: Callable[[str, _Reading], None],
+    body: Callable[[str, _FormulaLowering], None],
 ) -> None:
-    """Writes a loop over rows, `width` at a time: `body(row, reading)` for the operands' elements
+    """Writes a loop over rows, `width` at a time: `body(row, lowering)` for the operands' elements
     `i`.
     """
     addresses = [code.at(operand, i) for operand in operands]
@@ -204,12 +204,12 @@ def _each_row(
             shared[k] if k in shared else code.load(address, r, width, True)
             for k, address in enumerate(addresses)
         ]
-        body(r, _Reading(code, width, values))
+        body(r, _FormulaLowering(code, width, values))
 
     code.loop(start, stop, width, turn)
 
 
-class _Reading:
+class _FormulaLowering:
     """The lowering of formulas of given operands to lines of a kernel; common subexpressions are
     computed once.
     """

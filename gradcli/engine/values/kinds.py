@@ -1,7 +1,7 @@
 """The values that are not numbers: lists, variables, functions, instances; and how any value is
 described and shown.
 
-Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backends.py`);
+Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backend.py`);
 strings, None and dicts are Python's, dicts and lists being never changed once made. A traced number
 is a tuple (`tape.py`).
 """
