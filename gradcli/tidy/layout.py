@@ -144,6 +144,9 @@ class _Layout:
         k = signs[0] if signs else 0
         if k > 0 and not is_function(items[max(0, k - 2) :]):
             return [self.target(items[:k]), " ", self.item(items[k]), self.value(items[k + 1 :])]
+        if is_(items[0], "for"):
+            k = next(k for k, item in enumerate(items) if is_(item, "in"))
+            return [self.target(items[:k]), " in ", group(self.listed(items[k + 1 :], by))]
         if is_(items[0], *_PREFIXES) and len(items) > 1:
             is_call = is_(items[0], "print", "watch") and len(items) == 2 and is_group(items[1])
             listed = self.listed(items[1:], by)
@@ -228,6 +231,7 @@ class _Layout:
         for k, item in enumerate(items):
             if k:
                 document.append(gap(items, k))
+            document += _notes(first_lexeme([item]))
             if isinstance(item, Bracket):
                 document.append(self.bracket(item, items[k - 1] if k else None))
             elif isinstance(item, Block):

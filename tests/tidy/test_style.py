@@ -32,6 +32,7 @@ def formatted(text: str) -> str:
         ("print fn(){ },1", "print fn() { }, 1"),
         ("expect {x:x}~=# c\nfn()=x", "expect {x: x} ~=  # c\n    fn() = x"),
         ("fn(x)=x+1", "fn(x) = x + 1"),
+        ("for x,y in fn(z)= # c\nz{ }", "for x, y in fn(z) =  # c\n    z { }"),
         ("print fn()=a,fn()=b", "print fn() = a, fn() = b"),
         ("for x in fn(){a}{b}", "for x in fn() { a } { b }"),
         ("expect fn(){a}~=b+c", "expect fn() { a } ~= b + c"),
