@@ -127,7 +127,11 @@ def _run(
 
 def journal(out: Path) -> list[dict[str, Any]]:
     """The blocks that a job has finished."""
-    path = out.with_name(out.name + ".partial") / "journal.jsonl"
+    return blocks_of(out.with_name(out.name + ".partial") / "journal.jsonl")
+
+
+def blocks_of(path: Path) -> list[dict[str, Any]]:
+    """The blocks in a journal, none where there is no such file."""
     data = path.read_bytes() if path.exists() else b""
     lines = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
     return [line for line in lines if "whole" not in line]

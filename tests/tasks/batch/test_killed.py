@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gradcli.rows.writing import WRITERS
-from tests.tasks.batch.jobs import Process, journal, run
+from tests.tasks.batch.jobs import Process, blocks_of, journal, run
 from tests.tasks.batch.kills import DATA, WAYS, Case, Plan, Trial, drawn
 from tests.tasks.batch.steps import Death
 
@@ -91,7 +91,9 @@ def test_killed_again_and_again(data: Path, tmp_path: Path, ending: str) -> None
             there, is_done = journal(tmp_path / out), (tmp_path / out).exists()
             assert not is_done or result(tmp_path, out) == whole
             assert is_done or there[: len(finished)] == finished, "a finished block is lost"
-            finished = there  # none where it was killed when all was done but its exit
+            if is_done and not there:  # killed when all was done but its exit
+                there = blocks_of(tmp_path / f".{out}.done")
+            finished = there
         assert job.wait() == 6
         assert result(tmp_path, out) == whole
         report, rounds = reported(tmp_path), rounds + 1
