@@ -38,6 +38,7 @@ LAW: dict[str, set[str]] = {
     "report": {
         "tidy.findings",
         "tasks.batch.summary",
+        "tasks.comparison",
         "tasks.evaluation",
         "tasks.explanations",
         "tasks.forms",

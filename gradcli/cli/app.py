@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from .config import Defaults
 
 # A command is a file of this folder with a function `command`; its docstring is the help.
-COMMANDS = ("eval", "check", "batch", "symbolic", "why", "fmt", "lint", "ops", "explain")
+COMMANDS = (
+    "eval",
+    "check",
+    "diff",
+    "batch",
+    "symbolic",
+    "why",
+    "fmt",
+    "lint",
+    "ops",
+    "explain",
+)
 
 _CONFIG = "gradcli.settings"  # of a context: what the project sets
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click

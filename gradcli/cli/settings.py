@@ -57,6 +57,8 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         "rtol": _at_most(ROUNDING, "a file can't make tolerances looser than they are"),
         "atol": _at_most(0, "a file can't make tolerances looser than they are"),
     },
+    # Nor what `diff` takes for equal.
+    "diff": {**_LOOK, **_LIMITS, **_any_of("points")},
     "batch": {
         **_LIMITS,
         **_RUN,

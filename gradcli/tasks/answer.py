@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,23 +40,32 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
 def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra: bool) -> None:
     """Raises GradcliError (E003) for values that are given for names which the program doesn't
     declare. Whether there is an instance that has the variable `layer.w`, only the run can tell."""
-    known = declared_names(node)
-    unknown = (
-        [] if ignore_extra else [n for n in inputs if n not in known and n not in _paths(node, n)]
-    )
+    unknown = [] if ignore_extra else undeclared(node, inputs)
     if unknown:
-        names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
-        otherwise = f"it declares {names}; --ignore-extra skips others"
+        known = declared_names(node)
         raise GradcliError(
-            *[
-                Diagnostic(
-                    "E003",
-                    f"the program declares no `{n}`",
-                    help=did_you_mean(n, known + _paths(node, n)) or otherwise,
-                )
-                for n in unknown
-            ]
+            *[unknown_input(n, known, "the program declares no", _paths(node, n)) for n in unknown]
         )
+
+
+def undeclared(node: program.Program, inputs: Iterable[str]) -> list[str]:
+    """The names that the program's text doesn't declare."""
+    known = declared_names(node)
+    return [n for n in inputs if n not in known and n not in _paths(node, n)]
+
+
+def unknown_input(
+    name: str, known: Sequence[str], said: str, paths: Sequence[str] = ()
+) -> Diagnostic:
+    """What there is to say, after `said`, of a value for a name that is none of the `known` ones;
+    `paths` could be meant, too."""
+    names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
+    otherwise = f"it declares {names}; --ignore-extra skips others"
+    return Diagnostic(
+        "E003",
+        f"{said} `{name}`",
+        help=did_you_mean(name, [*known, *paths]) or otherwise,
+    )
 
 
 def _paths(node: program.Program, name: str) -> list[str]:
@@ -69,24 +78,23 @@ def _paths(node: program.Program, name: str) -> list[str]:
 def verify_used(execution: Execution, variables: Mapping[str, Variable]) -> None:
     """Raises GradcliError (E003) for values given by the path of a variable that no instance
     had."""
+    if names := unused(execution):
+        known = [variable.name for variable in variables.values()]
+        raise GradcliError(*[no_variable(n, known, "the program has no variable") for n in names])
+
+
+def unused(execution: Execution) -> list[str]:
+    """The paths that values were given for, and that no instance had."""
     run, known = execution.run, declared_names(execution.program)
-    unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
-    if unused:
-        names = [variable.name for variable in variables.values()]
-        otherwise = (
-            f"its variables are {', '.join(f'`{n}`' for n in names[:12]) or 'none'}; "
-            "--ignore-extra skips others"
-        )
-        raise GradcliError(
-            *[
-                Diagnostic(
-                    "E003",
-                    f"the program has no variable `{n}`",
-                    help=did_you_mean(n, names) or otherwise,
-                )
-                for n in unused
-            ]
-        )
+    return [name for name in run.inputs if name not in known and name not in run.used_inputs]
+
+
+def no_variable(name: str, known: Sequence[str], said: str) -> Diagnostic:
+    """What there is to say, after `said`, of a value for the path of a variable that isn't one of
+    the `known` ones."""
+    names = ", ".join(f"`{n}`" for n in known[:12]) or "none"
+    otherwise = f"its variables are {names}; --ignore-extra skips others"
+    return Diagnostic("E003", f"{said} `{name}`", help=did_you_mean(name, known) or otherwise)
 
 
 def answered(node: program.Program, inputs: Mapping[str, Any], options: Options) -> Answer:

@@ -55,6 +55,19 @@ def parse_program(
     return resolve(parse(source), source, Importer(path, texts=texts).load, frozenset(given))
 
 
+def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Program]:
+    """The resolved programs of several sources. Raises GradcliError with the errors of all."""
+    programs, errors = [], []
+    for source in sources:
+        try:
+            programs.append(parse_program(source, given))
+        except GradcliError as error:
+            errors += error.diagnostics
+    if errors:
+        raise GradcliError(*errors)
+    return programs
+
+
 def with_inputs(program: Program, given: Iterable[str], columns: Iterable[str]) -> Program:
     """The program for data with these columns: in an expression file, those that are called like a
     constant, as `e`, are what is meant by it. `given` are the names set besides."""

@@ -30,6 +30,7 @@ PROGRAM = "var x = 2.0; y = x**2 * sin(x) if x > 1 else x"
 COMMANDS = {
     "eval": ["eval", "p.tg", "--closed-form", "--jacobian", "--hessian"],
     "check": ["check", "p.tg", "q.tg", "--jobs", "2", "--points", "1"],
+    "diff": ["diff", "p.tg", "q.tg", "--points", "1"],
     "symbolic": ["symbolic", "p.tg", "--timeout", "60"],
     "why": ["why", "p.tg"],
     "ops": ["ops"],

@@ -90,6 +90,8 @@ COMMANDS = [
         "symbolic --to c --no-simplify",
         "why",
         "why --format json",
+        "diff --color always",
+        "diff --format json",
         "fmt",
         "fmt --diff --color always",
         *(f"lint --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
@@ -114,7 +116,8 @@ def test_names_of_files_and_what_stands_in_them(
     verify(err)
     verify(out, own_commands="github" in command)
     if "json" in command and "jsonl" not in command:
-        assert json.loads(done.out)[0]["file"] == files[0]
+        answer = json.loads(done.out)
+        assert (answer["old"] if "diff" in command else answer[0]["file"]) == files[0]
     if "junit" in command:
         assert len(ET.fromstring(done.out)) == 2
 

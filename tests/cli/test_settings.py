@@ -88,6 +88,9 @@ WEAKER = {
     },
 }
 
+# What says for `diff` which differences count.
+OF_DIFF = "of wrt no-grad dtype device seed ulps rtol atol"
+
 
 def options_of(command: str) -> set[str]:
     return {
@@ -106,7 +109,9 @@ def test_each_option_is_allowed_or_harmful() -> None:
         for key in options_of(command) - allowed:
             assert key in HARMFUL.split() or (command, key) in {
                 ("check", key) for key in WEAKER
-            } | {("symbolic", "timeout")}, f"{command} --{key}"
+            } | {("diff", key) for key in OF_DIFF.split()} | {("symbolic", "timeout")}, (
+                f"{command} --{key}"
+            )
 
 
 def toml(value: Any) -> str:
@@ -144,6 +149,14 @@ def test_nothing_in_a_file_makes_check_weaker(
         done = gradcli("check -e x**2 --set x=2")
         assert (done.code, done.out) == (2, "")
         assert "error[E007]" in done.err
+
+
+@pytest.mark.parametrize("key", OF_DIFF.split())
+def test_nothing_in_a_file_hides_a_difference(gradcli: Run, tmp_path: Path, key: str) -> None:
+    (tmp_path / "gradcli.toml").write_text(f"[diff]\n{key} = 1\n")
+    done = gradcli("diff -e x -e x*2 --set x=2")
+    assert (done.code, done.out) == (2, "")
+    assert "error[E007]" in done.err
 
 
 def test_settings_may_make_check_stricter(gradcli: Run, tmp_path: Path) -> None:

@@ -8,18 +8,18 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from ...diagnostics import Diagnostic, GradcliError
+from ...diagnostics import GradcliError
 from ...engine.analysis.discarded import discarded
 from ...engine.execution import Execution, running
 from ...engine.replay.history import History
 from ...engine.trace.run import Expectation
-from ...engine.values.kinds import show
 from ...lang import program
 from ...platform.arranging import arrange
 from ...platform.blas import one_thread
 from ...platform.collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ..answer import verify_inputs
 from ..cores import cores
+from ..domains import declared_domains, failed_at, random_points, shown
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
 from .asked import asked_for
@@ -27,7 +27,6 @@ from .blame import blame
 from .cases import check_case, compared, holds_more, is_slow
 from .claims import broken_claims
 from .connected import check_connections, without_floats
-from .domains import random_points
 from .finite import nonfinite_others
 from .given import command, comparing, reading
 from .linearity import blame_rule, nonlinear_call
@@ -183,7 +182,8 @@ def _add_given(found: Check, findings: list[Finding]) -> None:
 def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
     """Checks a program at random points of its domains: together where that is possible, else one
     by one."""
-    points = list(random_points(declared, options.points))
+    domains = declared_domains(declared.program.compiled, declared.inputs)
+    points = list(random_points(domains, options.points, options.run.seed))
     if not points[0]:
         found.notes.append(
             "no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, "
@@ -226,9 +226,9 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
         except GradcliError as error:
             first = error.diagnostics[0]
             if first.code in command.CODES:
-                message = f"{first.message}, at point {number} ({_shown(values)})"
+                message = f"{first.message}, at point {number} ({shown(values)})"
                 raise GradcliError(replace(first, message=message)) from None
-            found.diagnostics.append(_failed_at(first, number, values))
+            found.diagnostics.append(replace(failed_at(first, number, values), code="E612"))
             continue
         failed += [(e, number, values) for e in expectations if not e.passed]
     found.expectations += _failed_expectations(failed)
@@ -251,22 +251,10 @@ def _failed_expectations(
         points = {number: (e, values) for e, number, values in reversed(failed) if e.line == line}
         number = min(points)
         (expectation, values), more = points[number], len(points) - 1
-        place = f" at point {number} ({_shown(values)})" + (f", and at {more} more" if more else "")
+        place = f" at point {number} ({shown(values)})" + (f", and at {more} more" if more else "")
         said = expectation.diagnostic
         diagnostic = replace(said, message=said.message + place) if said is not None else None
         yield replace(expectation, message=expectation.message + place, diagnostic=diagnostic)
-
-
-def _failed_at(error: Diagnostic, number: int, values: Mapping[str, Any]) -> Diagnostic:
-    message = f"at point {number} ({_shown(values)}) the program fails: {error.message}"
-    help = "the domain of a variable (`var x = 0.5 in (0.0, 1.0)`) is where the program works"
-    return Diagnostic("E612", message, error.span, error.label, help, calls=error.calls)
-
-
-def _shown(values: Mapping[str, Any]) -> str:
-    """Formats the values at a random point briefly."""
-    named = [f"{name} = {show(value)}" for name, value in values.items()]
-    return ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
 
 
 def derivatives_of(node: program.Program) -> list[tuple[str, str]]:
