@@ -30,6 +30,7 @@ HEAVY = {
     "pandas",
     "pyarrow",
     "llvmlite",
+    "plotext",
 }
 
 
@@ -62,6 +63,7 @@ HEAVY = {
             HEAVY | {"numpy"},
         ),
         (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY),
+        (("plot", "-e", "x**2", "--over", "x=-1:1"), HEAVY - {"plotext"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

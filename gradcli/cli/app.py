@@ -26,6 +26,7 @@ COMMANDS = (
     "batch",
     "symbolic",
     "why",
+    "plot",
     "fmt",
     "lint",
     "ops",

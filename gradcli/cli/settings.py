@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 ROUNDING = 2.0**-52  # of a float64: no method of `check` tells numbers apart that are nearer
+POINTS = 10_000  # of a curve of `plot`, unless --points says otherwise
 SECONDS = 10  # of `symbolic`, unless --timeout says otherwise
 
 
@@ -70,6 +71,11 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         "timeout": _at_most(SECONDS, f"a file can't raise it above {SECONDS} seconds"),
     },
     "why": {**_LOOK, **_LIMITS, **_RUN, **_any_of("precision steps")},
+    "plot": {
+        **_LIMITS,
+        **_any_of("color verbose over for of order dtype device seed"),
+        "points": _at_most(POINTS, f"a file can't raise it above {POINTS:,}"),
+    },
     "fmt": _any_of("color check diff"),
     "lint": {**_LOOK, **_any_of("select ignore")},
     "ops": _LOOK,

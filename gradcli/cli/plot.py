@@ -1,0 +1,198 @@
+"""`gradcli plot`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError
+from . import limits, options, output
+from .programs import program, verify_apart
+from .settings import POINTS
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.plot.plotting import Request
+    from ..tasks.plot.results import Plot
+
+FILES = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+FINE = {"tolerance": 1 / 1000, "grid": 120}  # in a file
+COARSE = {"tolerance": 1 / 200, "grid": 48}  # in a terminal
+NARROWEST, WIDEST = 24, 160  # columns
+
+
+def command(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="The program; - reads standard input.", show_default=False
+        ),
+    ] = None,
+    expr: options.Expression = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="NAME=LOW:HIGH",
+            help="The range of an input, or of an element of it; given twice, the plot is a "
+            "contour.",
+        ),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="NAME=VALUE,...", help="Draw a curve for each value of another input."
+        ),
+    ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option(
+            "--order", metavar="N", min=0, max=4, help="Show derivatives up to this order [1]."
+        ),
+    ] = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", metavar="NAME,...", help="What to plot (default: every output)."),
+    ] = None,
+    points: Annotated[
+        int,
+        typer.Option(
+            "--points",
+            metavar="N",
+            min=200,
+            max=1_000_000,
+            help="Evaluate a curve at most at N points.",
+        ),
+    ] = POINTS,
+    dtype: options.Dtype = "float64",
+    device: options.Device = "cpu",
+    seed: options.Seed = 0,
+    output_file: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Draw to this file, .png, .svg or .pdf, instead of the terminal.",
+        ),
+    ] = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Draw outputs and their derivatives over a range, or contours over two.
+
+    In the terminal, or to a picture with `-o plot.png`, .svg or .pdf. Kinks, jumps and poles are
+    found and marked; no line joins what isn't connected.
+
+    \b
+    Examples:
+      gradcli plot -e 'x**2 * sin(x)' --over x=-3:3
+      gradcli plot -e 'abs(x) / a' --over x=-1:1 --for a=0.5,1,2 --order 0
+      gradcli plot -e '(1 - x)**2 + 100 * (y - x**2)**2' --over x=-2:2 --over y=-1:3
+      gradcli plot -e 'var x = 1.0; y = tan(x); output y' --over x=-pi:pi --order 2
+    """
+    verify_apart([file] if file else None, output_file)
+    terminal = Terminal(color, quiet, verbose)
+    name = program(file, expr)
+    picture = _picture_of(output_file)
+    _verify_installed("matplotlib" if picture else "plotext")
+    from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for it
+
+    wanted = Options(
+        of=options.names(of),
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        max_steps=max_steps,
+        max_memory=limits.parse_memory(max_memory),
+        tracks=bool(timeout or max_memory),
+        ignore_extra=ignore_extra,
+    )
+    with limits.limited(
+        limits.parse_timeout(timeout), wanted.max_memory, terminal.diagnostic, wanted.device
+    ):
+        from ..tasks.plot.plotting import plot
+        from ..tasks.programs import parse_program, program_source
+
+        request = _request(over, family, order, points, bool(picture))
+        values = options.values(set_, inputs)
+        chosen = [axis.name for axis in request.axes]
+        given = [*values, *chosen, *([request.family[0]] if request.family else [])]
+        node = parse_program(program_source(name, expr), given)
+        answer = plot(node, values, wanted, request)
+        _draw(answer, picture, output_file, terminal)
+    for note in answer.notes:
+        terminal.summary(f"note: {note}")
+    return 0
+
+
+def _request(
+    over: list[str] | None, family: str | None, order: int | None, points: int, fine: bool
+) -> Request:
+    from ..tasks.plot.plotting import Request
+    from ..tasks.plot.ranges import parse_axis, parse_family
+
+    if not over:
+        raise GradcliError(Diagnostic("E001", "no range", help="add `--over x=-3:3`"))
+    quality = FINE if fine else COARSE
+    return Request(
+        axes=tuple(map(parse_axis, over)),
+        order=1 if order is None else order,
+        family=None if family is None else parse_family(family),
+        budget=points,
+        tolerance=quality["tolerance"],
+        grid=int(quality["grid"]),
+    )
+
+
+def _picture_of(path: str | None) -> str:
+    """The format of a picture, by the ending of its name; "" for a plot of characters."""
+    if path in (None, "-"):
+        return ""
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".txt":
+        return ""
+    if ending not in FILES:
+        help = f"the endings are {', '.join(FILES)}, and .txt for what the terminal shows"
+        message = f"don't know how to draw to `{path}`"
+        raise GradcliError(Diagnostic("E001", message, help=help))
+    output.verify_writable(path)
+    return FILES[ending]
+
+
+def _verify_installed(package: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        where = "to a file" if package == "matplotlib" else "in the terminal"
+        help = "pip install 'gradcli[plot]'"
+        raise GradcliError(Diagnostic("E001", f"a plot {where} needs {package}", help=help))
+
+
+def _draw(answer: Plot, picture: str, path: str | None, terminal: Terminal) -> None:
+    if picture:
+        from ..report.plot_file import render
+
+        output.write(render(answer, picture), path)
+        terminal.note(f"{path}: {answer.evaluations} points evaluated")
+        return
+    from ..report.plot_terminal import Screen
+    from ..report.plot_terminal import render as characters
+
+    size = shutil.get_terminal_size((80, 24))
+    is_text = path not in (None, "-")
+    width = min(max(size.columns, NARROWEST), WIDEST)
+    screen = Screen(width, size.lines, terminal.color and not is_text)
+    output.write(characters(answer, screen), path, screen.color)
+    terminal.note(f"{answer.evaluations} points evaluated")

@@ -1,0 +1,178 @@
+"""The outputs of a program and their derivatives, as functions of one axis or two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...diagnostics import Diagnostic, GradcliError
+from ...engine.backends.backend import shape_of
+from ...engine.execution import Execution, running
+from ...engine.row_runs import Answered, RowRuns, of_all_rows
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import Variable, leaves, read, show_shape
+from ...engine.values.lanes import Lanes
+from ...lang import program
+from ..answer import Answer, prepare, verify_inputs
+from ..evaluation import Options
+from .results import Axis
+
+Values = dict[str, Any]  # by output, an array (channels, points)
+
+
+class Function:
+    """A program as a function of its axes, evaluated at many points by one run.
+
+    Of one axis, channel `k` of an output is its derivative of order `k`; of two, channel 0 is the
+    value, and 1 and 2 are the gradient. Where a point fails, or has another kind of value, is nan.
+
+    order         how many derivatives there are; of two axes at most 1
+    evaluations   points so far
+    failed        how the first point that failed did
+    connected     by output, how many channels there are
+    arrays        by output that is none, and so has no curve, its shape
+    """
+
+    def __init__(
+        self,
+        node: program.Program,
+        inputs: Mapping[str, Any],
+        options: Options,
+        axes: tuple[Axis, ...],
+        order: int,
+    ) -> None:
+        names = [axis.name for axis in axes]
+        self.axes, self.order = axes, order
+        self.options = options.with_changes(wrt=tuple(dict.fromkeys(names)))
+        self.inputs = {name: value for name, value in inputs.items() if name not in names}
+        verify_inputs(node, inputs, options.ignore_extra)
+        verify_inputs(node, dict.fromkeys(names, 0.0), False)
+        self.compiled = prepare(_without_expectations(node), self.options)
+        self.bases = self._bases(inputs)
+        self.evaluations = 0
+        self.failed: Diagnostic | None = None
+        self.connected: dict[str, int] = {}
+        self.arrays: dict[str, str] = {}
+
+    def at(self, *points: Any) -> Values:
+        """The channels of each output at these points, an array for each axis. Raises GradcliError
+        where all of them fail."""
+        size = len(points[0])
+        self.evaluations += size
+        channels = 1 + self.order if len(self.axes) == 1 else 1 + 2 * self.order
+        found: Values = {}
+        failed: list[Diagnostic] = []
+        runs = RowRuns(self.compiled, self.inputs, self._columns(points), self._ask)
+        for answer in runs.answers(size):
+            if not isinstance(answer, Answered):
+                failed += answer.diagnostics
+                continue
+            for label, row in answer.answer.items():
+                if label not in found:
+                    found[label] = np.full((channels, size), np.nan)
+                self.connected[label] = max(self.connected.get(label, 1), len(row))
+                found[label][:, answer.rows] = 0.0  # a derivative that isn't there, unless it is
+                for channel, values in enumerate(row):
+                    found[label][channel, answer.rows] = values
+        for channels in found.values():
+            channels[:, np.isnan(channels[0])] = np.nan  # what isn't there has no derivative
+        if not found and failed:
+            raise GradcliError(failed[0])
+        self.failed = self.failed or next(iter(failed), None)
+        return found
+
+    def _columns(self, points: tuple[Any, ...]) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        for axis, values in zip(self.axes, points, strict=True):
+            if not axis.place:
+                columns[axis.name] = values
+                continue
+            if axis.name not in columns:
+                base = self.bases[axis.name][..., None]
+                columns[axis.name] = np.repeat(base, len(values), axis=-1)
+            columns[axis.name][axis.place] = values
+        return columns
+
+    def _bases(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays of which axes are elements, as the program has them alone."""
+        asked = [axis for axis in self.axes if axis.place]
+        if not asked:
+            return {}
+        execution = Execution(self.compiled, inputs).execute()
+        found = {}
+        for axis in asked:
+            variable = execution.variables.get(axis.name)
+            state = None if variable is None else np.array(variable.state, np.float64)
+            shape = () if state is None else state.shape
+            if len(axis.place) != len(shape) or any(
+                k >= n for k, n in zip(axis.place, shape, strict=True)
+            ):
+                help = f"its shape is {show_shape(shape)}" if shape else "it isn't an array"
+                message = f"there is no element `{axis.label}`"
+                raise GradcliError(Diagnostic("E003", message, help=help))
+            found[axis.name] = state
+        execution.release()
+        return found
+
+    def _ask(self, execution: Execution) -> dict[str, list[Any]]:
+        """The channels of each output of a run, as numbers or arrays of its rows."""
+        answer = Answer(execution, self.options)
+        with running():
+            targets = answer.targets if self.options.of else answer.outputs
+            return {
+                label: list(self._channels(execution, answer, label, leaf))
+                for name, target in targets.items()
+                for label, leaf in _parts(name, target)
+            }
+
+    def _channels(
+        self, execution: Execution, answer: Answer, label: str, leaf: Any
+    ) -> Iterator[Any]:
+        if shape := shape_of(primal(read(leaf))):
+            self.arrays[label] = show_shape(shape)
+            yield np.nan
+            return
+        yield self._rows(execution, leaf)
+        sources = [answer.sources[axis.name] for axis in self.axes]
+        if not all(type(source) is Variable for source in sources):
+            return
+        again = self.order > 1
+        for _ in range(self.order):
+            slopes = execution.gradients(leaf, sources, recorded=again)
+            if slopes[0] is None and slopes[-1] is None:
+                return
+            for axis, slope in zip(self.axes, slopes, strict=True):
+                yield self._rows(execution, slope, axis.place)
+            leaf = slopes[0]
+
+    def _rows(self, execution: Execution, value: Any, index: tuple[int, ...] = ()) -> Any:
+        """The numbers of a value in each row; one for all of them where they share it."""
+        value = primal(read(value))
+        of_all_rows(execution.run, value)
+        if value is None:
+            return 0.0
+        array = execution.run.backend.to_host(value.array if type(value) is Lanes else value)
+        array = np.asarray(array)[index]
+        if array.dtype.kind not in "fib":
+            array = np.full(array.shape, np.nan)
+        return array
+
+
+def _parts(name: str, target: Any) -> Iterator[tuple[str, Any]]:
+    """The numbers in an output, each with a label: those of a list are `y[0]`, `y[1]`."""
+    parts = list(leaves(target))
+    if len(parts) == 1 and primal(read(parts[0])) is primal(read(target)):
+        yield name, target
+        return
+    for k, part in enumerate(parts):
+        yield f"{name}[{k}]", part
+
+
+def _without_expectations(node: program.Program) -> program.Program:
+    """The program without what it expects at its own values."""
+    expectations = program.Expect | program.ExpectError
+    body = tuple([s for s in node.body if not isinstance(s, expectations)])
+    fields = {name: getattr(node, name) for name in node.FIELDS}
+    return program.Program(**{**fields, "span": node.span, "source": node.source, "body": body})

@@ -1,0 +1,158 @@
+"""`gradcli plot` as it is asked and told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen of which everybody knows the size."""
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("LINES", "22")
+
+
+ABS = """\
+  ⠒ result
+    ┌──────────────────────────────────────────────────────┐
+   4┤                                                     ⢰│
+    │                                         ⢀⣀⣀⣀⠤⠤⠤⠤⠔⠒⠒⠒⠉│
+   2┤                                       ⢀○⠁            │
+   0┤⣀⣀⣀⡀         ○⣀⣀⣀          ○⠤⠤⠤⠔⠒⠒⠒⠊⠉⠉⠉⠁              │
+    │   ⠈⠉⠉⠉⠒⠒⠒⠒⠢⠤○  ⠈⠉⠉⠉⠑⠒⠒⠒⠢⠤⠤○                          │
+    └┬────────────┬─────────────┬────────────┬────────────┬┘
+    -2           -1             0            1            2
+  ⠒ ∂result/∂x
+    ┌──────────────────────────────────────────────────────┐
+   1┤                           ○⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒│
+ 0.5┤                                                      │
+   0┤                                                      │
+-0.5┤                                                      │
+  -1┤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠠⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤○                          │
+    └┬────────────┬─────────────┬────────────┬────────────┬┘
+    -2           -1             0            1            2
+  result: jumps at x = -1, 0, 1
+  ∂result/∂x: jump at x = 0
+"""
+
+
+def test_text(gradcli: Run) -> None:
+    result = gradcli("plot -e 'abs(x) + floor(x)' --over x=-2:2")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == ABS
+
+
+@pytest.mark.parametrize("columns", [24, 40, 80, 200])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("x**2 / (x - 1)", "--over", "x=-2:2", "--order", "2"),
+        ("a * exp(x) * 1e-9", "--over", "x=-2:2", "--for", "a=1,2,3"),
+        ("x * y", "--over", "x=-2:2", "--over", "y=0:1e6"),
+    ],
+)
+def test_it_keeps_to_the_width(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch, columns: int, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = gradcli("plot", "-e", *arguments).out.splitlines()
+    assert max(map(len, lines)) == min(columns, 160)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_colour_tells_curves_apart_where_there_is_some(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "plot -e 'a * x' --over x=0:1 --for a=1,2"
+    colored = gradcli(f"{command} --color always").out
+    assert "\x1b[38;5;1m" in colored
+    assert "+" not in colored
+    assert "+ result, a = 2" in gradcli(command).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in gradcli(command).out
+
+
+def test_marks_are_said_in_words(gradcli: Run) -> None:
+    out = gradcli("plot -e 'abs(x) + 1 / (x - 1) + floor(2 * x)' --over x=-0.4:1.4").out
+    assert "  result: pole at x = 1\n" in out
+    assert "  result: jumps at x = 0, 0.5\n" in out
+    assert "  ∂result/∂x: jumps at x = 0, 0.5\n" not in out
+    many = gradcli("plot -e 'floor(x)' --over x=-10.5:10.5").out
+    assert "jumps at x = -10, -9, -8, -7, -6, -5 and 15 more\n" in many
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_pictures(gradcli: Run, tmp_path: Path, ending: str, begins: bytes) -> None:
+    for over in ("--over x=-1:2", "--over x=-1:2 --over y=-1:2"):
+        pictures = []
+        for name in ("a", "b"):
+            done = gradcli(f"plot -e 'abs(x) / (x - y)' {over} --set y=1 -o {name}.{ending}")
+            assert (done.code, done.out, done.err) == (0, "", "")
+            pictures.append((tmp_path / f"{name}.{ending}").read_bytes())
+        assert pictures[0].startswith(begins)
+        assert pictures[0] == pictures[1]
+
+
+def test_a_picture_has_its_labels(gradcli: Run, tmp_path: Path) -> None:
+    gradcli("plot -e 'x**2' --over x=-1:1 --order 2 -o a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    for label in ("result", "∂result/∂x", "∂²result/∂x²"):
+        assert f">{label}<" in text
+
+
+def test_text_in_a_file(gradcli: Run, tmp_path: Path) -> None:
+    shown = gradcli("plot -e 'x**2' --over x=-1:1").out
+    gradcli("plot -e 'x**2' --over x=-1:1 -o a.txt --color always")
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ("-e x", 2, "add `--over x=-3:3`"),
+        ("-e x --over x", 2, "write `--over x=-3:3`"),
+        ("-e x*a --over x=0:1 --for a", 2, "write `--for a=0.5,1,2`"),
+        ("-e x*a --over x=0:1", 2, "give it with `--set a="),
+        ("-e x*a --over x=0:1 --for x=1", 2, "name another input"),
+        ("-e x --over x=0:1 -o a.jpg", 2, "the endings are .png, .svg, .pdf"),
+        ("-e x --over x=0:1 -o nowhere/a.png", 2, "there is no folder `nowhere`"),
+        ("-e x*y --over x=0:1 --over y=0:1 --order 2", 2, "leave out --order"),
+        ("-e x --over x=0:1 --of z", 2, "the program has no value `z`"),
+        ("-e 'x +' --over x=0:1", 3, "error[E1"),
+        ("-e 'zeros(2) @ ones(3) * x' --over x=0:1", 3, "error[E3"),
+        ("nowhere.tg --over x=0:1", 2, "E002"),
+        ("-e 'i = 0; while true { i = i + 1 }; var x = 1.0' --over x=0:1 --max-steps 9", 4, "E403"),
+    ],
+)
+def test_what_is_wrong(gradcli: Run, arguments: str, code: int, says: str) -> None:
+    result = gradcli(f"plot {arguments}")
+    assert (result.code, result.out) == (code, "")
+    assert says in result.err
+
+
+@pytest.mark.parametrize(("package", "options"), [("plotext", ""), ("matplotlib", "-o a.png")])
+def test_a_missing_package_is_named_with_its_extra(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch, package: str, options: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    result = gradcli(f"plot -e x --over x=0:1 {options}")
+    assert result.code == 2
+    assert f"needs {package}" in result.err
+    assert "pip install 'gradcli[plot]'" in result.err
+
+
+def test_what_is_left_out_is_said(gradcli: Run) -> None:
+    text = "var x = 1.0; y = x**2; z = x * [1.0, 2.0]; n = 3.0; output y; output z; output n"
+    result = gradcli("plot", "-e", text, "--over", "x=0:1")
+    assert "note: `z` isn't shown: it is an array of shape (2,)" in result.err
+    assert "note: `n` has no derivative by `x`" in result.err
+    assert gradcli("plot", "-e", text, "--over", "x=0:1", "-q").err == ""
