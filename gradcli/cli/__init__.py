@@ -19,6 +19,7 @@ from ..platform.search_path import leave_out_current_folder
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 _began: list[float] = []  # when the command line that is running was given
+_given: list[str] = []  # and what it is
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
-    _began[:] = [time.monotonic()]
+    _began[:], _given[:] = [time.monotonic()], arguments
     try:
         try:
             code = _dispatch(arguments)
@@ -60,6 +61,11 @@ def run(arguments: Sequence[str]) -> int:
 def began() -> float:
     """When the command line that is running was given, by the monotonic clock."""
     return _began[0] if _began else time.monotonic()
+
+
+def given_arguments() -> list[str]:
+    """The command line that is running."""
+    return list(_given)
 
 
 def _dispatch(given: Sequence[str]) -> int:

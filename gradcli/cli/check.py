@@ -135,6 +135,7 @@ def command(
         typer.Option("--format", metavar="text|json|junit|github|sarif", help="Output format."),
     ] = "text",
     output_file: options.Output = None,
+    watch: options.Watch = False,
     max_steps: options.MaxSteps = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
@@ -160,6 +161,10 @@ def command(
     """
     collect_rarely()
     verify_apart(files, output_file)
+    if watch:
+        from .watching import watch as watch_files
+
+        return watch_files(files, expr, Terminal(color, quiet))
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file)

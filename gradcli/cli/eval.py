@@ -72,6 +72,7 @@ def command(
         ),
     ] = None,
     output_file: options.Output = None,
+    watch: options.Watch = False,
     max_steps: options.MaxSteps = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
@@ -92,6 +93,10 @@ def command(
       gradcli eval -e 'var x = [1.0, 2.0]; y = x * x[0]' --jacobian --hessian
     """
     verify_apart(files, output_file)
+    if watch:
+        from .watching import watch as watch_files
+
+        return watch_files(files, expr, Terminal(color, quiet))
     if format == "npz" and output_file is None:
         raise GradcliError(
             Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`")

@@ -117,6 +117,10 @@ Output = Annotated[
 MaxSteps = Annotated[
     int | None, typer.Option("--max-steps", metavar="N", min=1, help="Stop after N statements.")
 ]
+Watch = Annotated[
+    bool,
+    typer.Option("--watch", help="Run again when a program, or what it imports, changes."),
+]
 Timeout = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after this time.")
 ]

@@ -10,6 +10,7 @@ variables.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -121,6 +122,12 @@ def imported_texts(node: program.Program) -> dict[str, str]:
                 statement.program
             )
     return found
+
+
+def imported_paths(text: str) -> list[str]:
+    """The files that a program's text names in its imports, also where it has errors elsewhere. A
+    string or a comment that reads like an import counts."""
+    return [path for path in re.findall(r'\bimport\s*"([^"\\\n]+)"', text) if "\0" not in path]
 
 
 def _programs(folder: Path) -> list[str]:

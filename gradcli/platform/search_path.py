@@ -32,11 +32,12 @@ def leave_out_current_folder() -> None:
         put(_PATH, os.pathsep.join(kept))
 
 
-def python_that_serves(module: str) -> list[str]:
-    """The command of a Python that calls `serve` of a module of this package, which is where this
-    process has it."""
+def python_that_calls(module: str, function: str) -> list[str]:
+    """The command of a Python that calls a function of a module of this package, which is where
+    this process has it; what is added are its arguments."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    begin = f"import sys; sys.path.insert(0, sys.argv[1]); from {module} import serve; serve()"
+    begin = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {module} import {function}; "
+    begin += f"{function}()"
     return [sys.executable, "-P", "-c", begin, root]
 
 

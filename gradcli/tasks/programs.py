@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -31,6 +32,21 @@ def read_source(path: str) -> Source:
         raise GradcliError(Diagnostic("E002", f"cannot read `{name}`: {error.strerror}")) from None
     except ValueError as error:  # a null byte in the name
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
+
+
+def imported_files(path: str) -> list[str]:
+    """The files that the program in a file imports, whether or not they are there. Raises
+    GradcliError where it can't be read."""
+    from ..lang.imports import imported_paths
+
+    folder = os.path.dirname(path)
+    inside = os.path.join(os.path.realpath(folder), "")
+    found = [
+        os.path.normpath(os.path.join(folder, name))
+        for name in imported_paths(read_source(path).text)
+    ]
+    # what is outside its folder, no program may import
+    return [name for name in found if os.path.realpath(name).startswith(inside)]
 
 
 def program_source(name: str, expr: str | None) -> Source:

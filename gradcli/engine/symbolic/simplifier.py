@@ -17,7 +17,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ...platform.search_path import python_that_serves
+from ...platform.search_path import python_that_calls
 
 MEMORY = 2 * 2**30  # bytes that the child may take
 
@@ -27,7 +27,7 @@ class Simplifier:
     early; it ends with the block that it is opened for."""
 
     def __init__(self) -> None:
-        command = python_that_serves(__name__)
+        command = python_that_calls(__name__, "serve")
         self.child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

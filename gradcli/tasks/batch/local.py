@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...platform.arranging import arrange
-from ...platform.search_path import python_that_serves
+from ...platform.search_path import python_that_calls
 from ...rows.blocks import BadPart, Range
 from .block import Outcome
 from .plan import Plan
@@ -62,7 +62,7 @@ class _Worker:
             if not self._is_wanted:
                 raise InterruptedError
             self._process = subprocess.Popen(
-                python_that_serves(__name__),
+                python_that_calls(__name__, "serve"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
