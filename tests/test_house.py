@@ -44,6 +44,7 @@ LAW: dict[str, set[str]] = {
         "tasks.forms",
         "tasks.check.results",
         "tasks.plot.results",
+        "tasks.traced",
         "",
     },
     "cli": {"tasks", "tidy", "report", "ops", "codes", ""},

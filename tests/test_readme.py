@@ -49,6 +49,15 @@ def test_the_guide_to_batch(tmp_path: Path) -> None:
         assert shell(command, tmp_path, tmp_path) == output, command
 
 
+def test_the_guide_to_traces(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "trace.md").read_text(encoding="utf-8")
+    (tmp_path / "newton.tg").write_text(text.partition("```tg\n")[2].partition("```")[0])
+    found = commands(text)
+    assert len(found) >= 3
+    for command, output in found:
+        assert shell(command, tmp_path, tmp_path) == output, command
+
+
 def test_the_guide_to_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "24")

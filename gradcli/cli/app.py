@@ -26,6 +26,7 @@ COMMANDS = (
     "batch",
     "symbolic",
     "why",
+    "trace",
     "plot",
     "fmt",
     "lint",

@@ -127,7 +127,6 @@ def command(
             repeat=repeat,
             closed_form=min(SECONDS, (timeout or 2 * SECONDS) / 2) if closed_form else 0.0,
             ignore_extra=ignore_extra,
-            trace=show == "trace",
         )
         names = programs(files, expr)
         with limits.limited(
@@ -177,6 +176,9 @@ class _Job:
 
                 self.stages.append(list_regions(program, values))
                 return
+            if self.show == "trace":
+                self._trace(program, values, wanted)
+                return
             from ..tasks.evaluate import (
                 evaluate,
             )  # an error in the program doesn't pay for the engine
@@ -194,6 +196,15 @@ class _Job:
                 raise
             self._reject(error.diagnostics)
 
+    def _trace(self, program: Any, values: Mapping[str, Any], wanted: Options) -> None:
+        from ..report.traces import text
+        from ..tasks.trace import trace
+
+        traced = trace(program, values, wanted)
+        self.stages.append(text([traced], self.style))
+        if traced.diagnostics:
+            self._reject(traced.diagnostics)
+
     def fail(self, *errors: Diagnostic) -> int:
         """Ends the job early with these errors of the program that was running, or of the command
         line."""
@@ -206,7 +217,6 @@ class _Job:
             if self.show is None:
                 answer = report.render(self.format, self.evaluations, self.style)
             else:
-                self.stages += [e.trace for e in self.evaluations if e.trace]
                 answer = "".join(stage.rstrip() + "\n" for stage in self.stages)
             if answer:
                 output.write(answer, self.path, self.style.color)

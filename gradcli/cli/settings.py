@@ -71,6 +71,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         "timeout": _at_most(SECONDS, f"a file can't raise it above {SECONDS} seconds"),
     },
     "why": {**_LOOK, **_LIMITS, **_RUN, **_any_of("precision steps")},
+    "trace": {**_LOOK, **_LIMITS, **_RUN, **_any_of("precision unfold")},
     "plot": {
         **_LIMITS,
         **_any_of("color verbose over for of order dtype device seed"),

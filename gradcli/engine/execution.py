@@ -27,7 +27,6 @@ from .trace.run import Expectation as Expectation
 from .trace.run import Run as Run
 from .trace.run import Settings as Settings
 from .trace.running import running as running
-from .trace.tracing import dump
 from .values.boxes import primal
 from .values.contents import plain
 from .values.kinds import (
@@ -141,10 +140,6 @@ class Execution:
         """A value as it is outside the program: numbers, lists and dicts, arrays in NumPy's memory;
         what has no value there as text."""
         return _host(self.run.backend.to_host, plain(value))
-
-    def listing(self) -> str:
-        """What the trace recorded."""
-        return dump(self.run.trace)
 
     def _slot(self, slot: Slot) -> Any:
         value = self.frame[slot.index + FRAME_HEAD]

@@ -6,17 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Span, printable, shorten_calls
+from ..diagnostics import printable, shorten_calls
 from .json import dumps
 from .style import Style
-from .text import show
-from .values import is_array, plain
+from .summaries import BAD, DIM, NAME, brief, number, one_line, painter, place, where
+from .values import plain
 
 if TYPE_CHECKING:
     from ..tasks.explanations import Answer, Explanation, Step
 
 FORMATS = ("text", "json")
-_BAD, _NAME, _DIM, _OFF = "\x1b[1;31m", "\x1b[1;36m", "\x1b[2m", "\x1b[0m"
 
 
 def render(format: str, answers: Sequence[Answer], style: Style) -> str:
@@ -48,12 +47,12 @@ def text(answers: Sequence[Answer], style: Style) -> str:
 
 
 def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
-    paint = _painter(style)
+    paint = painter(style)
     of = printable(_of(e)) or (f"what line {e.asked.line} asks for" if e.asked else "the target")
     wrt = printable(e.wrt) or "its source"
-    value = "none" if e.status == "none" else _one_line(e.gradient, style)
+    value = "none" if e.status == "none" else one_line(e.gradient, style)
     told = f" ({e.reason})" if e.reason else ""
-    yield f"{paint(_NAME, f'{of} by {wrt}')}: {paint(_BAD if e.reason else '', value)}{told}"
+    yield f"{paint(NAME, f'{of} by {wrt}')}: {paint(BAD if e.reason else '', value)}{told}"
     if e.message:
         yield f"  {printable(e.message)}"
     if e.span is not None:
@@ -75,7 +74,7 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     if e.help:
         yield f"  fix: {printable(e.help)}"
     if e.reason:
-        yield paint(_DIM, f"  `gradcli explain {e.reason}` tells more")
+        yield paint(DIM, f"  `gradcli explain {e.reason}` tells more")
 
 
 def _of(e: Explanation) -> str:
@@ -100,7 +99,7 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
             marks.append("")
         numbers = [step.value, step.partial, step.gradient] if connected else [step.value]
         rows.append(
-            [_place(step.span, file), printable(step.text), *[_brief(v, style) for v in numbers]]
+            [place(step.span, file), printable(step.text), *[brief(v, style) for v in numbers]]
         )
         marks.append(">" if step.breaks else "")
     whole = [row for row in rows if len(row) > 1]
@@ -114,37 +113,7 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
             *[cell.ljust(width) for cell, width in zip(row[1:], widths[1:], strict=True)],
         ]
         line = f"  {mark or ' '} {'  '.join(cells)}".rstrip()
-        yield paint(_BAD, line) if mark else paint(_DIM, line) if row is rows[0] else line
-
-
-def _place(span: Span | None, file: str) -> str:
-    if span is None:
-        return ""
-    return (
-        str(span.line) if span.source.name == file else f"{printable(span.source.name)}:{span.line}"
-    )
-
-
-def _brief(value: Any, style: Style) -> str:
-    if value is None:
-        return ""
-    if not hasattr(value, "low"):
-        return _one_line(value, style)
-    shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
-    if value.nonfinite:
-        return f"{shape} {value.nonfinite} not finite"
-    low, high = show(value.low, style.precision), show(value.high, style.precision)
-    return f"{shape} {low}" if low == high else f"{shape} {low} … {high}"
-
-
-def _one_line(value: Any, style: Style) -> str:
-    if is_array(value) and getattr(value, "size", 1) > 30:
-        return f"an array of shape {tuple(value.shape)}"
-    return " ".join(show(value, style.precision, 10_000).split())
-
-
-def _painter(style: Style) -> Any:
-    return lambda code, text: f"{code}{text}{_OFF}" if style.color and code else text
+        yield paint(BAD, line) if mark else paint(DIM, line) if row is rows[0] else line
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -173,11 +142,11 @@ def _as_object(e: Explanation) -> dict[str, Any]:
         "gradient": plain(e.gradient),
         "reason": e.reason or None,
         "message": e.message,
-        **_where(e.span),
+        **where(e.span),
         "help": e.help,
-        "calls": [{"function": call.function, **_where(call.span)} for call in e.calls],
-        "origin": _where(e.origin) if e.origin else None,
-        "asked": _where(e.asked) if e.asked else None,
+        "calls": [{"function": call.function, **where(call.span)} for call in e.calls],
+        "origin": where(e.origin) if e.origin else None,
+        "asked": where(e.asked) if e.asked else None,
         "ways": e.ways,
         "length": e.length,
         "steps": [_step(step) for step in e.steps],
@@ -188,29 +157,10 @@ def _step(step: Step) -> dict[str, Any]:
     return {
         "text": step.text,
         "op": step.op,
-        **_where(step.span),
-        "value": _number(step.value),
-        "partial": _number(step.partial),
-        "gradient": _number(step.gradient),
+        **where(step.span),
+        "value": number(step.value),
+        "partial": number(step.partial),
+        "gradient": number(step.gradient),
         "breaks": step.breaks,
         "skipped": step.skipped,
     }
-
-
-def _number(value: Any) -> Any:
-    if not hasattr(value, "low"):
-        return plain(value)
-    return {
-        "shape": list(value.shape),
-        "min": plain(value.low),
-        "max": plain(value.high),
-        "zeros": value.zeros,
-        "nonfinite": value.nonfinite,
-    }
-
-
-def _where(span: Span | None) -> dict[str, Any]:
-    if span is None:
-        return {"file": None, "line": None, "column": None}
-    line, column = span.source.position(span.start)
-    return {"file": span.source.name, "line": line, "column": column}

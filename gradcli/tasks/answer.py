@@ -30,9 +30,7 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     only_gradients = (
         alone and not asks_more and set(options.wrt) <= facts.declares
     )  # and none by what is in between
-    compiled = compile_program(
-        options.settings, node, fuses=not options.trace, only_gradients=only_gradients, facts=facts
-    )
+    compiled = compile_program(options.settings, node, only_gradients=only_gradients, facts=facts)
     compiled.once = not asks or facts.differentiates_once(options.of)
     return compiled
 

@@ -63,8 +63,6 @@ def evaluate(
             evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
         else:
             evaluation.diagnostics += finiteness(nonfinite(evaluation))
-        if options.trace:
-            evaluation.trace = answer.execution.listing()
         answer.execution.release()
     if options.closed_form:
         from .closed_form import add_closed_forms  # SymPy is imported where it is asked for
@@ -78,13 +76,7 @@ def chosen_mode(facts: Facts, inputs: Mapping[str, Any], options: Options) -> st
     where the program does nothing that only a trace can answer."""
     if options.mode != "auto":
         return options.mode
-    if (
-        not options.grad
-        or options.jacobian
-        or options.hessian
-        or options.hessian_blocks
-        or options.trace
-    ):
+    if not options.grad or options.jacobian or options.hessian or options.hessian_blocks:
         return "reverse"
     variables = facts.scalar_variables(inputs)
     few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)

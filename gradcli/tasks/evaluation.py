@@ -62,7 +62,6 @@ class Options:
     tracks: bool = (
         False  # keep track of the statement being executed, for limits that strike from outside
     )
-    trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -124,7 +123,6 @@ class Evaluation:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # which outputs get no gradient unasked
     timings: list[float] = field(default_factory=list)  # seconds a run, value and gradient
-    trace: str = ""
     mode: str = "reverse"  # how gradients were computed
 
     @property

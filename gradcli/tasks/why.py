@@ -6,7 +6,7 @@ through functions, modules, containers and loops.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -22,11 +22,10 @@ from ..engine.explain.blame import blame_gradient, blame_value
 from ..engine.explain.elements import dependents
 from ..engine.explain.nonfinite import Maker
 from ..engine.explain.reasons import Reason, Reasons, number_on
-from ..engine.explain.walks import Walk, size_of, walk
+from ..engine.explain.walks import Walk, size_of, walks
 from ..engine.explain.zeros import cancelled, zero_reason
 from ..engine.trace.run import Unconnected
 from ..engine.trace.unregistered import UnregisteredError
-from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite
 from ..engine.values.kinds import Variable, differentiable, leaves, read
@@ -163,7 +162,7 @@ class _Why:
         """The explanations of a target by sources that one walk can come to."""
         run, window = self.run, self.run.trace.main
         by = {n: source for source in sources if (n := number_on(source.value)) is not None}
-        walked = self._walk(seeds, set(by), window, (), masks)
+        walked = walks(run, seeds, set(by), window, (), masks)
         found = {
             n: self._judged(walked[n], n, source.place)
             for n, source in by.items()
@@ -174,7 +173,7 @@ class _Why:
             for n, verdict in found.items()
         }
         shown = {link.number for chain in chains.values() for link in chain}
-        details = self._walk(seeds, set(found), window, shown, masks) if shown else {}
+        details = walks(run, seeds, set(found), window, shown, masks) if shown else {}
         for source in sources:
             number = number_on(source.value)
             if source.name in run.replaced and source.value is run.replaced[source.name][0]:
@@ -206,23 +205,6 @@ class _Why:
         return self.ancestry.way_to(
             n for n in map(number_on, map(read, leaves(target.value))) if n is not None
         )
-
-    def _walk(
-        self,
-        seeds: list[Any],
-        wanted: set[int],
-        window: Window,
-        asked: Iterable[int],
-        masks: dict[int, Any] | None,
-    ) -> dict[int, Walk]:
-        """By source the walk that came to it."""
-        late = wanted & window.late.keys()
-        found: dict[int, Walk] = {}
-        for part in ([wanted - late] if wanted - late else []) + [{n} for n in late]:
-            walked = walk(self.run, seeds, part, window, asked, masks)
-            if walked is not None:
-                found.update(dict.fromkeys(part, walked))
-        return found
 
     def _opaque(
         self, target: Part, sources: list[Part], error: UnregisteredError

@@ -134,7 +134,7 @@ def test_explain(gradcli: Run) -> None:
     assert [line.split()[0] for line in listing.splitlines()] == list(CODES)
 
 
-@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why", "trace"])
 def test_a_program_is_not_replaced_by_its_answer(
     gradcli: Run, tmp_path: Path, command: str
 ) -> None:
@@ -203,7 +203,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "programs"
 
 
-@pytest.mark.parametrize("command", ["eval", "check", "symbolic --no-simplify", "why"])
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic --no-simplify", "why", "trace"])
 @pytest.mark.usefixtures("folder")
 def test_a_folder_stands_for_its_programs(gradcli: Run, command: str) -> None:
     names = ["programs/a.tg", "programs/b.tg", "programs/deep/d.tg", "programs/deep/er/c.tg"]
@@ -219,7 +219,7 @@ def test_a_folder_stands_for_its_programs(gradcli: Run, command: str) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why", "trace"])
 @pytest.mark.usefixtures("folder")
 def test_a_folder_without_programs(gradcli: Run, command: str) -> None:
     done = gradcli(command, "programs/none")
@@ -229,7 +229,7 @@ def test_a_folder_without_programs(gradcli: Run, command: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
-@pytest.mark.parametrize("command", ["check", "eval", "symbolic", "why"])
+@pytest.mark.parametrize("command", ["check", "eval", "symbolic", "why", "trace"])
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
 def test_what_is_no_regular_file_is_refused(
     gradcli: Run, tmp_path: Path, command: str, kind: str

@@ -90,6 +90,8 @@ COMMANDS = [
         "symbolic --to c --no-simplify",
         "why",
         "why --format json",
+        "trace --color always",
+        *(f"trace --format {format}" for format in ("json", "dot", "mermaid")),
         "diff --color always",
         "diff --format json",
         "fmt",

@@ -12,6 +12,8 @@ from gradcli.diagnostics import Diagnostic, GradcliError
 from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.trace.run import Run
 from gradcli.tasks.evaluation import Evaluation, Options
+from gradcli.tasks.trace import trace
+from gradcli.tasks.traced import shown
 
 
 def evaluate(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> Evaluation:
@@ -59,6 +61,13 @@ def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
     compiled = compile_program(settings, gradcli.load(source=source)._resolved)
     execution = Execution(compiled, {}).execute()
     return execution.run, execution.frame
+
+
+def recorded(source: str) -> list[str]:
+    """The names of the operations that a run records where everything is kept."""
+    return [
+        o.op for o in shown(trace(gradcli.load(source=source)._resolved, {}, Options()).entries)
+    ]
 
 
 def garbage(source: str) -> int:

@@ -57,13 +57,12 @@ def compile_program(
     imports: dict[int, Compiled] | None = None,
     prefix: str = "",
     places: bool = False,
-    fuses: bool = True,
     only_gradients: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
     what follows from its text, where that is known; see `Compiler` for the rest."""
-    c = Compiler(handlers, settings, keeps_all, imports, prefix, fuses, only_gradients)
+    c = Compiler(handlers, settings, keeps_all, imports, prefix, only_gradients)
     c.places = node.has_modules or places
     c.functions = c.known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}

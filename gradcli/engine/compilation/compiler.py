@@ -102,7 +102,6 @@ class Compiler:
         keeps_all: bool = False,
         imports: dict[int, Any] | None = None,
         prefix: str = "",
-        fuses: bool = True,
         only_gradients: bool = False,
     ) -> None:
         self.handlers, self.lowering = handlers, handlers.lowering
@@ -122,7 +121,7 @@ class Compiler:
         self.keeps_all = keeps_all
         self.writes = policy().writes
         self.slow = self.is_slow(keeps_all)
-        self.fuses = fuses and self.writes and not keeps_all
+        self.fuses = self.writes and not keeps_all
         self.only_gradients = only_gradients
         self.counts = settings.max_steps is not None
 

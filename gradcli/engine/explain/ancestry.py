@@ -32,7 +32,7 @@ class Ancestor(NamedTuple):
     @property
     def operands(self) -> tuple[Any, ...]:
         """The primals of all operands, active or not; a `Blank` for one that wasn't kept."""
-        if self.site.inline_operands:
+        if self.site.inline_operands and type(self.a) is not tuple:
             return (self.a, self.b)[: len(self.site.op.signature.operands)]
         return tuple(self.a)
 

@@ -263,6 +263,25 @@ def walk(
     return made[-1]
 
 
+def walks(
+    run: Run,
+    seeds: list[tuple[Traced, Any]],
+    wanted: set[int],
+    window: Window,
+    detailed: Iterable[int] = (),
+    masks: dict[int, Any] | None = None,
+) -> dict[int, Walk]:
+    """Returns by source the walk that came to it: one for all, and one for each that the window
+    began to watch late."""
+    late = wanted & window.late.keys()
+    found: dict[int, Walk] = {}
+    for part in ([wanted - late] if wanted - late else []) + [{n} for n in late]:
+        walked = walk(run, seeds, part, window, detailed, masks)
+        if walked is not None:
+            found.update(dict.fromkeys(part, walked))
+    return found
+
+
 # ---- partials ------------------------------------------------------------------------------------
 
 

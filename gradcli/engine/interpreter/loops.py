@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any, TypeAlias
 
+from ...diagnostics import Span
 from ...lang import program
 from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler, counted
@@ -29,7 +30,23 @@ def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
     never end."""
     if c.counts and not node.body:
         return counted(lambda frame: None, node.span)
-    return compile_block(c, node.body)
+    body = compile_block(c, node.body)
+    return _noted(body, node.span) if c.keeps_all else body
+
+
+def _noted(body: Statement, loop: Span) -> Statement:
+    """The body of a loop whose iterations are noted by a trace that keeps everything."""
+
+    def noted(frame: list[Any]) -> Completion:
+        trace = frame[0].trace
+        if not trace.keeps_all:
+            return body(frame)
+        iteration = trace.begin_iteration(loop)
+        completion = body(frame)
+        trace.end_iteration(iteration)
+        return completion
+
+    return noted
 
 
 def compile_while(c: Compiler, node: program.While) -> Statement:

@@ -167,7 +167,6 @@ def _import(c: Compiler, node: program.Import) -> Statement:
             c.imports,
             f"{c.prefix}{node.slot.name}.",
             c.places,
-            c.fuses,
         )
     compiled = c.imports[key]
     c.derives = c.derives or compiled.derives

@@ -4,6 +4,7 @@ nothing released."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
@@ -25,7 +26,8 @@ class KeepingTrace(Trace):
     plain number. With the operands of conditions and the histories of states, that is what
     `reasons.py` needs to tell where a chain breaks. Where everything is paused it goes on
     recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's
-    own rule returned none, with the call's site and the rule.
+    own rule returned none, with the call's site and the rule. `iterations` are those of loops, in
+    the order in which they began.
 
     Records have all operands and results, whether a rule reads them or not, as long as there is
     `room`; and `witnessed` has the nans and infinities that plain numbers gave, with what made
@@ -37,6 +39,7 @@ class KeepingTrace(Trace):
         "choices",
         "conditions",
         "declined",
+        "iterations",
         "paused",
         "room",
         "segments",
@@ -56,6 +59,7 @@ class KeepingTrace(Trace):
         self.watched_constants: set[int] = set()
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
+        self.iterations: list[Iteration] = []
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
         self.choices: list[
             tuple[Traced, Span]
@@ -84,6 +88,15 @@ class KeepingTrace(Trace):
         value."""
         self.conditions.append((condition, span))
         return None
+
+    def begin_iteration(self, loop: Span) -> Iteration:
+        """Notes that the body of a loop begins."""
+        iteration = Iteration(loop, self.calls, self.number)
+        self.iterations.append(iteration)
+        return iteration
+
+    def end_iteration(self, iteration: Iteration) -> None:
+        iteration.end, iteration.after = self.number, len(self.iterations)
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         """Notes that a history ends, because its value became the state of a variable."""
@@ -143,6 +156,19 @@ class KeepingTrace(Trace):
             ):
                 return maker
         return None
+
+
+@dataclass(slots=True)
+class Iteration:
+    """One execution of the body of a loop: the records from `begin` to `end`. `calls` is the chain
+    of calls that the loop is in, and `after` the index of the first iteration that began later than
+    all inside; None in both where an error ended it."""
+
+    loop: Span
+    calls: Any
+    begin: int
+    end: int | None = None
+    after: int | None = None
 
 
 class Witness(NamedTuple):

@@ -1,0 +1,182 @@
+"""`gradcli trace`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError
+from ..report import Style
+from . import limits, options, output
+from .programs import programs, verify_apart
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Options
+    from ..tasks.traced import Traced
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="Show every iteration of a loop, not the last alone.")
+    ] = False,
+    dtype: options.Dtype = "float64",
+    device: options.Device = "cpu",
+    seed: options.Seed = 0,
+    format: Annotated[
+        Literal["text", "json", "dot", "mermaid", "svg"],
+        typer.Option("--format", metavar="text|json|dot|mermaid|svg", help="Output format."),
+    ] = "text",
+    precision: Annotated[
+        int | None,
+        typer.Option(
+            "--precision", metavar="N", min=1, max=17, help="Significant digits in text output."
+        ),
+    ] = None,
+    output_file: options.Output = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """List what a run recorded, operation by operation.
+
+    Each operation has its value, its partial derivatives, the cotangent that a sweep from the
+    outputs (or --of) gives it, and the bytes that it holds. With --of or --wrt only what lies
+    between these is shown. Loops are folded: they show their last iteration. `--format svg` needs
+    Graphviz.
+
+    \b
+    Examples:
+      gradcli trace -e 'x**2 * sin(y)' --set x=3 --set y=0.5
+      gradcli trace -e 'var x = 2.0; s = x; for i in range(9) { s = s / 2 + 1 / s }; y = s'
+      gradcli trace -e 'var x = 3.0; a = x**2; b = a + 1; y = a * b' --of b --wrt x
+      gradcli trace -e 'var x = 3.0; y = exp(x) * x' --format mermaid
+    """
+    verify_apart(files, output_file)
+    if format == "svg":
+        _verify_one(files)
+        _verify_graphviz()
+    from ..tasks.evaluation import (
+        Options,
+    )  # here, so that `--help` doesn't pay for what runs programs
+
+    wanted = Options(
+        of=options.names(of),
+        wrt=options.names(wrt),
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        max_steps=max_steps,
+        max_memory=limits.parse_memory(max_memory),
+        tracks=bool(timeout or max_memory),
+        ignore_extra=ignore_extra,
+    )
+    terminal = Terminal(color, quiet)
+    to_file = output_file not in (None, "-")
+    style = Style(terminal.color and not to_file, precision)
+    job = _Job(terminal, format, style, output_file)
+    try:
+        names = programs(files, expr)
+        with limits.limited(
+            limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
+        ):
+            values = options.values(set_, inputs)
+            for name in names:
+                job.run(name, expr, values, wanted, unfold)
+    except GradcliError as error:
+        return job.fail(*error.diagnostics)
+    return job.tell()
+
+
+class _Job:
+    """One call of the command: the answers so far, and how they are told."""
+
+    def __init__(self, terminal: Terminal, format: str, style: Style, path: str | None) -> None:
+        self.terminal, self.format, self.style, self.path = terminal, format, style, path
+        self.answers: list[Traced] = []
+        self.current = ""
+
+    def run(
+        self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, unfold: bool
+    ) -> None:
+        """Traces one program; what is wrong with it is part of its answer. A limit ends the
+        job."""
+        from ..tasks.programs import parse_program, program_source
+
+        self.current = name
+        try:
+            source = program_source(name, expr)
+            self.current = source.name
+            program = parse_program(source, values)
+            from ..tasks.trace import trace  # an error in the program doesn't pay for the engine
+
+            self.answers.append(trace(program, values, wanted, unfold))
+        except GradcliError as error:
+            if error.exit_code == 4:
+                raise
+            self._reject(error.diagnostics)
+
+    def fail(self, *errors: Diagnostic) -> int:
+        """Ends the job early with these errors of the program that was running, or of the command
+        line."""
+        self._reject(list(errors))
+        return self.tell()
+
+    def tell(self) -> int:
+        """Prints everything, answers first; returns the exit code."""
+        from ..report.traces import render
+
+        try:
+            graph = "dot" if self.format == "svg" else self.format
+            answer = render(graph, self.answers, self.style)
+            if self.format == "svg" and answer:
+                answer = _drawn(answer)
+            if answer:
+                output.write(answer, self.path, self.style.color)
+        finally:
+            for diagnostic in (d for answer in self.answers for d in answer.diagnostics):
+                self.terminal.diagnostic(diagnostic)
+        return max((answer.exit_code for answer in self.answers), default=0)
+
+    def _reject(self, errors: list[Diagnostic]) -> None:
+        from ..tasks.traced import Traced
+
+        self.answers.append(Traced(self.current, diagnostics=errors))
+
+
+def _verify_one(files: list[str] | None) -> None:
+    if files and len(programs(files, None)) > 1:
+        help = "`--format dot` prints the graphs of several"
+        raise GradcliError(Diagnostic("E001", "--format svg draws one program", help=help))
+
+
+def _verify_graphviz() -> None:
+    if shutil.which("dot") is None:
+        help = "install Graphviz, or draw what `--format dot` or `--format mermaid` prints"
+        raise GradcliError(
+            Diagnostic("E001", "--format svg needs the `dot` of Graphviz", help=help)
+        )
+
+
+def _drawn(graph: str) -> str:
+    """A graph as SVG, by Graphviz. Raises GradcliError (E001) where it can't draw it."""
+    import subprocess
+
+    done = subprocess.run(["dot", "-Tsvg"], input=graph, capture_output=True, text=True)
+    if done.returncode:
+        said = " ".join(done.stderr.split())
+        raise GradcliError(Diagnostic("E001", f"Graphviz can't draw the graph: {said}"))
+    return done.stdout
