@@ -41,7 +41,9 @@ def render(plot: Plot, screen: Screen) -> str:
         shown = panels(plot)
         room = max(screen.height - 1 - min(len(words), 4), 0)
         height = max(room // len(shown) - 1, SMALLEST)
-        margin = max(len(text) for panel in shown for _, text in _ticks(panel.limits, height // 2))
+        margin = max(
+            len(text) for panel in shown for _, text in _ticks(panel.limits, _rows(height))
+        )
         parts = [_panel(plot, panel, screen, height, margin) for panel in shown]
     return "\n".join([*parts, *words]) + "\n"
 
@@ -163,13 +165,20 @@ def _begin(screen: Screen, height: int, x: Limits, y: Limits, margin: int = 0) -
     plotext.plotsize(screen.width, height)
     plotext.xlim(*x)
     plotext.ylim(*y)
-    across, up = _ticks(x, screen.width // 16), _ticks(y, height // 2)
+    across, up = _ticks(x, screen.width // 12), _ticks(y, _rows(height))
     plotext.xticks([value for value, _ in across], [text for _, text in across])
     plotext.yticks([value for value, _ in up], [text.rjust(margin) for _, text in up])
 
 
-def _ticks(limits: Limits, about: int) -> list[tuple[float, str]]:
-    return [(value, f"{value:.6g}") for value in round_values(*limits, max(about, 2))]
+def _rows(height: int) -> int:
+    """How many ticks a panel has room for."""
+    return (height - 3) * 4 // 5
+
+
+def _ticks(limits: Limits, most: int) -> list[tuple[float, str]]:
+    """Round numbers and how they are written. There are so few that no two come to one line, of
+    which plotext would show any."""
+    return [(value, f"{value:.6g}") for value in round_values(*limits, max(most, 2))]
 
 
 def _built(screen: Screen) -> str:

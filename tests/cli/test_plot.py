@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from ..shell import shell
+
+ROOT = Path(__file__).parents[2]
 Run = Callable[..., Any]
 
 
@@ -21,23 +24,23 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 ABS = """\
   ⠒ result
-    ┌──────────────────────────────────────────────────────┐
-   4┤                                                     ⢰│
-    │                                         ⢀⣀⣀⣀⠤⠤⠤⠤⠔⠒⠒⠒⠉│
-   2┤                                       ⢀○⠁            │
-   0┤⣀⣀⣀⡀         ○⣀⣀⣀          ○⠤⠤⠤⠔⠒⠒⠒⠊⠉⠉⠉⠁              │
-    │   ⠈⠉⠉⠉⠒⠒⠒⠒⠢⠤○  ⠈⠉⠉⠉⠑⠒⠒⠒⠢⠤⠤○                          │
-    └┬────────────┬─────────────┬────────────┬────────────┬┘
-    -2           -1             0            1            2
+  ┌────────────────────────────────────────────────────────┐
+ 4┤                                                       ⢰│
+  │                                           ⣀⣀⣀⣀⠤⠤⠤⠤⠒⠒⠒⠒⠉│
+ 2┤                                         ○⠉             │
+ 0┤⣀⣀⣀⡀          ○⣀⣀⡀          ○⠤⠤⠤⠔⠒⠒⠒⠒⠉⠉⠉⠉               │
+  │   ⠈⠉⠉⠉⠑⠒⠒⠒⠲⠤⠤○  ⠈⠉⠉⠉⠓⠒⠒⠒⠢⠤⠤○                           │
+  └┬─────────────┬─────────────┬────────────┬─────────────┬┘
+  -2            -1             0            1             2
   ⠒ ∂result/∂x
-    ┌──────────────────────────────────────────────────────┐
-   1┤                           ○⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒│
- 0.5┤                                                      │
-   0┤                                                      │
--0.5┤                                                      │
-  -1┤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠠⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤○                          │
-    └┬────────────┬─────────────┬────────────┬────────────┬┘
-    -2           -1             0            1            2
+  ┌────────────────────────────────────────────────────────┐
+ 1┤                            ○⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠐⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒│
+  │                                                        │
+ 0┤                                                        │
+  │                                                        │
+-1┤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤○                           │
+  └┬─────────────┬─────────────┬────────────┬─────────────┬┘
+  -2            -1             0            1             2
   result: jumps at x = -1, 0, 1
   ∂result/∂x: jump at x = 0
 """
@@ -47,6 +50,15 @@ def test_text(gradcli: Run) -> None:
     result = gradcli("plot -e 'abs(x) + floor(x)' --over x=-2:2")
     assert (result.code, result.err) == (0, "")
     assert result.out == ABS
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_the_same_plot_has_the_same_text(tmp_path: Path, seed: str) -> None:
+    """Whatever order sets have in a process."""
+    source = ROOT / "samples" / "rosenbrock.tg"
+    command = f"PYTHONHASHSEED={seed} gradcli plot {source} --over 'x[0]=-2:2' --order 1"
+    first = f"PYTHONHASHSEED=0 {command.split(' ', 1)[1]}"
+    assert shell(command, tmp_path, tmp_path) == shell(first, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("columns", [24, 40, 80, 200])

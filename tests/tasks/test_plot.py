@@ -229,13 +229,13 @@ def test_what_is_wrong(text: str, over: list[str], says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "about", "values"),
+    ("low", "high", "most", "values"),
     [
-        (-3.1, 3.1, 3, [-2, 0, 2]),
+        (-3.1, 3.1, 4, [-2, 0, 2]),
         (0, 1, 5, [0, 0.2, 0.4, 0.6, 0.8, 1]),
         (5, 5, 3, [5]),
         (-1e-9, 1e-9, 2, [-1e-9, 0, 1e-9]),
     ],
 )
-def test_round_values(low: float, high: float, about: int, values: list[float]) -> None:
-    assert round_values(low, high, about) == pytest.approx(values, abs=1e-15)
+def test_round_values(low: float, high: float, most: int, values: list[float]) -> None:
+    assert round_values(low, high, most) == pytest.approx(values, abs=1e-15)

@@ -96,11 +96,11 @@ class Plot:
     evaluations: int = 0
 
 
-def round_values(low: float, high: float, about: int) -> list[float]:
-    """About so many round numbers from `low` to `high`."""
+def round_values(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from `low` to `high`, whose distance is no less than that of so many parts."""
     if not high > low:
         return [low]
-    raw = (high - low) / about
+    raw = (high - low) / most
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.75)
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
     return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
