@@ -104,6 +104,7 @@ DOORS: dict[str, set[str]] = {
     "lark": {"lang"},
     "typer": {"cli"},
     "rich": {"cli.progress"},
+    "prompt_toolkit": {"cli.line_editor"},
     "plotext": {"report.plot_terminal"},
     "matplotlib": {"report.plot_file"},
     "dask": {"tasks.batch.cluster"},

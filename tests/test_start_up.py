@@ -26,6 +26,7 @@ HEAVY = {
     "pydantic",
     "lark",
     "rich",
+    "prompt_toolkit",
     "pygments",
     "pandas",
     "pyarrow",

@@ -27,6 +27,7 @@ COMMANDS = (
     "symbolic",
     "why",
     "trace",
+    "repl",
     "plot",
     "fmt",
     "lint",

@@ -77,6 +77,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         **_any_of("color verbose over for of order dtype device seed"),
         "points": _at_most(POINTS, f"a file can't raise it above {POINTS:,}"),
     },
+    "repl": {**_any_of("color precision dtype device seed max-steps max-memory")},
     "fmt": _any_of("color check diff"),
     "lint": {**_LOOK, **_any_of("select ignore")},
     "ops": _LOOK,

@@ -1,4 +1,4 @@
-"""Who gets the signals of a process that has threads."""
+"""Who gets the signals of a process that has threads, and what Ctrl-C ends."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
+
+SOON = 0.01  # seconds
 
 
 @contextmanager
@@ -21,3 +24,34 @@ def kept_from_threads() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def sure_interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. Python drops an exception that is
+    raised in a `__del__`: there it waits until that is done."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if _finalizes(frame):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:
+            raise KeyboardInterrupt
+
+    before = {n: signal.signal(n, interrupt) for n in (signal.SIGALRM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _finalizes(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False

@@ -116,8 +116,11 @@ class Execution:
     @property
     def outputs(self) -> dict[str, Any]:
         """The outputs by name: what `output` named, or the value of the last statement."""
-        if self.run.outputs:
-            return self.run.outputs
+        return self.run.outputs or self.results
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The value of the last statement, by name."""
         results = {}
         for name, expression in self.program.results:
             if isinstance(expression, program.Read):

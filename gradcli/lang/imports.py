@@ -68,7 +68,7 @@ class Importer:
                     "E220", f"cannot read `{path}`", span, label=error.strerror or ""
                 ) from None
             inner = Importer(file, self.loaded, (*chain, file), self.texts)
-            self.loaded[file] = resolve(parse(source), source, inner.load, imported=True)
+            self.loaded[file] = resolve(parse(source), source, inner.load, role="import")
         return self.loaded[file]
 
     def _own_file(self, path: str, span: Span) -> Path:
@@ -109,7 +109,7 @@ class Importer:
 def _of_library(file: Path, name: str) -> program.Program:
     """A program of the library, which all programs of a process share: it doesn't change."""
     source = replace(read_source(file, name), is_library=True)
-    return resolve(parse(source), source, Importer(file, chain=(file,)).load, imported=True)
+    return resolve(parse(source), source, Importer(file, chain=(file,)).load, role="import")
 
 
 def imported_texts(node: program.Program) -> dict[str, str]:

@@ -104,6 +104,7 @@ _SOFT = {
     "import": ("import", _FILE_FOLLOWS),
     "opaque": ("opaque", _FN_FOLLOWS),
 }
+STATEMENTS = frozenset(_SOFT)  # what begins a statement, and is a name elsewhere
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 

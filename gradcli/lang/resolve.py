@@ -21,7 +21,7 @@ from . import program, syntax
 from .expressions import CONSTANTS
 from .flow import Journal
 from .modules import ModuleResolver
-from .results import result_names
+from .results import Role, result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
 
@@ -40,12 +40,13 @@ def resolve(
     source: Source,
     loader: Loader | None = None,
     given: frozenset[str] = frozenset(),
-    imported: bool = False,
+    role: Role = "program",
 ) -> program.Program:
     """The program of a syntax tree. `given` are the names set from outside, which matter to an
-    expression file; `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
+    expression file. An import drops `expect`, `print` and `output`; an expression in a session has
+    no free names, and its value is a result despite any `output`."""
     with recursion(FRAMES), collector_paused():
-        resolver = Resolver(tree, source, loader, given, imported)
+        resolver = Resolver(tree, source, loader, given, role)
         result = resolver.whole(tree)
         del resolver.report.diagnostics[MAX_ERRORS:]
         resolver.report.raise_errors()
@@ -61,15 +62,15 @@ class Resolver(ModuleResolver):
         source: Source,
         loader: Loader | None,
         given: frozenset[str],
-        imported: bool,
+        role: Role,
     ) -> None:
         scopes = Scopes(tree)
         super().__init__(source, scopes)
         self._loader = loader
-        self._imported = imported
+        self._role, self._imported = role, role == "import"
         self._outputs = Journal()
         self._in_expect = False
-        self._is_expression = tree.is_expression and not imported
+        self._is_expression = tree.is_expression and role == "program"
         self._inputs = self._declare_inputs(tree, given) if self._is_expression else []
         scopes.finish()
         self._statements: dict[type, Callable[[Any], program.Statement | None]] = {
@@ -102,13 +103,11 @@ class Resolver(ModuleResolver):
 
     def whole(self, tree: syntax.Module) -> program.Program:
         top = self.scopes.top
-        head: list[program.Statement] = []
-        for name, span in self._inputs:
-            self.frame.assigned.add(name)
-            head.append(
-                program.Declare("var", top.bindings[name].slot, None, None, None, span=span)
-            )
-        names, last = result_names(tree)
+        head = [
+            program.Declare("var", top.bindings[name].slot, None, None, None, span=span)
+            for name, span in self._inputs
+        ]
+        names, last = result_names(tree, self._role)
         body: list[program.Statement] = []
         results: list[tuple[str, program.Expression]] = []
         for statement in tree.statements:
@@ -153,6 +152,7 @@ class Resolver(ModuleResolver):
         ]
         for name, span in inputs:
             self.scopes.top.bind(name, Event("var", tree, span.start, -1))
+            self.frame.assigned.add(name)
         self.inputs = frozenset(free)
         return inputs
 

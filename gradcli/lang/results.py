@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from . import syntax
+
+Role = Literal["program", "import", "session"]  # what a program is resolved as
 
 # Calls that stand for what they do; their value is nobody's result.
 _ACTIONS = frozenset(["attach_grad", "backward"])
 
 
-def result_names(tree: syntax.Module) -> tuple[tuple[str, ...], syntax.Evaluate | None]:
+def result_names(tree: syntax.Module, role: Role) -> tuple[tuple[str, ...], syntax.Evaluate | None]:
     """The names whose last values are the results; or no names, and the expression statement whose
-    value is."""
-    if _has_output(tree.statements):
+    value is. There are none where `output` says what the results are, but for a session."""
+    if role != "session" and _has_output(tree.statements):
         return (), None
     for statement in reversed(tree.statements):
         if isinstance(statement, syntax.Evaluate):

@@ -12,6 +12,7 @@ from ..diagnostics import Diagnostic, GradcliError, Source
 
 if TYPE_CHECKING:
     from ..lang.program import Program
+    from ..lang.results import Role
 
 # bytes: longer sources are refused, so there is no point in reading more of /dev/zero
 _ENOUGH = 10_000_004
@@ -32,6 +33,22 @@ def read_source(path: str) -> Source:
         raise GradcliError(Diagnostic("E002", f"cannot read `{name}`: {error.strerror}")) from None
     except ValueError as error:  # a null byte in the name
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
+
+
+def write_program(path: str, text: str, replaces: bool) -> None:
+    """Writes a program to a file, whole or not at all. Raises GradcliError (E006) where that fails,
+    or where there is one already that isn't to be replaced."""
+    from ..safe_files import replace_file
+
+    if os.path.lexists(path) and not replaces:
+        message = f"the file `{path}` is there already"
+        raise GradcliError(Diagnostic("E006", message, help=f"`:save! {path}` replaces it"))
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise GradcliError(
+            Diagnostic("E006", f"cannot write `{path}`: {error.strerror or error}")
+        ) from None
 
 
 def imported_files(path: str) -> list[str]:
@@ -55,20 +72,25 @@ def program_source(name: str, expr: str | None) -> Source:
 
 
 def parse_program(
-    source: Source, given: Iterable[str] = (), texts: Mapping[str, str] | None = None
+    source: Source,
+    given: Iterable[str] = (),
+    texts: Mapping[str, str] | None = None,
+    role: Role = "program",
 ) -> Program:
     """The resolved program of a source, with what it imports. Raises GradcliError with everything
     that is wrong with it.
 
     `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they
-    are given. `texts` are what it imports, where that is in no file.
+    are given. `texts` are what it imports, where that is in no file. `role` is what it
+    is resolved as.
     """
     from ..lang.imports import Importer
     from ..lang.parser import parse
     from ..lang.resolve import resolve
 
     path = None if source.name.startswith("<") else Path(source.name)
-    return resolve(parse(source), source, Importer(path, texts=texts).load, frozenset(given))
+    load = Importer(path, texts=texts).load
+    return resolve(parse(source), source, load, frozenset(given), role=role)
 
 
 def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Program]:
