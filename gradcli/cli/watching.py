@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError, printable
 from ..platform.search_path import python_that_calls
-from . import given_arguments
+from . import CLOSED_PIPE, given_arguments
 from .programs import programs
 from .terminal import Terminal
 
@@ -67,21 +67,24 @@ def _changed(
     terminal: Terminal,
 ) -> State | None:
     """Waits until the files are others than before, and have come to rest; says when the run is
-    done, and what changed. None as soon as a signal is noted."""
+    done, and what changed. None as soon as a signal is noted; that a run finds its output closed
+    counts as one."""
     is_told = False
-    while (after := _state(files)) == before:
-        if noted:
-            return None
+    while not noted and (after := _state(files)) == before:
+        if process.poll() == CLOSED_PIPE:
+            noted.append(CLOSED_PIPE - 128)
         if not is_told and process.poll() is not None:
             is_told = True
             n = len(before)
             terminal.summary(f"watching {n} file{'s' * (n != 1)}; Ctrl-C ends")
         time.sleep(POLL)
     rest: State = {}
-    while after != rest:  # whoever writes a file may not be done yet
+    while not noted and after != rest:  # whoever writes a file may not be done yet
         rest = after
         time.sleep(POLL)
         after = _state(files)
+    if noted:
+        return None
     terminal.summary(f"changed: {', '.join(map(printable, _differing(before, after)))}")
     return after
 

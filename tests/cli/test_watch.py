@@ -146,6 +146,18 @@ def test_its_end_ends_the_run(tmp_path: Path, watch: Any, number: int) -> None:
     run.wait(PATIENCE)
 
 
+def test_a_closed_pipe_ends_it(tmp_path: Path) -> None:
+    write(tmp_path / "a.tg", "y = 2.0\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradcli", "eval", "a.tg", "--watch", "-q"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(PATIENCE) == 141
+
+
 @pytest.mark.parametrize("arguments", [("-e", "2.0"), ("-",), ()])
 def test_it_needs_files(tmp_path: Path, watch: Any, arguments: tuple[str, ...]) -> None:
     it = watch("eval", *arguments)
