@@ -9,7 +9,7 @@ from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.verifier import verify
 
 LOOP = """\
-region f(%0: f64, %1: i64) -> (f64, [f64, i64]) {
+region f(%0: f64, %1: i64) -> (f64, i64) {
   %2 = const 0.0 : f64
   %3, %4 = while (%5 = %0, %6 = %1) {
     %7 = gt %5, %2 : bool
@@ -26,15 +26,17 @@ region f(%0: f64, %1: i64) -> (f64, [f64, i64]) {
     %14 = const -inf : f64
     yield %14
   }
-  %15 = const 1 : i64
-  %16 = for %17 in (%15, %1, %15) with (%18 = %13) {
-    %19 = sin %18 : f64
-    yield %19
+  %15 = new : stack[f64, i64]
+  %16, %17 = for %18 in %1 with (%19 = %13, %20 = %15) {
+    %21 = push %20, %19, %18
+    %22 = sin %19 : f64
+    yield %22, %21
   }
-  %20 = pack %16, %4
-  %21 = item %20, 0
-  %22 = call g(%21) : (f64)
-  return %22, %20
+  %23, %24, %25 = pop %17
+  %26 = eq %25, %4 : bool
+  check %26
+  %27 = call g(%24) : (f64)
+  return %27, %25
 }
 region g(%0: f64) -> (f64) {
   %1 = const True : bool
@@ -67,7 +69,7 @@ UNREADABLE = {
     "%3 = nonsense %0 : f64\nreturn %3": "`nonsense` is no instruction, and no entry of the table",
     "%3 = sin %0 : f65\nreturn %3": "`f65` is no type",
     "return %1": "`f` returns other types than it says",
-    "%3 = item %0, 0\nreturn %0": "f64 has no item 0",
+    "%3, %4 = pop %0\nreturn %0": "f64 is no stack",
     "$ return %0": "`$` begins no token",
     "%3, %4 = call g(%0) : (f64)\nreturn %3": "1 results, and 2 names",
 }
@@ -91,7 +93,10 @@ UNSOUND = {
     "%3 = if %0 { yield %0 } else { yield %0 }\nreturn %3": "a condition is a bool, and this is f64",
     "%3 = if %2 { yield %0 } else { yield %1 }\nreturn %3": r"`else` has the types \(i64\), and \(f64\) are expected",
     "%3 = while (%4 = %0) { yield %2 } do (%5) { yield %1 }\nreturn %3": r"an iteration has the types \(i64\)",
-    "%3 = for %4 in (%0, %1, %1) with (%5 = %0) { yield %5 }\nreturn %3": "a loop counts in ints",
+    "%3 = for %4 in %0 with (%5 = %0) { yield %5 }\nreturn %3": "a loop counts in ints",
+    "%3 = push %0, %0\nreturn %3": "f64 is no stack",
+    "%3 = new : stack[f64]\n%4 = push %3, %1\nreturn %0": r"an entry of stack\[f64\] has the types \(i64\)",
+    "check %0\nreturn %0": "a condition is a bool, and this is f64",
     "%3 = if %2 { %4 = sin %0 : f64 yield %4 } else { yield %0 }\nreturn %4": "uses a value that isn't defined",
 }
 

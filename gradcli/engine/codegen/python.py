@@ -20,12 +20,14 @@ from ..ir.instructions import (
     Branch,
     Call,
     Cast,
+    Check,
     Constant,
     For,
     Instruction,
-    Item,
+    NewStack,
     Operation,
-    Pack,
+    Pop,
+    Push,
     Region,
     Value,
     While,
@@ -52,7 +54,7 @@ def compiled(region: Region) -> Callable[..., tuple[Any, ...]]:
 class _Writer:
     def __init__(self) -> None:
         self.numbers: dict[int, str] = {}
-        self.names: dict[str, Any] = {"checked": _checked, "StepBack": StepBack}
+        self.names: dict[str, Any] = {"StepBack": StepBack, "checked": _checked}
 
     def source(self, region: Region) -> str:
         parameters = ", ".join(map(self.name, region.block.parameters))
@@ -62,6 +64,11 @@ class _Writer:
 
     def name(self, value: Value) -> str:
         return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
+
+    def same(self, result: Value, stack: Value) -> str:
+        """The name of a stack, which is changed in place and keeps it."""
+        self.numbers[id(result)] = self.numbers[id(stack)]
+        return self.name(stack)
 
     def block(self, block: Block, depth: int) -> Iterator[str]:
         for instruction in block.instructions:
@@ -82,11 +89,18 @@ class _Writer:
             yield f"{indent}{self.name(made.result)} = {function}({self.name(made.operand)})"
         elif isinstance(made, Operation):
             yield f"{indent}{self.name(made.result)} = {self.operation(made)}"
-        elif isinstance(made, Pack):
-            items = "".join([f"{self.name(v)}, " for v in made.operands])
-            yield f"{indent}{self.name(made.result)} = ({items})"
-        elif isinstance(made, Item):
-            yield f"{indent}{self.name(made.result)} = {self.name(made.operand)}[{made.index}]"
+        elif isinstance(made, NewStack):
+            yield f"{indent}{self.name(made.result)} = []"
+        elif isinstance(made, Push):
+            entry = "".join([f"{self.name(v)}, " for v in made.entry])
+            yield f"{indent}{self.same(made.result, made.stack)}.append(({entry}))"
+        elif isinstance(made, Pop):
+            entry = "".join([f"{self.name(v)}, " for v in made.entry])
+            popped = f"{self.same(made.result, made.stack)}.pop()"
+            yield f"{indent}{entry}= {popped}" if entry else f"{indent}{popped}"
+        elif isinstance(made, Check):
+            yield f"{indent}if not {self.name(made.condition)}:"
+            yield f"{indent}    raise StepBack"
         elif isinstance(made, Branch):
             yield f"{indent}if {self.name(made.condition)}:"
             for block in (made.then, made.otherwise):
@@ -118,10 +132,7 @@ class _Writer:
         indent = "    " * depth
         yield from self.assigned(made.results, made.initial, depth)
         index, *carried = made.body.parameters
-        start, stop, step = map(self.name, (made.start, made.stop, made.step))
-        yield f"{indent}if not {step}:"
-        yield f"{indent}    raise StepBack"
-        yield f"{indent}for {self.name(index)} in range({start}, {stop}, {step}):"
+        yield f"{indent}for {self.name(index)} in range({self.name(made.count)}):"
         yield from self.assigned(carried, made.results, depth + 1)
         yield from self.block(made.body, depth + 1)
         yield from self.assigned(made.results, made.body.results, depth + 1)

@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops import OPS
 from ...ops.op import Op
 from .instructions import Block, Branch, Cast, Constant, Instruction, Operation, Value
 from .types import BOOL, F64, FLOATS, I64, Scalar, Type
 from .verifier import WHERE, result_type
 
+NEG = OPS["neg"]
 _TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
 
 
@@ -20,6 +22,7 @@ class Builder:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.known: dict[Value, Any] = {}  # the constants
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
@@ -37,6 +40,7 @@ class Builder:
         """A Python float, int or bool."""
         result = Value(_TYPES[type(value)])
         self.add(Constant(value, result))
+        self.known[result] = value
         return result
 
     def cast(self, value: Value, kind: Scalar) -> Value:
@@ -51,10 +55,16 @@ class Builder:
         floats; bools are ints to what counts."""
         chosen, values = ([operands[0]], operands[1:]) if op is WHERE else ([], operands)
         kind = self._kind(op, [value.type for value in values])
+        if op is NEG and type(self.known.get(values[0])) is int:
+            return self.constant(-self.known[values[0]])
         cast = [self.cast(value, kind) for value in values]
         result = Value(result_type(op, kind))
         self.add(Operation(op, (*chosen, *cast), result, span))
         return result
+
+    def apply(self, name: str, operands: Sequence[Value], span: Span | None = None) -> Value:
+        """An entry of the table by its name."""
+        return self.operation(OPS[name], operands, span)
 
     def _kind(self, op: Op, types: list[Type]) -> Scalar:
         """The type that an op computes with."""

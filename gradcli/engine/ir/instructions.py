@@ -89,11 +89,14 @@ class Operation:
 
 
 @dataclass(eq=False, slots=True)
-class Pack:
-    """A list of values."""
+class NewStack:
+    """A stack with nothing on it."""
 
-    operands: tuple[Value, ...]
     result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -101,20 +104,52 @@ class Pack:
 
 
 @dataclass(eq=False, slots=True)
-class Item:
-    """The item of a list at an index that is known."""
+class Push:
+    """A stack with one more entry: scalars, one of each of its types."""
 
-    operand: Value
-    index: int
+    stack: Value
+    entry: tuple[Value, ...]
     result: Value
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        return (self.operand,)
+        return (self.stack, *self.entry)
 
     @property
     def results(self) -> tuple[Value, ...]:
         return (self.result,)
+
+
+@dataclass(eq=False, slots=True)
+class Pop:
+    """The last entry of a stack, and the stack without it."""
+
+    stack: Value
+    entry: tuple[Value, ...]
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.stack,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result, *self.entry)
+
+
+@dataclass(eq=False, slots=True)
+class Check:
+    """Steps back to the interpreter unless a condition holds."""
+
+    condition: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.condition,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
 
 
 @dataclass(eq=False, slots=True)
@@ -148,19 +183,17 @@ class While:
 
 @dataclass(eq=False, slots=True)
 class For:
-    """A loop over the ints from `start` on, by `step`, before `stop`. `body` takes the int and the
-    carried values, and gives the latter for the next iteration."""
+    """A loop of `count` iterations, none where that is negative. `body` takes the number of the
+    iteration, from 0, and the carried values, and gives the latter for the next iteration."""
 
-    start: Value
-    stop: Value
-    step: Value
+    count: Value
     initial: tuple[Value, ...]
     body: Block
     results: tuple[Value, ...]
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        return (self.start, self.stop, self.step, *self.initial)
+        return (self.count, *self.initial)
 
 
 @dataclass(eq=False, slots=True)
@@ -173,7 +206,8 @@ class Call:
     span: Span | None = None
 
 
-Instruction: TypeAlias = Constant | Cast | Operation | Pack | Item | Branch | While | For | Call
+Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Check
+Instruction: TypeAlias = Simple | Branch | While | For | Call
 
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:

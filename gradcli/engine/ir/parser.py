@@ -12,17 +12,19 @@ from .instructions import (
     Branch,
     Call,
     Cast,
+    Check,
     Constant,
     For,
     Instruction,
-    Item,
+    NewStack,
     Operation,
-    Pack,
+    Pop,
+    Push,
     Region,
     Value,
     While,
 )
-from .types import SCALARS, ListOf, Type
+from .types import SCALARS, Scalar, StackOf, Type
 
 _TOKEN = re.compile(
     r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@])|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
@@ -104,15 +106,19 @@ class _Parser:
         return tuple(found)
 
     def type(self) -> Type:
-        if self.accept("["):
-            items: list[Type] = []
+        if self.accept("stack"):
+            self.expect("[")
+            items = []
             while not self.accept("]"):
-                items.append(self.type())
+                items.append(self.scalar())
                 self.accept(",")
-            return ListOf(tuple(items))
+            return StackOf(tuple(items))
+        return self.scalar()
+
+    def scalar(self) -> Scalar:
         name = self.next()
         if name not in SCALARS:
-            raise IRError(f"`{name}` is no type: {', '.join(SCALARS)}, or a list of these")
+            raise IRError(f"`{name}` is no type: {', '.join(SCALARS)}, or a stack of these")
         return SCALARS[name]
 
     def types(self) -> list[Type]:
@@ -186,6 +192,12 @@ class _Parser:
             results = self.defined(names, self.types())
             self.place()
             return Call(region, operands, results)
+        if word == "check":
+            return Check(self.use())
+        if word == "pop":
+            stack = self.use()
+            result, *entry = self.defined(names, [stack.type, *_items(stack)])
+            return Pop(stack, tuple(entry), result)
         if len(names) != 1:
             self.fail("one result")
         return self.simple(names[0], word)
@@ -200,16 +212,12 @@ class _Parser:
             operand = self.use()
             self.expect(":")
             return Cast(operand, self.define(name, self.type()))
-        if word == "pack":
-            operands = self.uses()
-            return Pack(operands, self.define(name, ListOf(tuple([v.type for v in operands]))))
-        if word == "item":
-            operand = self.use()
-            self.expect(",")
-            index = int(self.next())
-            if not isinstance(operand.type, ListOf) or not 0 <= index < len(operand.type.items):
-                raise IRError(f"{operand.type} has no item {index}")
-            return Item(operand, index, self.define(name, operand.type.items[index]))
+        if word == "new":
+            self.expect(":")
+            return NewStack(self.define(name, self.type()))
+        if word == "push":
+            stack, *entry = self.uses()
+            return Push(stack, tuple(entry), self.define(name, stack.type))
         if word not in OPS:
             raise IRError(f"`{word}` is no instruction, and no entry of the table")
         operands = self.uses()
@@ -258,15 +266,20 @@ class _Parser:
 
     def for_loop(self, names: list[str]) -> For:
         index = self.define(self.next(), SCALARS["i64"])
-        self.expect("in", "(")
-        ends = self.uses(")")
-        if len(ends) != 3:
-            raise IRError("a loop needs a start, a stop and a step")
+        self.expect("in")
+        count = self.use()
         self.expect("with")
         parameters, initial = self.carried()
         self.expect("{")
         body = self.block((index, *parameters), "yield")
-        return For(*ends, initial, body, self.defined(names, [p.type for p in parameters]))
+        return For(count, initial, body, self.defined(names, [p.type for p in parameters]))
+
+
+def _items(stack: Value) -> tuple[Scalar, ...]:
+    """What a pop takes from a stack."""
+    if not isinstance(stack.type, StackOf):
+        raise IRError(f"{stack.type} is no stack")
+    return stack.type.items
 
 
 def _types(block: Block) -> list[Type]:

@@ -27,12 +27,14 @@ from .instructions import (
     Branch,
     Call,
     Cast,
+    Check,
     Constant,
     For,
     Instruction,
-    Item,
+    NewStack,
     Operation,
-    Pack,
+    Pop,
+    Push,
     Region,
     Value,
     While,
@@ -78,12 +80,14 @@ class _Printer:
             operands = self.names(made.operands)
             result, place = made.result, _place(made.span)
             yield f"{indent}{self.name(result)} = {made.op.name} {operands} : {result.type}{place}"
-        elif isinstance(made, Pack):
-            operands = self.names(made.operands)
-            yield f"{indent}{self.name(made.result)} = pack {operands}".rstrip()
-        elif isinstance(made, Item):
-            operand = self.name(made.operand)
-            yield f"{indent}{self.name(made.result)} = item {operand}, {made.index}"
+        elif isinstance(made, NewStack):
+            yield f"{indent}{self.name(made.result)} = new : {made.result.type}"
+        elif isinstance(made, Push):
+            yield f"{indent}{self.name(made.result)} = push {self.names(made.operands)}"
+        elif isinstance(made, Pop):
+            yield f"{indent}{self.names(made.results)} = pop {self.name(made.stack)}"
+        elif isinstance(made, Check):
+            yield f"{indent}check {self.name(made.condition)}"
         elif isinstance(made, Call):
             operands = self.names(made.operands)
             types = ", ".join([str(r.type) for r in made.results])
@@ -106,11 +110,10 @@ class _Printer:
             yield from self.block(made.body, "yield", depth + 1)
             yield f"{indent}}}"
         elif isinstance(made, For):
-            ends = self.names((made.start, made.stop, made.step))
             initial = self.names(made.initial).split(", ") if made.initial else []
             head = self._head(made.results, indent)
             index, *parameters = made.body.parameters
-            loop = f"{head}for {self.name(index)} in ({ends})"
+            loop = f"{head}for {self.name(index)} in {self.name(made.count)}"
             yield f"{loop} with ({self._carried(parameters, initial)}) {{"
             yield from self.block(made.body, "yield", depth + 1)
             yield f"{indent}}}"

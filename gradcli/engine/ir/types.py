@@ -17,16 +17,20 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
-    """A list of fixed length, by the types of its items."""
+class StackOf:
+    """A stack, by the types of the scalars that each push adds and each pop takes.
 
-    items: tuple[Type, ...]
+    A stack is used once, by the next push or pop, or as a carried value or a result: so code may
+    change it in place.
+    """
+
+    items: tuple[Scalar, ...]
 
     def __str__(self) -> str:
-        return f"[{', '.join(map(str, self.items))}]"
+        return f"stack[{', '.join(map(str, self.items))}]"
 
 
-Type: TypeAlias = Scalar | ListOf
+Type: TypeAlias = Scalar | StackOf
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}

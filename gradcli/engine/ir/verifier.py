@@ -11,19 +11,21 @@ from .instructions import (
     Branch,
     Call,
     Cast,
+    Check,
     Constant,
     For,
     Instruction,
-    Item,
+    NewStack,
     Operation,
-    Pack,
+    Pop,
+    Push,
     Region,
     Value,
     While,
     blocks_of,
 )
 from .parser import IRError
-from .types import BOOL, F64, FLOATS, I64, ListOf, Scalar, Type
+from .types import BOOL, F64, FLOATS, I64, Scalar, StackOf, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
@@ -87,15 +89,14 @@ class _Verifier:
                 self.fail(f"{made.operand.type} can't be cast to {made.result.type}")
         elif isinstance(made, Operation):
             self.operation(made)
-        elif isinstance(made, Pack):
-            if made.result.type != ListOf(tuple(_types(made.operands))):
-                self.fail("a list has other types than its items")
-        elif isinstance(made, Item):
-            kind = made.operand.type
-            if not isinstance(kind, ListOf) or not 0 <= made.index < len(kind.items):
-                self.fail(f"{kind} has no item {made.index}")
-            elif kind.items[made.index] != made.result.type:
-                self.fail("an item has another type than in its list")
+        elif isinstance(made, NewStack):
+            self.stack(made.result, made.result)
+        elif isinstance(made, Push | Pop):
+            self.stack(made.stack, made.result)
+            if StackOf(tuple(_types(made.entry))) != made.stack.type:  # type: ignore[arg-type]
+                self.fail(f"an entry of {made.stack.type} has the types ({_listed(made.entry)})")
+        elif isinstance(made, Check):
+            self.condition(made.condition)
         elif isinstance(made, Branch):
             self.condition(made.condition)
             self.match("`else`", made.otherwise.results, made.then.results)
@@ -109,7 +110,7 @@ class _Verifier:
             self.match("an iteration", made.body.results, made.initial)
             self.match("a loop", made.results, made.initial)
         elif isinstance(made, For):
-            if any(end.type != I64 for end in (made.start, made.stop, made.step)):
+            if made.count.type != I64:
                 self.fail("a loop counts in ints")
             self.match("the body of a loop", made.body.parameters[1:], made.initial)
             self.match("an iteration", made.body.results, made.initial)
@@ -121,6 +122,11 @@ class _Verifier:
             else:
                 self.match(f"a call of {made.region}", made.operands, called.block.parameters)
                 self.match(f"the result of {made.region}", made.results, called.block.results)
+
+    def stack(self, before: Value, after: Value) -> None:
+        if not isinstance(before.type, StackOf):
+            self.fail(f"{before.type} is no stack")
+        self.match("a stack", [after], [before])
 
     def condition(self, value: Value) -> None:
         if value.type != BOOL:

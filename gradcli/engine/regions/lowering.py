@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
+from ...diagnostics import Span
 from ...lang import program
 from ..ir.builder import Builder
 from ..ir.instructions import Block, For, Value, While
@@ -143,7 +144,7 @@ class Lowering(Expressions):
         if not (isinstance(iterable, program.Apply) and iterable.op.name == "range"):
             self.unrolled(node, self.expression(iterable))
             return
-        start, stop, step = self.bounds(iterable)
+        start, step, count = self.bounds(iterable)
         if not isinstance(node.target, program.NameTarget):
             raise NotCompiled("a loop over `range` has one name", node.target.span)
         if _breaks(node.body):
@@ -155,22 +156,42 @@ class Lowering(Expressions):
         parameters = {name: in_new_values(before[name]) for name in carried}
         block.parameters = (index, *_flat(parameters.values()))
         self.names.held.update(parameters)
-        self.bind(node.target, index)
         with self.builder.inside(block):
+            self.bind(node.target, self.reached(start, step, index, iterable.span))
             block.results = self.path(node.body, self.next_iteration(carried, before, node))
         results = {name: in_new_values(before[name]) for name in carried}
         initial = tuple(_flat(before[name] for name in carried))
-        made = For(start, stop, step, initial, block, tuple(_flat(results.values())))
+        made = For(count, initial, block, tuple(_flat(results.values())))
         self.builder.add(made)
         self.leave(before, results, node)
 
     def bounds(self, node: program.Apply) -> tuple[Value, Value, Value]:
+        """The start, the step and the count of a range."""
         ends = [self.expression(end) for end in node.operands if end is not None]
         if any(getattr(end, "type", None) != I64 for end in ends):
             raise NotCompiled("`range` goes over ints", node.span)
         start = self.builder.constant(0) if len(ends) == 1 else ends[0]
         step = ends[2] if len(ends) == 3 else self.builder.constant(1)
-        return start, ends[min(1, len(ends) - 1)], step
+        if not self.builder.known.get(step):
+            raise NotCompiled("a step that isn't known is not compiled", node.span)
+        stop, apply = ends[min(1, len(ends) - 1)], self.builder.apply
+        size, far = abs(self.builder.known[step]), (start, stop)
+        if self.builder.known[step] < 0:
+            far = (stop, start)
+        count = stop if self.is_int(start, 0) else apply("sub", [far[1], far[0]], node.span)
+        if size > 1:
+            rounded = apply("add", [count, self.builder.constant(size - 1)], node.span)
+            count = apply("floordiv", [rounded, self.builder.constant(size)], node.span)
+        return start, step, count
+
+    def is_int(self, value: Value, number: int) -> bool:
+        return self.builder.known.get(value) == number
+
+    def reached(self, start: Value, step: Value, index: Value, span: Span) -> Value:
+        """The int of a range at an index."""
+        if not self.is_int(step, 1):
+            index = self.builder.apply("mul", [index, step], span)
+        return index if self.is_int(start, 0) else self.builder.apply("add", [start, index], span)
 
     def loop(self, node: program.While, condition: Callable[[], Value]) -> None:
         """A loop with a condition. A `break` clears a flag, which the condition asks first."""
