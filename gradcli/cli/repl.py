@@ -115,14 +115,13 @@ class _Prompt:
         while True:
             try:
                 entry = read()
+                if entry.strip() == ":quit":
+                    return
+                self.do(entry)
             except EOFError:
                 return
-            except KeyboardInterrupt:
+            except KeyboardInterrupt:  # the entry is given up before it is done
                 self._print("\n")
-                continue
-            if entry.strip() in (":quit", ":q"):
-                return
-            self.do(entry)
 
     def do(self, entry: str) -> None:
         """Does a command or an entry; an error or Ctrl-C ends only that."""

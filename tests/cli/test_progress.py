@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
-import sys
-import termios
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,63 +12,17 @@ import pytest
 from gradcli.cli.progress import Bar
 from gradcli.tasks.batch.summary import Summary
 
-pyte = pytest.importorskip("pyte")
+from ..terminal import Terminal
+
+pytest.importorskip("pyte")
 
 ROWS, FOREVER = 600, 500
 
 
-class Terminal:
-    """A command whose standard error is a terminal, and what stands there."""
-
-    def __init__(self, folder: Path, *arguments: str, width: int = 100) -> None:
-        self._screen = pyte.Screen(width, 12)
-        self._stream = pyte.ByteStream(self._screen)
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, width, 0, 0))
-        command = [sys.executable, "-m", "gradcli", *arguments]
-        told = {
-            name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
-        }
-        environment = {**told, "TERM": "xterm-256color"}
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-        )
-        os.close(theirs)
-        self.raw = b""
-
-    @property
-    def lines(self) -> list[str]:
-        return [line.rstrip() for line in self._screen.display if line.strip()]
-
-    @property
-    def has_cursor(self) -> bool:
-        return not self._screen.cursor.hidden
-
-    def read(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Draws what comes until the condition holds, or the command ends."""
-        end = time.monotonic() + 60
-        while not until():
-            assert time.monotonic() < end, self.lines
-            if select.select([self._ours], [], [], 0.05)[0]:
-                try:
-                    data = os.read(self._ours, 1 << 16)
-                except OSError:  # what Linux says where nobody holds the other end any more
-                    data = b""
-                if not data:
-                    break
-                self.raw += data
-                self._stream.feed(data)
-
-    def end(self) -> int:
-        self.read()
-        self.process.communicate()
-        os.close(self._ours)
-        return self.process.returncode
+def start(folder: Path, *arguments: str, width: int = 100) -> Terminal:
+    """gradcli, whose standard error is a terminal."""
+    command = ["-m", "gradcli", *arguments]
+    return Terminal(folder, *command, streams=("stderr",), width=width, height=12)
 
 
 @pytest.fixture
@@ -96,7 +41,7 @@ JOB = ("batch", "p.tg", "--rows", "d.csv", "-o", "o.csv", "--block-rows", "50")
 def test_the_bar(folder: Path, width: int) -> None:
     """It shows what is done, and is gone when the job is: a job with a row that never ends, which
     Ctrl-C ends."""
-    terminal = Terminal(folder, *JOB, "--timeout", "30", width=width)
+    terminal = start(folder, *JOB, "--timeout", "30", width=width)
     terminal.read(lambda: any("500 rows" in line for line in terminal.lines))
     assert len(terminal.lines) == 1
     assert re.search(r"━ +83% 500 rows [\d,]+ rows/s 1 failed 0:0\d left$", terminal.lines[0])
@@ -110,7 +55,7 @@ def test_the_bar(folder: Path, width: int) -> None:
 
 def test_a_job_that_is_done_at_once_has_none(folder: Path) -> None:
     (folder / "d.csv").write_text("x\n1\n2\n")
-    terminal = Terminal(folder, *JOB)
+    terminal = start(folder, *JOB)
     assert terminal.end() == 0
     assert len(terminal.lines) == 1
     assert re.fullmatch(r"2 rows in [\d.]+ s \([\d,]+ rows/s\), none failed", terminal.lines[0])
@@ -118,7 +63,7 @@ def test_a_job_that_is_done_at_once_has_none(folder: Path) -> None:
 
 
 def test_nobody_wants_it(folder: Path) -> None:
-    terminal = Terminal(folder, *JOB, "-q", "--max-steps", "1000")
+    terminal = start(folder, *JOB, "-q", "--max-steps", "1000")
     assert (terminal.end(), terminal.raw) == (6, b"")
 
 
