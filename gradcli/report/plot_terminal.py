@@ -12,7 +12,7 @@ import plotext
 
 from ..diagnostics import printable
 from ..tasks.plot.results import Contour, Limits, Plot, Segment, round_values
-from .plots import Panel, label, marks, panels, within
+from .plots import Panel, label, marks, panels, within, written
 
 COLORS = ("blue", "red", "green", "magenta", "cyan", "orange")
 MARKERS = ("braille", "+", "x", "o", "#", "%")
@@ -178,7 +178,8 @@ def _rows(height: int) -> int:
 def _ticks(limits: Limits, most: int) -> list[tuple[float, str]]:
     """Round numbers and how they are written. There are so few that no two come to one line, of
     which plotext would show any."""
-    return [(value, f"{value:.6g}") for value in round_values(*limits, max(most, 2))]
+    values = round_values(*limits, max(most, 2))
+    return list(zip(values, written(values), strict=True))
 
 
 def _built(screen: Screen) -> str:

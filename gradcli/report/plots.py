@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,13 +48,22 @@ def marks(plot: Plot) -> list[str]:
     lines, name = [], printable(plot.axes[0].label)
     for curve in plot.curves:
         for kind in ("pole", "jump", "kink"):
-            places = [f"{mark.x:.6g}" for mark in curve.marks if mark.kind == kind]
+            places = written([mark.x for mark in curve.marks if mark.kind == kind])
             if places:
                 more = f" and {len(places) - MOST_MARKS} more" if len(places) > MOST_MARKS else ""
                 at = ", ".join(places[:MOST_MARKS]) + more
                 many = kind if len(places) == 1 else f"{kind}s"
                 lines.append(f"{label(plot, curve)}: {many} at {name} = {at}")
     return lines
+
+
+def written(values: Sequence[float]) -> list[str]:
+    """Numbers with six digits, or as many as it takes to tell them apart."""
+    for digits in range(6, 17):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(value) for value in values]
 
 
 def within(piece: Piece, limits: Limits) -> list[list[Point]]:

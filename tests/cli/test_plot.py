@@ -91,6 +91,11 @@ def test_colour_tells_curves_apart_where_there_is_some(
     assert "\x1b" not in gradcli(command).out
 
 
+def test_numbers_have_digits_enough(gradcli: Run) -> None:
+    out = gradcli("plot -e 'floor(x)' --over x=1e12:1e12+3 --order 0").out
+    assert "jumps at x = 1000000000001, 1000000000002\n" in out
+
+
 def test_marks_are_said_in_words(gradcli: Run) -> None:
     out = gradcli("plot -e 'abs(x) + 1 / (x - 1) + floor(2 * x)' --over x=-0.4:1.4").out
     assert "  result: pole at x = 1\n" in out

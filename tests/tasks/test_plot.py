@@ -152,6 +152,24 @@ def test_poles_do_not_set_the_scale() -> None:
     assert 0 < low < 5 < high < 12
 
 
+def test_places_are_found_in_any_range_that_has_floats_enough() -> None:
+    for over, expected in (("x=1e12:1e12+3", [1e12 + 1, 1e12 + 2]), ("x=-1e-9:1e-9", [0.0])):
+        found = plotted("floor(x)", over, order=0).curves[0]
+        assert [(m.kind, m.x) for m in found.marks] == [("jump", x) for x in expected]
+        assert len(found.pieces) == len(expected) + 1
+    with pytest.raises(GradcliError, match="too few floats"):
+        plotted("x**2", "x=1:1.000000000001")
+
+
+@pytest.mark.parametrize("text", ["floor(x) + x", "1 / (x - 1)", "abs(x - 1)"])
+def test_single_precision(text: str) -> None:
+    axis = parse_axis("x=0.3:1.9")
+    node = parse_program(Source("<expr>", text), ["x"])
+    found = plot(node, {}, Options(dtype="float32"), Request((axis,), order=1))
+    assert [m.x for m in found.curves[0].marks] == pytest.approx([1.0], abs=1e-4)
+    assert not any(p.x[0] < 0.999 and p.x[-1] > 1.001 for p in found.curves[1].pieces)
+
+
 def test_families_and_several_outputs() -> None:
     text = "var x = 0.0; var a = 1.0; y = a * x; z = y**2; output y; output z"
     found = plotted(text, "x=0:1", family=parse_family("a=1, 2"))

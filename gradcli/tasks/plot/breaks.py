@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...diagnostics import Diagnostic, GradcliError
 from .function import Values
-from .sampling import Samples
+from .sampling import DEEPEST, Samples
 
-MOST = 400  # places that are looked into
-PARTS = 16  # that an interval is divided into, to go on with one of them
-CLOSEST = 2.0**-44  # of the range: how closely a place is found
-STEPS = np.array(
-    [2.0**-18, 2.0**-27, 2.0**-36]
-)  # of the range: where it is looked at, on each side
-
+LOOKED_AT = 1000  # places of curves, those where most changes
+MOST = 400  # places of curves that are looked into to the end
+ROUNDS = 4  # of looking closer, after which few places are left but for those that aren't smooth
+PARTS = 8  # that an interval is divided into, to go on with one of them
+LEAST = 1e-4  # of what a curve varies: a smaller jump can't be seen
+FINEST, COARSEST = 2.0**-36, 2.0**-9  # of the range: the nearest that a place is looked at from
 LARGEST = np.finfo(np.float64).max  # what stands for an infinity
 
 SMOOTH, EDGE, JUMP, POLE = "", "edge", "jump", "pole"
@@ -35,61 +35,116 @@ class Break(NamedTuple):
 Breaks = dict[str, list[Break]]  # by output
 
 
+class Steps(NamedTuple):
+    """How closely a place is found, and at which distances from it, from far to near, its sides are
+    looked at; as parts of a range."""
+
+    closest: float
+    sizes: Any
+
+
+def steps(low: float, high: float, eps: float) -> Steps:
+    """The steps for the range from `low` to `high`. Raises GradcliError (E001) where there are too
+    few floats in it."""
+    float_size = eps * max(abs(low), abs(high)) / (high - low)
+    nearest = max(FINEST, 16 * float_size)
+    if nearest > COARSEST:
+        message = f"there are too few floats between {low:.17g} and {high:.17g} for a plot"
+        help = "give a wider range, or use --dtype float64"
+        raise GradcliError(Diagnostic("E001", message, help=help))
+    farthest = min(nearest * 2**18, max(DEEPEST, nearest * 8))
+    sizes = np.geomspace(farthest, nearest, 3)
+    return Steps(max(nearest / 2**8, 2 * float_size), sizes)
+
+
 def find_breaks(samples: Samples) -> Breaks:
     """The places where a channel of an output isn't continuous, or the edge of where it has values;
-    in order."""
-    function = samples.function
-    axis = function.axes[0]
-    low, high = axis.low + STEPS[-1] * axis.width, axis.high - STEPS[-1] * axis.width
-    places = [
-        (label, k, i)
-        for label, channels in samples.values.items()
-        for k, y in enumerate(channels[: function.connected[label]])
-        for i in _suspects(
-            samples.x,
-            np.clip(y, -LARGEST, LARGEST),
-            channels[k + 1 : k + 2],
-            samples.scales[label][k],
-        )
-    ][:MOST]
-    if not places:
-        return {label: [] for label in samples.values}
+    in order. Where there are too many of them, a place stands for the interval that one is in."""
+    places = _Places(samples)
+    rows = np.arange(len(places.found))
+    left = np.array([samples.x[i] for _, _, i in places.found])
+    right = np.array([samples.x[i + 1] for _, _, i in places.found])
+    rows, left, right = zoom(places.at, rows, left, right, places.closest, places.least, ROUNDS)
+    middle = (left[MOST:] + right[MOST:]) / 2
+    unknown = [(places.found[n][0], float(x)) for n, x in zip(rows[MOST:], middle, strict=True)]
+    _, left, right = zoom(
+        places.at, rows[:MOST], left[:MOST], right[:MOST], places.closest, places.least
+    )
+    return (
+        places.judged(left, right, unknown)
+        if len(rows)
+        else {label: [] for label in samples.values}
+    )
 
-    def evaluate(x: Any) -> Values:
-        found = function.at(x.ravel())
+
+class _Places:
+    """The intervals of samples that may not be smooth: output, channel, and index of each."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples, self.function = samples, samples.function
+        self.axis = self.function.axes[0]
+        closest, self.sizes = steps(self.axis.low, self.axis.high, self.function.eps)
+        self.closest = closest * self.axis.width
+        found = [
+            (rise, label, k, i)
+            for label, channels in samples.values.items()
+            for k, y in enumerate(channels[: self.function.connected[label]])
+            for i, rise in _suspects(
+                samples.x,
+                np.clip(y, -LARGEST, LARGEST),
+                channels[k + 1 : k + 2],
+                samples.scales[label][k],
+            )
+        ]
+        found.sort(key=lambda place: -place[0])
+        self.found = [place[1:] for place in found[:LOOKED_AT]]
+        self.least = np.array([LEAST * samples.scales[label][k] for label, k, _ in self.found])
+
+    def evaluate(self, x: Any) -> Values:
+        found = self.function.at(x.ravel())
         return {label: np.clip(y, -LARGEST, LARGEST) for label, y in found.items()}
 
-    left = np.array([samples.x[i] for _, _, i in places])
-    right = np.array([samples.x[i + 1] for _, _, i in places])
+    def at(self, rows: Any, x: Any) -> Any:
+        """The values of each place's channel at the points in its row."""
+        values = self.evaluate(x)
+        own = [self.found[n][:2] for n in rows.tolist()]
+        return np.stack([_own(values, label, k, x.shape)[n] for n, (label, k) in enumerate(own)])
 
-    def at(x: Any) -> Any:
-        values = evaluate(x)
-        return np.stack(
-            [_own(values, label, k, x.shape)[n] for n, (label, k, _) in enumerate(places)]
-        )
-
-    left, right = zoom(at, left, right, CLOSEST * axis.width)
-    centres = _distinct(left, right, axis.width)
-    around = centres[:, None] + axis.width * np.concatenate([-STEPS, STEPS])
-    found = evaluate(around)
-    breaks: Breaks = {}
-    for label, channels in samples.values.items():
-        beside = found.get(label, np.full((len(channels), around.size), np.nan))
-        sides = beside.reshape(len(channels), -1, 2, len(STEPS))
-        all_places = (
-            _break(float(x), sides[:, j], samples.scales[label]) for j, x in enumerate(centres)
-        )
-        inside = (b for b in all_places if POLE in b.kinds or low < b.x < high)
-        breaks[label] = _merged((b for b in inside if any(b.kinds)), axis.width)
-    return breaks
+    def judged(self, left: Any, right: Any, unknown: list[tuple[str, float]]) -> Breaks:
+        """What there is in intervals that are as narrow as can be; and places that are only known
+        not to be smooth."""
+        axis, sizes = self.axis, self.sizes
+        centres = _distinct(left, right, axis.width, self.closest)
+        around = centres[:, None] + axis.width * np.concatenate([-sizes, sizes])
+        found = self.evaluate(around)
+        near = sizes[-1] * axis.width
+        breaks: Breaks = {}
+        for label, channels in self.samples.values.items():
+            n = len(channels)
+            beside = found.get(label, np.full((n, around.size), np.nan))
+            sides = beside.reshape(n, -1, 2, len(sizes))
+            known = [
+                _break(float(x), sides[:, j], self.samples.scales[label], self.function.eps)
+                for j, x in enumerate(centres)
+            ]
+            nothing = [np.nan] * n
+            known += [Break(x, [EDGE] * n, nothing, nothing) for of, x in unknown if of == label]
+            inside = (
+                b
+                for b in sorted(known, key=lambda b: b.x)
+                if POLE in b.kinds or (any(b.kinds) and axis.low + near < b.x < axis.high - near)
+            )
+            breaks[label] = _merged(inside, sizes[1] * axis.width)
+        return breaks
 
 
 def _own(values: Values, label: str, k: int, shape: tuple[int, ...]) -> Any:
     return values[label][k].reshape(shape) if label in values else np.full(shape, np.nan)
 
 
-def _suspects(x: Any, y: Any, slopes: Any, scale: float) -> list[int]:
-    """The intervals that may hold a jump, a pole or an edge of where there are values."""
+def _suspects(x: Any, y: Any, slopes: Any, scale: float) -> Iterable[tuple[Any, Any]]:
+    """The intervals that may hold a jump, a pole or an edge of where there are values, and by how
+    much they rise."""
     with np.errstate(all="ignore"):
         h, rise = np.diff(x), np.abs(np.diff(y))
         steep = np.pad(rise / h, 1, constant_values=np.inf)
@@ -98,62 +153,74 @@ def _suspects(x: Any, y: Any, slopes: Any, scale: float) -> list[int]:
         for slope in slopes:
             straight = np.diff(y) - h * (slope[:-1] + slope[1:]) / 2
             found |= np.abs(straight) > 0.3 * rise
-        found &= rise > 1e-4 * scale
-        found |= np.isfinite(y[:-1]) != np.isfinite(y[1:])
-    return [int(i) for i in np.flatnonzero(found)]
+        found &= rise > LEAST * scale
+        rise = rise / scale
+    ends = np.isnan(y[:-1]) != np.isnan(y[1:])
+    rise[ends] = np.inf
+    places = np.flatnonzero(found | ends)
+    return zip(places.tolist(), rise[places].tolist(), strict=True)
 
 
-def zoom(at: Callable[[Any], Any], left: Any, right: Any, closest: float) -> tuple[Any, Any]:
-    """Narrows intervals to where their function changes most, or begins to have values. `at` gives
-    the values at points of shape (intervals, n)."""
-    while (right - left).max() > closest:
+def zoom(
+    at: Callable[[Any, Any], Any],
+    rows: Any,
+    left: Any,
+    right: Any,
+    closest: float,
+    least: Any,
+    rounds: int = 99,
+) -> tuple[Any, Any, Any]:
+    """Narrows intervals to where their function changes most, or begins to have values, and leaves
+    out those that change by less than the `least` of their rows. `at` gives the values of rows at
+    points of shape (rows, n)."""
+    for _ in range(rounds):
+        if not len(rows) or (right - left).max() <= closest:
+            break
         x = left[:, None] + (right - left)[:, None] * np.linspace(0, 1, PARTS + 1)
         x[:, -1] = right
-        y = at(x)
+        y = at(rows, x)
         with np.errstate(all="ignore"):
             change = np.abs(np.diff(y, axis=1))
-        finite = np.isfinite(y)
-        change[finite[:, 1:] != finite[:, :-1]] = np.inf
-        change[~finite[:, 1:] & ~finite[:, :-1]] = -1
-        rows, most = np.arange(len(x)), change.argmax(axis=1)
-        narrower = x[rows, most], x[rows, most + 1]
-        if np.array_equal(narrower[0], left) and np.array_equal(narrower[1], right):
-            break
-        left, right = narrower
-    return left, right
+        has = ~np.isnan(y)
+        change[has[:, 1:] != has[:, :-1]] = np.inf
+        change[~has[:, 1:] & ~has[:, :-1]] = -1
+        every, most = np.arange(len(x)), change.argmax(axis=1)
+        kept = change[every, most] > least[rows]
+        rows, left, right = rows[kept], x[every, most][kept], x[every, most + 1][kept]
+    return rows, left, right
 
 
-def _distinct(left: Any, right: Any, width: float) -> Any:
+def _distinct(left: Any, right: Any, width: float, closest: float) -> Any:
     """The middle of each interval, or the plain number in it, without those that are the same."""
     centres = (left + right) / 2
     plain = np.round(centres / width, 9) * width
     rounded = np.round(centres, 9)
     for better in (plain, rounded):
-        near = np.abs(better - centres) <= 4 * CLOSEST * width
+        near = np.abs(better - centres) <= 4 * closest
         centres = np.where(near, better, centres)
     return np.unique(centres + 0.0)  # which leaves no negative zero
 
 
-def _merged(breaks: Iterable[Break], width: float) -> list[Break]:
-    """Places in order, of those that are nearly the same the one where most happens."""
+def _merged(breaks: Iterable[Break], near: float) -> list[Break]:
+    """Places in order, of those that are nearer the one where most happens."""
     found: list[Break] = []
     for b in breaks:
-        if found and b.x - found[-1].x <= STEPS[1] * width:
+        if found and b.x - found[-1].x <= near:
             found[-1] = max(found[-1], b, key=lambda b: sum(map(bool, b.kinds)))
         else:
             found.append(b)
     return found
 
 
-def _break(x: float, sides: Any, scales: Any) -> Break:
-    """What the channels do at a place, by their values at STEPS on its left and its right."""
+def _break(x: float, sides: Any, scales: Any, eps: float) -> Break:
+    """What the channels do at a place, by their values on its left and its right."""
     kinds = [
-        kind_of(left, right, scale) for (left, right), scale in zip(sides, scales, strict=True)
+        kind_of(left, right, scale, eps) for (left, right), scale in zip(sides, scales, strict=True)
     ]
     return Break(x, kinds, sides[:, 0, -1].tolist(), sides[:, 1, -1].tolist())
 
 
-def kind_of(left: Any, right: Any, scale: float) -> str:
+def kind_of(left: Any, right: Any, scale: float, eps: float) -> str:
     """What a channel does where it has these values on both sides, from far to near."""
     if _grows(left, scale) or _grows(right, scale):
         return POLE
@@ -161,7 +228,7 @@ def kind_of(left: Any, right: Any, scale: float) -> str:
         return EDGE
     with np.errstate(over="ignore"):
         _, before, gap = np.abs(right - left)
-    if not (gap > 1e-6 * scale and gap > 0.6 * before):
+    if not (gap > max(1e-6, 1e3 * eps) * scale and gap > 0.6 * before):
         return SMOOTH
     return POLE if LARGEST in (abs(left[-1]), abs(right[-1])) else JUMP
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .breaks import JUMP, LARGEST, POLE, STEPS, kind_of, zoom
+from .breaks import JUMP, LARGEST, LEAST, POLE, kind_of, steps, zoom
 from .function import Function
 from .results import Contour, Line, Segment, round_values
 from .sampling import scale
@@ -108,14 +108,19 @@ def _broken(function: Function, label: str, x: Any, y: Any, channels: Any, way: 
     start = np.array([x[columns], y[rows]])
     step = np.array([spacing, 0.0] if way else [0.0, spacing])
 
-    def at(t: Any) -> Any:
-        points = start[:, :, None] + step[:, None, None] * t
+    def at(places: Any, t: Any) -> Any:
+        points = start[:, places, None] + step[:, None, None] * t
         found = function.at(points[0].ravel(), points[1].ravel())
         return np.clip(found[label][0].reshape(t.shape), -LARGEST, LARGEST)
 
-    left, right = zoom(at, np.zeros(len(rows)), np.ones(len(rows)), STEPS[-1] / 8)
-    beside = at(((left + right) / 2)[:, None] + np.concatenate([-STEPS, STEPS]))
-    broken[rows, columns] = [
-        kind_of(sides[: len(STEPS)], sides[len(STEPS) :], much) in (JUMP, POLE) for sides in beside
-    ]
+    ends = np.abs(x if way else y).max()
+    closest, sizes = steps(ends - spacing, ends, function.eps)
+    places, left, right = np.arange(len(rows)), np.zeros(len(rows)), np.ones(len(rows))
+    least = np.full(len(rows), LEAST * much)
+    places, left, right = zoom(at, places, left, right, closest, least)
+    if not len(places):
+        return broken
+    beside = at(places, ((left + right) / 2)[:, None] + np.concatenate([-sizes, sizes]))
+    kinds = [kind_of(v[: len(sizes)], v[len(sizes) :], much, function.eps) for v in beside]
+    broken[rows[places], columns[places]] = [kind in (JUMP, POLE) for kind in kinds]
     return broken

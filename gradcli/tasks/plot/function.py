@@ -9,6 +9,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends.backend import shape_of
+from ...engine.backends.selection import backend_for
 from ...engine.execution import Execution, running
 from ...engine.row_runs import Answered, RowRuns, of_all_rows
 from ...engine.values.boxes import primal
@@ -29,6 +30,7 @@ class Function:
     value, and 1 and 2 are the gradient. Where a point fails, or has another kind of value, is nan.
 
     order         how many derivatives there are; of two axes at most 1
+    eps           the relative distance of two floats
     evaluations   points so far
     failed        how the first point that failed did
     connected     by output, how many channels there are
@@ -45,10 +47,12 @@ class Function:
     ) -> None:
         names = [axis.name for axis in axes]
         self.axes, self.order = axes, order
+        self.eps = float(np.finfo(options.dtype).eps)
         self.options = options.with_changes(wrt=tuple(dict.fromkeys(names)))
         self.inputs = {name: value for name, value in inputs.items() if name not in names}
         verify_inputs(node, inputs, options.ignore_extra)
         verify_inputs(node, dict.fromkeys(names, 0.0), False)
+        self.backend = backend_for(options.device)
         self.compiled = prepare(_without_expectations(node), self.options)
         self.bases = self._bases(inputs)
         self.evaluations = 0
@@ -64,8 +68,9 @@ class Function:
         channels = 1 + self.order if len(self.axes) == 1 else 1 + 2 * self.order
         found: Values = {}
         failed: list[Diagnostic] = []
-        runs = RowRuns(self.compiled, self.inputs, self._columns(points), self._ask)
-        for answer in runs.answers(size):
+        with self.backend.active():
+            answers = list(self._runs(points).answers(size))
+        for answer in answers:
             if not isinstance(answer, Answered):
                 failed += answer.diagnostics
                 continue
@@ -82,6 +87,11 @@ class Function:
             raise GradcliError(failed[0])
         self.failed = self.failed or next(iter(failed), None)
         return found
+
+    def _runs(self, points: tuple[Any, ...]) -> RowRuns:
+        to_device = self.backend.to_device
+        columns = {name: to_device(v) for name, v in self._columns(points).items()}
+        return RowRuns(self.compiled, self.inputs, columns, self._ask)
 
     def _columns(self, points: tuple[Any, ...]) -> dict[str, Any]:
         columns: dict[str, Any] = {}
@@ -104,7 +114,8 @@ class Function:
         found = {}
         for axis in asked:
             variable = execution.variables.get(axis.name)
-            state = None if variable is None else np.array(variable.state, np.float64)
+            state = None if variable is None else self.backend.to_host(variable.state)
+            state = None if state is None else np.array(state, np.float64)
             shape = () if state is None else state.shape
             if len(axis.place) != len(shape) or any(
                 k >= n for k, n in zip(axis.place, shape, strict=True)
@@ -153,7 +164,7 @@ class Function:
         of_all_rows(execution.run, value)
         if value is None:
             return 0.0
-        array = execution.run.backend.to_host(value.array if type(value) is Lanes else value)
+        array = self.backend.to_host(value.array if type(value) is Lanes else value)
         array = np.asarray(array)[index]
         if array.dtype.kind not in "fib":
             array = np.full(array.shape, np.nan)

@@ -39,11 +39,13 @@ class Samples:
             self.add((self.x[places] + self.x[places + 1]) / 2)
 
     def add(self, x: Any) -> None:
-        """Evaluates the function at more points."""
+        """Evaluates the function at more points, which may show that it varies more."""
         more = self.function.at(x)
         order = np.argsort(np.concatenate([self.x, x]), kind="stable")
         self.x = np.concatenate([self.x, x])[order]
         self.values = joined(self.values, more, order, len(x))
+        for label, channels in self.values.items():
+            self.scales[label] = np.maximum(self.scales[label], list(map(scale, channels)))
 
 
 def joined(values: Values, more: Values, order: Any, size: int) -> Values:
