@@ -210,7 +210,7 @@ class _Tracer:
             elif shape := shape_of(primal(operand)):
                 found.append(f"array {show_shape(shape)}")
             else:
-                found.append(show(operand))
+                found.append(shortened(" ".join(show(operand).split())))
         return tuple(found)
 
     def _number(self, n: int) -> int:

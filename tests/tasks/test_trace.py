@@ -149,6 +149,11 @@ def test_arrays_have_shapes_and_bytes() -> None:
     assert (product.cotangent.low, product.cotangent.shape) == (1.0, (3, 4))
 
 
+def test_long_operands_are_cut() -> None:
+    (product, *_) = operations(traced("var x = 2.0; y = sum(vmap(fn(a) = a * x)(arange(500) / 7))"))
+    assert all(isinstance(o, int) or ("\n" not in o and len(o) <= 60) for o in product.operands)
+
+
 def test_what_has_no_gradient_is_listed_without_one() -> None:
     found = traced("var x = 2.0; a = detach(x**2); b = floor(x) > 1; y = a * 3 + x")
     by_op = {o.op: o for o in operations(found)}
