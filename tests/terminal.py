@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120  # seconds, within which anything has to happen
+PATIENCE = 60  # seconds, within which anything has to happen
 STREAMS = ("stdin", "stdout", "stderr")
 
 

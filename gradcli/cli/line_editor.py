@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def editing(is_open: Callable[[str], bool], words: Callable[[], Iterable[str]]) 
         multiline=True,
         prompt_continuation=MORE,
     )
-    return session.prompt
+    # While it reads, Ctrl-C is a key. As a signal, which it is again when an entry is done,
+    # prompt_toolkit would drop it.
+    return partial(session.prompt, handle_sigint=False)
 
 
 def typed_word(text: str) -> str:
