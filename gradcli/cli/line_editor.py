@@ -56,7 +56,7 @@ def editing(is_open: Callable[[str], bool], words: Callable[[], Iterable[str]]) 
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.key_binding import KeyBindings
 
-    class Words(Completer):
+    class Words(Completer):  # type: ignore[misc]  # it may not be installed
         """Completes the word before the cursor."""
 
         def get_completions(self, document: Any, event: object) -> Iterator[Completion]:
@@ -67,8 +67,7 @@ def editing(is_open: Callable[[str], bool], words: Callable[[], Iterable[str]]) 
 
     keys = KeyBindings()
 
-    @keys.add("enter")
-    def _(event: Any) -> None:
+    def enter(event: Any) -> None:
         buffer = event.current_buffer
         at_end = not buffer.document.text_after_cursor.strip()
         if at_end and not is_open(buffer.text):
@@ -76,6 +75,7 @@ def editing(is_open: Callable[[str], bool], words: Callable[[], Iterable[str]]) 
         else:
             buffer.insert_text("\n")
 
+    keys.add("enter")(enter)
     session: PromptSession[str] = PromptSession(
         PROMPT,
         history=_history(),
