@@ -159,7 +159,7 @@ def test_most_loops_are_done_together(done: list[int]) -> None:
 @pytest.mark.parametrize(
     ("more", "options"),
     [
-        ("", {"hessian": True}), ("", {"jacobian": True}), ("", {"trace": True}),
+        ("", {"hessian": True}), ("", {"jacobian": True}),
         ("", {"max_steps": 10**6}),
         ("", {"dtype": "float32"}), ("; y = grad(fn(z) = z*s)(x)", {}),
         ("; tape t { y = x*x }; z = t.gradient(y, x)", {}),
