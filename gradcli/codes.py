@@ -138,7 +138,8 @@ _OTHER = {
     "E900": Code(
         "a bug in gradcli",
         "Something went wrong inside gradcli. This isn't your mistake.",
-        "Please report the command, the program, `gradcli --version`, and what --traceback shows.",
+        "Please report the command, the program, and what `gradcli --version --verbose` and "
+        "--traceback show.",
     ),
     "W007": Code(
         "a settings file is ignored",

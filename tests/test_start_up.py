@@ -39,6 +39,7 @@ HEAVY = {
     ("arguments", "absent"),
     [
         (("--version",), HEAVY | {"numpy", "typer"}),
+        (("--version", "--verbose"), HEAVY | {"numpy", "typer"}),
         (("--help",), HEAVY | {"numpy"}),
         (("ops", "tanh"), HEAVY | {"numpy"}),
         (("explain", "E304"), HEAVY | {"numpy"}),

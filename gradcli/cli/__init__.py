@@ -70,11 +70,11 @@ def given_arguments() -> list[str]:
 
 def _dispatch(given: Sequence[str]) -> int:
     arguments = list(given)
-    if arguments == ["--version"]:  # asked by scripts and bug reports: not worth loading anything
-        from .. import __version__
+    if "--version" in arguments:  # asked by scripts and bug reports: not worth loading anything
+        from . import version
 
-        print(f"gradcli {__version__}")
-        return 0
+        if version.quickly(arguments):
+            return 0
     if arguments[:1] == ["fmt"]:
         from .layout import quickly
 
@@ -121,8 +121,8 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
     _print_error(
         "E900",
         f"internal error: {type(error).__name__}: {error}",
-        "this is a bug in gradcli: please report the command, the program, `gradcli --version` "
-        "and what --traceback shows",
+        "this is a bug in gradcli: please report the command, the program, and what "
+        "`gradcli --version --verbose` and --traceback show",
     )
     return 70
 

@@ -111,19 +111,27 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
+def _show_version(ctx: typer.Context, asked: bool) -> None:
     if asked:
-        from .. import __version__
+        from .version import show
 
-        print(f"gradcli {__version__}")
+        show(ctx.params["verbose"])
         raise typer.Exit
 
 
 @app.callback()
 def options(
-    version: Annotated[
+    verbose: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "-v",
+            "--verbose",
+            is_eager=True,
+            help="With --version: print the versions of what gradcli uses, too.",
+        ),
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, help="Print the version.")
     ] = False,
 ) -> None:
     """Evaluate and differentiate small programs.
