@@ -6,9 +6,8 @@ import ctypes
 import struct
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
 
+from ..codegen.machine import assembled
 from .strided import Kernel, Strided
 
 WIDEST = 64  # bytes in the widest registers; where they are narrower, LLVM splits
@@ -144,7 +143,7 @@ class KernelText:
         text = "\n".join(
             [*sorted(self._declared), "define void @kernel(i64 %n, i64 %m, ptr %table) {", "entry:"]
         )
-        engine, address = _assembled(text + "\n" + "\n".join(self._lines) + "\n  ret void\n}\n")
+        engine, address = assembled(text + "\n" + "\n".join(self._lines) + "\n  ret void\n}\n")
         function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)
 
         def kernel(n: int, m: int, arrays: Sequence[Strided]) -> None:
@@ -153,31 +152,3 @@ class KernelText:
 
         kernel.engine = engine  # type: ignore[attr-defined] # it owns the code
         return kernel
-
-
-@cache
-def _target() -> tuple[Any, dict[str, Any]]:
-    from llvmlite import binding
-
-    for part in ("target", "asmprinter"):
-        getattr(binding, f"initialize_native_{part}")()
-    try:
-        features = binding.get_host_cpu_features().flatten()
-    except RuntimeError:  # where LLVM knows no way to ask; the name of the processor says enough
-        features = ""
-    return binding.Target.from_default_triple(), {
-        "cpu": binding.get_host_cpu_name(),
-        "features": features,
-        "opt": 3,
-    }
-
-
-def _assembled(text: str) -> tuple[Any, int]:
-    from llvmlite import binding
-
-    target, options = _target()
-    module = binding.parse_assembly(text)
-    # The engine takes over the module.
-    engine = binding.create_mcjit_compiler(module, target.create_target_machine(**options))
-    engine.finalize_object()
-    return engine, engine.get_function_address("kernel")

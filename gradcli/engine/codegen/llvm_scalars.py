@@ -1,0 +1,265 @@
+"""Operations of the table on scalars as LLVM instructions, with the bits of the scalar functions.
+
+Most are one instruction, or a call of the function of the C library that Python's `math` calls;
+the others are formulas of these. Arithmetic on ints steps back where 64 bits don't hold the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ...ops import OPS
+from ...ops.formula import Formula, read_forward
+from ..backends.backend import INT_MIN
+from ..formulas.reading import forward_formula
+from .machine import has_function
+
+DOUBLE, INT, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
+STATUS = ir.IntType(32)
+
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INSTRUCTIONS = {
+    "add": "fadd",
+    "sub": "fsub",
+    "mul": "fmul",
+    "div": "fdiv",
+    "fmod": "frem",
+    "neg": "fneg",
+}
+_INTRINSICS = {
+    "abs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "rint",
+    "copysign": "copysign",
+}
+# The functions that `math` has from the C library, which returns what IEEE 754 asks for where
+# `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
+LIBRARY = {
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
+    "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
+}  # fmt: skip
+
+
+def _extreme(sign: str) -> Callable[..., Formula]:
+    """The first where it is as extreme or a nan, else the second, which may be one."""
+    return lambda m, a, b: m.where(getattr(m, sign)(a, b), a, m.where(m.isnan(a), a, b))
+
+
+def _mod(m: Any, a: Any, b: Any) -> Any:
+    """The remainder with the sign of the divisor, as Python defines it."""
+    r = m.fmod(a, b)
+    signed = m.where((b < 0) != (r < 0), r + b, r)
+    return m.where(b == 0, math.nan, m.where(r == 0, m.copysign(0.0, b), signed))
+
+
+def _floordiv(m: Any, a: Any, b: Any) -> Any:
+    """The quotient rounded down, as Python computes it from the remainder."""
+    r = m.fmod(a, b)
+    quotient = (a - r) / b
+    quotient = m.where(r == 0, quotient, m.where((b < 0) != (r < 0), quotient - 1.0, quotient))
+    down = m.floor(quotient)
+    nearest = m.where(quotient - down > 0.5, down + 1.0, down)
+    whole = m.where(quotient == 0, m.copysign(0.0, a / b), nearest)
+    return m.where(b == 0, a / b, whole)
+
+
+def _strict_mul(m: Any, g: Any, partial: Any) -> Any:
+    product = g * partial
+    repaired = m.where(g == 0, 0.0, m.where(partial == 0, 0.0, product))
+    return m.where(m.isnan(product), repaired, product)
+
+
+def _logaddexp(m: Any, a: Any, b: Any) -> Any:
+    larger = m.maximum(a, b) + m.log1p(m.exp(-m.abs(a - b)))
+    return m.where(a == b, a + math.log(2.0), larger)
+
+
+def _same(m: Any, x: Any) -> Any:
+    return x
+
+
+def _sign(m: Any, x: Any) -> Any:
+    return (x > 0) - (x < 0)
+
+
+def _read(rules: dict[str, tuple[int, Callable[..., Any]]]) -> dict[str, Formula]:
+    return {name: read_forward(rule, n) for name, (n, rule) in rules.items()}
+
+
+ON_FLOATS = _read(
+    {
+        "pos": (1, _same),
+        "real": (1, _same),
+        "imag": (1, lambda m, x: 0.0),
+        "angle": (1, lambda m, x: m.atan2(0.0, x)),
+        "square": (1, lambda m, x: x * x),
+        "sign": (1, lambda m, x: m.where(m.isnan(x), x, _sign(m, x))),
+        "isnan": (1, lambda m, x: x != x),
+        "isinf": (1, lambda m, x: m.abs(x) == math.inf),
+        "isfinite": (1, lambda m, x: m.abs(x) < math.inf),
+        "logical_not": (1, lambda m, x: x == 0),
+        "minimum": (2, _extreme("le")),
+        "maximum": (2, _extreme("ge")),
+        "mod": (2, _mod),
+        "floordiv": (2, _floordiv),
+        "strict_mul": (2, _strict_mul),
+        "degrees": (1, lambda m, x: x * (180.0 / math.pi)),
+        "radians": (1, lambda m, x: x * (math.pi / 180.0)),
+        "sinc": (1, lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x))),
+        "logaddexp": (2, _logaddexp),
+    }
+)
+ON_INTS = _read(
+    {
+        **dict.fromkeys(("pos", "real", "floor", "ceil", "round", "trunc"), (1, _same)),
+        "imag": (1, lambda m, x: 0),
+        "neg": (1, lambda m, x: m.sub(0, x)),
+        "abs": (1, lambda m, x: m.where(x < 0, -x, x)),
+        "sign": (1, _sign),
+        "square": (1, lambda m, x: x * x),
+        "minimum": (2, lambda m, a, b: m.where(b < a, b, a)),
+        "maximum": (2, lambda m, a, b: m.where(b > a, b, a)),
+        "clip": (3, lambda m, x, low, high: m.minimum(m.maximum(x, low), high)),
+        "isnan": (1, lambda m, x: x != x),
+        "isinf": (1, lambda m, x: x != x),
+        "isfinite": (1, lambda m, x: x == x),
+        "logical_not": (1, lambda m, x: x == 0),
+    }
+)
+
+
+class NotNative(Exception):  # noqa: N818 - an answer, not an error
+    """A region has no machine code, and this is why."""
+
+
+class Scalars:
+    """Emits operations on scalars where a builder stands. `step_back` is the block that leaves the
+    kernel for the interpreter."""
+
+    def __init__(self, builder: Any, step_back: Any) -> None:
+        self.builder, self.step_back = builder, step_back
+
+    def step_back_if(self, condition: Any) -> None:
+        after = self.builder.append_basic_block()
+        self.builder.cbranch(condition, self.step_back, after)
+        self.builder.position_at_end(after)
+
+    def converted(self, value: Any, to: Any) -> Any:
+        """A value, or a number of a formula, as one of another type."""
+        if isinstance(value, complex):
+            raise NotNative("complex numbers have no machine code")
+        if isinstance(value, bool | int | float):
+            return ir.Constant(to, float(value) if to == DOUBLE else int(value))
+        if value.type == to:
+            return value
+        if to == BIT:
+            return self.apply("ne", [value, 0], value.type)
+        if value.type == BIT:
+            return (self.builder.uitofp if to == DOUBLE else self.builder.zext)(value, to)
+        return self.builder.sitofp(value, to)
+
+    def apply(self, name: str, operands: Sequence[Any], kind: Any) -> Any:
+        """An op computed in doubles or in ints, as `kind` says."""
+        if name == "where":
+            condition, *sides = operands
+            chosen = [self.converted(value, kind) for value in sides]
+            return self.builder.select(self.converted(condition, BIT), *chosen)
+        values = [self.converted(value, kind) for value in operands]
+        if name in _COMPARISONS:
+            compared = (
+                self.builder.icmp_signed
+                if kind == INT
+                else self.builder.fcmp_unordered
+                if name == "ne"
+                else self.builder.fcmp_ordered
+            )
+            return compared(_COMPARISONS[name], *values)
+        return (self._on_ints if kind == INT else self._on_floats)(name, values)
+
+    def _formula(self, formula: Formula, values: Sequence[Any], kind: Any) -> Any:
+        return formula.evaluate(
+            values, None, lambda name, operands: self.apply(name, operands, kind)
+        )
+
+    def _function(self, name: str, arity: int) -> Any:
+        """A function of the C library."""
+        declared = self.builder.module.globals.get(name)
+        if declared is not None:
+            return declared
+        if not has_function(name):
+            raise NotNative(f"the C library has no `{name}`")
+        kind = ir.FunctionType(DOUBLE, [DOUBLE] * arity)
+        function = ir.Function(self.builder.module, kind, name)
+        function.attributes.add("nobuiltin")  # LLVM's own knowledge of it may give other bits
+        return function
+
+    def _on_floats(self, name: str, values: list[Any]) -> Any:
+        if name in _INSTRUCTIONS:
+            return getattr(self.builder, _INSTRUCTIONS[name])(*values)
+        if name in _INTRINSICS:
+            full = f"llvm.{_INTRINSICS[name]}"
+            function = self.builder.module.declare_intrinsic(
+                full, [DOUBLE], ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
+            )
+            return self.builder.call(function, values)
+        if name in LIBRARY:
+            return self.builder.call(self._function(name, len(values)), values)
+        if name in ON_FLOATS:
+            return self._formula(ON_FLOATS[name], values, DOUBLE)
+        if OPS[name].forward is None:
+            raise NotNative(f"`{name}` has no machine code")
+        return self._formula(forward_formula(OPS[name]), values, DOUBLE)
+
+    def _on_ints(self, name: str, values: list[Any]) -> Any:
+        if name in ("add", "sub", "mul"):
+            return self._checked(name, *values)
+        if name in ("floordiv", "mod", "fmod"):
+            return self._divided(name, *values)
+        if name == "pow" and isinstance(values[1], ir.Constant) and values[1].constant >= 0:
+            return self._power(values[0], values[1].constant)
+        if name in ON_INTS:
+            return self._formula(ON_INTS[name], values, INT)
+        raise NotNative(f"`{name}` of ints has no machine code")
+
+    def _checked(self, name: str, a: Any, b: Any) -> Any:
+        """A sum, difference or product that 64 bits hold."""
+        found = getattr(self.builder, f"s{name}_with_overflow")(a, b)
+        self.step_back_if(self.builder.extract_value(found, 1))
+        return self.builder.extract_value(found, 0)
+
+    def _power(self, base: Any, exponent: int) -> Any:
+        """A power by squaring. What overflows on the way divides the result."""
+        result = ir.Constant(INT, 1)
+        while exponent:
+            if exponent & 1:
+                result = self._checked("mul", result, base)
+            exponent >>= 1
+            if exponent:
+                base = self._checked("mul", base, base)
+        return result
+
+    def _divided(self, name: str, a: Any, b: Any) -> Any:
+        """A quotient rounded down, its remainder, or that of the quotient rounded to 0 (`fmod`)."""
+        make = self.builder
+        zero, minus_one = ir.Constant(INT, 0), ir.Constant(INT, -1)
+        self.step_back_if(make.icmp_signed("==", b, zero))
+        negates = make.icmp_signed("==", b, minus_one)
+        if name == "floordiv":
+            least = make.icmp_signed("==", a, ir.Constant(INT, INT_MIN))
+            self.step_back_if(make.and_(least, negates))
+        # The processor refuses the remainder of the least int by -1, which is 0 as that by 1.
+        rest = make.srem(a, make.select(negates, ir.Constant(INT, 1), b))
+        if name == "fmod":
+            return rest
+        against = make.icmp_signed("<", make.xor(rest, b), zero)
+        off = make.and_(make.icmp_signed("!=", rest, zero), against)
+        if name == "mod":
+            return make.add(rest, make.select(off, b, zero))
+        return make.sub(make.sdiv(a, b), make.zext(off, INT))

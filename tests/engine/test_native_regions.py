@@ -1,0 +1,181 @@
+"""Regions as machine code against the same regions as Python text: the same bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from gradcli.engine.codegen import python
+from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.ir.builder import Builder
+from gradcli.engine.ir.instructions import Block, Region, Value
+from gradcli.engine.ir.parser import parse
+from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
+from gradcli.engine.ir.verifier import on_scalars, verify
+from gradcli.ops import OPS
+
+from .region_cases import HEAD, PROGRAMS, STEPS_BACK, lowered, same, states
+from .region_programs import Writer
+
+pytest.importorskip("llvmlite")
+
+from gradcli.engine.codegen import llvm
+from gradcli.engine.codegen.llvm import NotNative
+
+HARD: dict[Scalar, list[Any]] = {
+    F64: [
+        *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 1e-3, 7.25, 170.6, -745.2),
+        *(math.inf, -math.inf, math.nan, 5e-324, -5e-324, 1e308, -1e308, 2.0**53, 709.9, math.pi),
+    ],
+    I64: [0, 1, -1, 2, -2, 3, 7, -10, 2**31, -(2**32), 3037000500, 2**63 - 1, -(2**63), 1 - 2**63],
+    BOOL: [False, True],
+}
+
+
+def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:
+    """The results of a function, or StepBack."""
+    try:
+        return function(*values)
+    except StepBack:
+        return StepBack
+
+
+def agree(region: Region, points: list[list[Any]]) -> None:
+    oracle, native = python.compiled(region), llvm.compiled(region)
+    for values in points:
+        wanted, found = answer(oracle, values), answer(native, values)
+        if wanted is StepBack or found is StepBack:
+            assert found is wanted, (region.name, values, wanted, found)
+        else:
+            both = zip(found, wanted, strict=True)
+            assert all(same(a, b) for a, b in both), (region.name, values, wanted, found)
+
+
+def is_native(source: str, values: dict[Scalar, Callable[[Random], Any]]) -> bool:
+    """Whether a program has machine code, which then agrees with its text where it is declared and
+    at 20 points of these values."""
+    found = lowered(source)
+    if found.reasons:
+        return False
+    random, kinds = Random(source), [value.type for value in found.region.block.parameters]
+    points = [[values[kind](random) for kind in kinds] for _ in range(20)]  # type: ignore[index]
+    try:
+        agree(found.region, [states(source, found.parameters), *points])
+    except NotNative:
+        return False
+    return True
+
+
+def small_int(random: Random) -> int:
+    return random.randint(-5, 9)
+
+
+# With a float that isn't positive, the loop of one of them would not end.
+USUAL = {F64: lambda random: random.uniform(0.1, 9.0), I64: small_int}
+UNUSUAL = {F64: lambda random: random.choice(HARD[F64]), I64: small_int}
+
+
+@pytest.mark.parametrize("source", [*PROGRAMS.values(), *STEPS_BACK])
+def test_programs(source: str) -> None:
+    assert is_native(HEAD + source, USUAL)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_programs(seed: int) -> None:
+    is_native(Writer(seed).program(), UNUSUAL)
+
+
+def test_random_programs_are_native() -> None:
+    """Most of those that are regions have machine code, so that it is compared at all."""
+    sources = [Writer(seed).program() for seed in range(60)]
+    regions = [source for source in sources if not lowered(source).reasons]
+    assert sum(is_native(source, UNUSUAL) for source in regions) > 0.7 * len(regions)
+
+
+def operation(name: str, kind: Scalar) -> Region:
+    """A region that applies an op to its parameters."""
+    op = OPS[name]
+    parameters = [Value(kind) for _ in op.signature.operands]
+    if name == "where":
+        parameters[0] = Value(BOOL)
+    block = Block(tuple(parameters))
+    block.results = (Builder(block).operation(op, parameters),)
+    region = Region(name, block)
+    verify([region])
+    return region
+
+
+def points_of(region: Region) -> list[list[Any]]:
+    """Points of hard values, and of random ones of all magnitudes."""
+    random, kinds = Random(region.name), [value.type for value in region.block.parameters]
+    drawn: dict[Any, Callable[[], Any]] = {
+        F64: lambda: random.gauss(0, 1) * 10 ** random.choice([0, 0, 1, -3, random.uniform(-9, 9)]),
+        I64: lambda: random.randint(-(2**63), 2**63 - 1) >> random.randint(0, 63),
+        BOOL: lambda: random.random() < 0.5,
+    }
+    hard = [list(point) for point in product(*[HARD[kind] for kind in kinds])]  # type: ignore[index]
+    if len(hard) > 3000:
+        hard = random.sample(hard, 3000)
+    return hard + [[drawn[kind]() for kind in kinds] for _ in range(2000)]
+
+
+SCALAR_OPS = [name for name, op in OPS.items() if on_scalars(op)]
+# What Python or SciPy computes by code of their own, and what is a formula of it.
+WITHOUT = {
+    "hypot", "gamma", "lgamma", "digamma", "erfinv", "ndtri", "quantile_slope", "beta", "lbeta",
+    "polygamma", "polygamma_difference", "zeta", "zeta_by_x", "gammainc", "gammainc_by_a",
+    "gamma_density", "betainc", "betainc_by_ab", "beta_density", "beta_edge_slope", "i0", "i1",
+    "bessel_i", "cosine", "inversion",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in SCALAR_OPS if name not in WITHOUT])
+def test_every_op_on_floats(name: str) -> None:
+    region = operation(name, F64)
+    agree(region, points_of(region))
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT))
+def test_ops_without_machine_code_say_so(name: str) -> None:
+    with pytest.raises(NotNative, match=f"`{name}`|`gamma`|`lgamma`|`digamma`|`hypot`"):
+        llvm.compiled(operation(name, F64))
+
+
+KEEP = [name for name in SCALAR_OPS if OPS[name].integers in ("keep", "bool") or name == "where"]
+
+
+@pytest.mark.parametrize("name", [name for name in KEEP if name != "pow"])
+@pytest.mark.parametrize("kind", [I64, BOOL], ids=str)
+def test_every_op_on_ints_and_bools(name: str, kind: Scalar) -> None:
+    region = operation(name, kind)
+    agree(region, points_of(region))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 5, 13, 62, 63, 64, 10**12])
+def test_powers_of_ints(exponent: int) -> None:
+    base = Value(I64)
+    block = Block((base,))
+    builder = Builder(block)
+    block.results = (builder.apply("pow", [base, builder.constant(exponent)]),)
+    region = Region("power", block)
+    agree(region, [*points_of(region), *([n] for n in range(-200, 200))])
+
+
+def test_bools_beside_numbers_in_parameters_and_results() -> None:
+    [region] = parse(
+        "region mixed(%0: bool, %1: i64, %2: bool, %3: f64) -> (bool, i64, bool, f64) {\n"
+        "  return %2, %1, %0, %3\n}\n"
+    )
+    agree(region, [list(p) for p in product([False, True], [3, -1], [False, True], [0.5, -0.0])])
+
+
+def test_floats_of_32_bits_have_no_machine_code() -> None:
+    block = Block((Value(Scalar("f32")),))
+    block.results = block.parameters
+    with pytest.raises(NotNative, match="f32"):
+        llvm.compiled(Region("single", block))
