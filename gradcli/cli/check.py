@@ -131,8 +131,10 @@ def command(
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
     format: Annotated[
-        Literal["text", "json", "junit", "github", "sarif"],
-        typer.Option("--format", metavar="text|json|junit|github|sarif", help="Output format."),
+        Literal["text", "json", "junit", "github", "sarif", "html"],
+        typer.Option(
+            "--format", metavar="text|json|junit|github|sarif|html", help="Output format."
+        ),
     ] = "text",
     output_file: options.Output = None,
     watch: options.Watch = False,
@@ -157,6 +159,7 @@ def command(
       gradcli check -e 'var k = 0.5 in (0.1, 5.0); y = log(k)**2' --points 5 --order 2
       gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
       gradcli check . --jobs 2 --strict
+      gradcli check . --format html -o report.html
       gradcli check -e 'var x = 2.0; y = x**2' --against-command "echo '{\\"x\\": 4.0}'"
     """
     collect_rarely()

@@ -32,6 +32,7 @@ CHECK_FORMATS = {
     "junit": "JUnit's XML, a test case a gradient",
     "github": "annotations for GitHub's workflows",
     "sarif": "SARIF 2.1.0",
+    "html": "a page by itself, to look at, keep and print",
 }
 
 

@@ -14,20 +14,28 @@ remainder it has its order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..diagnostics import printable
 from ..diagnostics import render as draw
-from .checks import METHODS, brief, failures, label, place_label, proved, summary
+from .check_rows import (
+    MARKS,
+    Row,
+    branch_said,
+    held,
+    kink_said,
+    methods_of,
+    remarks,
+    rows,
+    valid_said,
+)
+from .checks import METHODS, failures, proved, summary
 from .style import Style
 
 if TYPE_CHECKING:
-    from ..diagnostics import Span
-    from ..tasks.check.results import Check, Finding
+    from ..tasks.check.results import Check
 
-_MARKS = {"agree": "✓", "disagree": "✗", "inconclusive": "?", "skipped": "·"}
 _COLORS = {
     "agree": "\x1b[32m",
     "disagree": "\x1b[1;31m",
@@ -49,46 +57,30 @@ def render(checks: Sequence[Check], style: Style) -> str:
 def _file(check: Check, style: Style) -> Iterator[str]:
     yield printable(check.file)
     yield from (
-        f"  {_MARKS['disagree']} {d.code}: {printable(d.message)}"
+        f"  {MARKS['disagree']} {d.code}: {printable(d.message)}"
         for d in check.diagnostics
         if d.severity == "error"
     )
-    yield from _table(check, style)
+    yield from _table(rows(check), style)
     if check.expectations:
-        held = sum(e.passed for e in check.expectations)
-        yield f"  {held} of {len(check.expectations)} expectations held"
-    yield from (f"  {printable(line)}" for line in _remarks(check))
+        yield f"  {held(check)}"
+    said = [
+        *remarks(check),
+        *map(kink_said, check.kinks),
+        *map(branch_said, check.path.branches),
+        *valid_said(check.path),
+    ]
+    yield from (f"  {printable(line)}" for line in said)
     for problem in failures(check):
         yield draw(problem, style.color)
 
 
-def _table(check: Check, style: Style) -> Iterator[str]:
-    """A row a gradient, and one for each random point at which it isn't verified."""
-    rows: list[tuple[str, dict[str, Finding], str]] = []
-    for result in check.results:
-        for point, verdict in result.verdicts.items():
-            findings = result.points[point]
-            if point and verdict == "verified":
-                continue
-            row = {f.method: f for f in findings}
-            shown = next(
-                (f for f in findings if f.method in METHODS and not f.where.startswith(" ")),
-                findings[0],
-            )
-            name = place_label(shown) + (f" at point {point}" if point else "")
-            proof = (
-                "" if result.is_value and verdict == "verified" else _proof(verdict, result.digits)
-            )
-            rows.append((printable(name), row, proof))
+def _table(rows: list[Row], style: Style) -> Iterator[str]:
     if not rows:
         return
-    methods = [m for m in METHODS if any(m in row for _, row, _ in rows)]
+    methods = methods_of(rows)
     lines = [["", "reverse mode", *(METHODS[m] for m in methods), ""]]
-    for name, row, proof in rows:
-        first = next((f for f in row.values() if f.method in METHODS and f.method != "rules"), None)
-        cells = [_cell(row[m]) if m in row else "" for m in methods]
-        ours = "" if first is None or math.isnan(first.ours) else brief(first.ours)
-        lines.append([name, ours, *cells, proof])
+    lines += [[printable(r.label), r.ours, *(r.cell(m) for m in methods), r.proof] for r in rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for k, line in enumerate(lines):
         cells = [
@@ -96,94 +88,9 @@ def _table(check: Check, style: Style) -> Iterator[str]:
             *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False)),
         ]
         if style.color and k:
-            row = rows[k - 1][1]
-            verdicts = [row[m].verdict if m in row else "" for m in methods]
+            verdicts = [rows[k - 1].verdict_of(m) for m in methods]
             cells[2:] = [
                 f"{_COLORS[v]}{c}{_OFF}" if v else c
                 for c, v in zip(cells[2:], verdicts, strict=True)
             ]
         yield ("  " + "  ".join([*cells, line[-1]])).rstrip()
-
-
-_PROOFS = {"kink": "at a kink", "nonfinite": "not finite", "allowed": "not finite"}
-
-
-def _proof(verdict: str, digits: int | None) -> str:
-    """What becomes of a gradient, in a word or two."""
-    if verdict == "verified":
-        return "verified" if digits is None else f"{digits} digits"
-    return _PROOFS.get(verdict, verdict)
-
-
-def _cell(finding: Finding) -> str:
-    mark = _MARKS[finding.verdict]
-    if finding.verdict == "skipped":
-        return mark
-    if finding.method == "rules":
-        return f"{mark} {finding.theirs:g}"
-    if finding.method == "taylor":
-        return (
-            f"{mark} {finding.theirs:.2f}"
-            if math.isfinite(finding.theirs)
-            else f"{mark} exact"
-            if math.isinf(finding.theirs)
-            else mark
-        )
-    if not math.isfinite(finding.theirs):
-        return mark
-    if finding.verdict == "agree" and finding.written is not None:  # to which it is compared
-        return f"{mark} {finding.written} digit{'' if finding.written == 1 else 's'}"
-    size = max(abs(finding.ours), abs(finding.theirs))
-    if finding.ours == 0 != finding.theirs:
-        return f"{mark} {abs(finding.theirs):.0e} apart"
-    if finding.method == "differences" or finding.ulps > 1e4:
-        return f"{mark} {abs(finding.ours - finding.theirs) / size if size else 0.0:.0e}"
-    return f"{mark} {finding.ulps:.3g} ulp{'' if finding.ulps == 1 else 's'}"
-
-
-def _remarks(check: Check) -> Iterator[str]:
-    """Why methods say nothing, where the kinks are, and which path was taken."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for f in check.findings:
-        if f.reason and (f.verdict != "agree" or f.method in ("complex", "sympy")):
-            reasons.setdefault((f.reason, _MARKS[f.verdict]), []).append(METHODS.get(f.method, ""))
-    for (reason, mark), methods in reasons.items():
-        names = ", ".join(dict.fromkeys(filter(None, methods)))
-        yield f"{mark} {names}{': ' if names else ''}{reason}"
-    if check.points:
-        failing = {
-            f.point
-            for r in check.results
-            for f in r.findings
-            if f.point and f.verdict == "disagree"
-        }
-        count = f"{len(check.points)} random point" + ("s" if len(check.points) > 1 else "")
-        yield f"also at {count}" + (f", wrong at {len(failing)}" if failing else "")
-    yield from check.notes
-    for kink in check.kinks:
-        sides = f"{brief(kink.left)} to the left, {brief(kink.right)} to the right"
-        place = f"kink of `{kink.operation}` in line {kink.span.line} (at {kink.operand})"
-        yield f"{place}: {label(kink.output, kink.variable)} is {sides}"
-    for branch in check.path.branches:
-        times = _times(branch.held, branch.failed)
-        flips = ", ".join(f"{name} moves by {d:.3g}" for name, d in branch.distance.items())
-        yield (
-            f"line {branch.span.line}: `{_text(branch.span)}` "
-            f"{times}{f'; flips when {flips}' if flips else ''}"
-        )
-    for name, (low, low_in, high, high_in) in check.path.valid.items():
-        interval = f"{'[' if low_in else '('}{low!r}, {high!r}{']' if high_in else ')'}"
-        yield f"the same path for {name} in {interval}"
-
-
-def _times(held: int, failed: int) -> str:
-    if not failed:
-        return "held" if held == 1 else f"held {held} times"
-    if not held:
-        return "didn't hold" if failed == 1 else f"never held, {failed} times"
-    return f"held {held} time{'' if held == 1 else 's'}, and {failed} not"
-
-
-def _text(span: Span) -> str:
-    text = " ".join(span.text.split())
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gradcli.cli import run
+from gradcli.report import CHECK_FORMATS
 
 WRONG = "fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }; var x = 2.0; y = f(x)"
 QUICK = ["--methods", "complex,differences"]
@@ -159,7 +160,7 @@ OUTCOMES = {
 }
 
 
-@pytest.mark.parametrize("format", ["text", "json", "junit", "github", "sarif"])
+@pytest.mark.parametrize("format", CHECK_FORMATS)
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_what_is_written_agrees_with_the_exit_code(
     outcome: str, format: str, capsys: pytest.CaptureFixture[str]
@@ -183,10 +184,12 @@ def test_what_is_written_agrees_with_the_exit_code(
             assert int(root.get("tests", "")) == len(root.findall(".//testcase")) > 0
         case "github":
             fails = "::error" in out
+        case "html":
+            fails = 'class="problem error"' in out
         case _:
             fails = any(r["level"] == "error" for r in json.loads(out)["runs"][0]["results"])
     assert fails == (code > 0)
-    assert (out + err).count("passed, ") == 1
+    assert (err if format == "html" else out + err).count("passed, ") == 1
 
 
 def test_a_command_that_is_late_for_one_file_leaves_the_others(

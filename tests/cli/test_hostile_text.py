@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gradcli.cli import run as run_gradcli
 from gradcli.diagnostics import Diagnostic, Source, Span, printable, printable_lines, render
+from gradcli.report import CHECK_FORMATS, LINT_FORMATS
 
 Run = Callable[..., Any]
 
@@ -83,7 +84,7 @@ COMMANDS = [
         "eval -v --color always",
         "eval --closed-form",
     ),
-    *(f"check --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
+    *(f"check --format {format}" for format in CHECK_FORMATS),
     *(
         "symbolic",
         "symbolic --format json --no-simplify",
@@ -96,7 +97,7 @@ COMMANDS = [
         "diff --format json",
         "fmt",
         "fmt --diff --color always",
-        *(f"lint --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
+        *(f"lint --format {format}" for format in LINT_FORMATS),
     ),
 ]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import Any
 
-from ...diagnostics import GradcliError
+from ...diagnostics import GradcliError, Span
 from ...engine.analysis.discarded import discarded
 from ...engine.execution import Execution, running
 from ...engine.replay.history import History
@@ -116,12 +117,19 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         if any(case.gradients for case in point.cases):
             with running():
                 found.path = Conditions(point).path()
+            found.path.computed = _computed(point)
         point.release()
     except GradcliError as error:
         if all(d.code.startswith("E0") or d.code in command.CODES for d in error.diagnostics):
             raise
         found.diagnostics += error.diagnostics
     return found
+
+
+def _computed(point: Point) -> dict[Span, int]:
+    """How many operations between the variables and the outputs there are, by their place."""
+    found = {step.number: step.site.span for case in point.cases for step in case.history.steps}
+    return Counter(found.values())
 
 
 def _check_others(point: Point, options: CheckOptions, found: Check, number: int) -> None:

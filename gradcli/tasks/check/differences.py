@@ -21,6 +21,7 @@ LEVELS = 12
 CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
+CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
 
@@ -94,6 +95,14 @@ class Samples:
         what a zero derivative compares to."""
         slopes = [abs(v - self.value) / b.step for b in self._found[:1] for v in (b.up, b.down)]
         return max([s for s in slopes if math.isfinite(s)], default=0.0)
+
+
+def around(samples: Samples) -> list[tuple[float, float]]:
+    """The output at steps that are evenly spread around the point, up to the largest one: as a plot
+    shows it. nan where it has no value."""
+    steps = [samples.first * k / CURVE for k in range(1, CURVE + 1)]
+    left = [(-step, samples.function(-step)) for step in reversed(steps)]
+    return [*left, (0.0, samples.value), *((step, samples.function(step)) for step in steps)]
 
 
 def ridders(

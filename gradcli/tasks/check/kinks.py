@@ -18,7 +18,7 @@ from ...engine.replay.steps import Step, compute
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes, deepest, with_rows
 from ...ops.op import Op
-from .differences import Estimate, one_sided
+from .differences import Estimate, around, one_sided
 from .path import Conditions
 from .results import Kink
 from .verdicts import Judge
@@ -61,6 +61,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
         if _is_even(margin, slope):
             found.setdefault(step.site.span, (step, "equal operands"))
     left, right = map(_settled, one_sided(judge.samples))
+    curve = tuple(around(judge.samples)) if found else ()
     return [
         Kink(
             case.output,
@@ -70,6 +71,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             operand,
             left,
             right,
+            curve,
         )
         for step, operand in found.values()
     ]

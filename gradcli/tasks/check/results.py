@@ -241,8 +241,8 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class Kink:
-    """A place where a derivative jumps, with the derivatives of the output to its left and
-    right."""
+    """A place where a derivative jumps, with the derivatives of the output to its left and right.
+    `curve` has the output around it: how far the variable has moved, and the value there."""
 
     output: str
     variable: str
@@ -251,6 +251,7 @@ class Kink:
     operand: str
     left: float
     right: float
+    curve: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +270,11 @@ class Branch:
 @dataclass(slots=True)
 class Path:
     """The branches that were taken, and by variable the interval around its value in which all of
-    them stay: (low, whether low belongs to it, high, whether high does)."""
+    them stay: (low, whether low belongs to it, high, whether high does). `computed` counts, place
+    by place, the operations between the variables and the outputs."""
 
     branches: list[Branch] = field(default_factory=list)
+    computed: dict[Span, int] = field(default_factory=dict)
     valid: dict[str, tuple[float, bool, float, bool]] = field(default_factory=dict)
 
 
