@@ -40,14 +40,14 @@ RESERVED = frozenset(
 
 # Letters are all that no other token uses; `_normalized` looks closer. Written by what they are
 # not, because Python compiles classes of many characters slowly.
-_LETTER = r"[^\x00-@\[-^`{-\x7f]"
-_LETTER_OR_DIGIT = r"[^\x00-/:-@\[-^`{-\x7f]"
+LETTER = r"[^\x00-@\[-^`{-\x7f]"
+LETTER_OR_DIGIT = r"[^\x00-/:-@\[-^`{-\x7f]"
 _DIGITS = r"[0-9]++(?:_[0-9]++)*+"
 _EXPONENT = rf"(?:[eE][+-]?{_DIGITS})?+"
 _MANTISSA = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})"
-_NUMBER = rf"{_MANTISSA}{_EXPONENT}[jJ]?+(?!{_LETTER_OR_DIGIT})"
+NUMBER = rf"{_MANTISSA}{_EXPONENT}[jJ]?+(?!{LETTER_OR_DIGIT})"
 _BLANK = r"(?:[ \t]|\\\r?\n)"
-_SIGNS = [
+SIGNS = [
     *["...", "**=", "//=", ":+=", ":-="],  # longer ones first
     *["**", "//", "==", "!=", "<=", ">=", "~=", "+=", "-=", "*=", "/=", "%=", "@=", ":="],
     *"+-*/%@<>=()[]{},:.",
@@ -55,10 +55,10 @@ _SIGNS = [
 
 _TOKEN = re.compile(
     rf"""(?:[ \t]++|\#[^\n]*+|\\\r?\n)*+          # blanks, comments, joined lines
-    (?:({_LETTER}{_LETTER_OR_DIGIT}*+)              # 1 a word
-    |({_NUMBER})                                  # 2 a number
+    (?:({LETTER}{LETTER_OR_DIGIT}*+)              # 1 a word
+    |({NUMBER})                                  # 2 a number
     |("(?:[^"\\\n]++|\\.)*+")                     # 3 a string
-    |({"|".join(map(re.escape, _SIGNS))})         # 4 a sign
+    |({"|".join(map(re.escape, SIGNS))})         # 4 a sign
     |(\r?\n|;)                                    # 5 perhaps the end of a statement
     |(\Z)                                         # 6 the end
     |(.))                                         # 7 anything else is an error""",
@@ -66,15 +66,15 @@ _TOKEN = re.compile(
 )
 _WORD, _NUMERAL, _STRING, _SIGN, _NEWLINE, _FINISH, _BAD = range(1, 8)
 
-_KINDS = {
-    **{sign: sign for sign in _SIGNS},
+KINDS = {
+    **{sign: sign for sign in SIGNS},
     **dict.fromkeys(["+", "-"], "SIGN"),
     **dict.fromkeys(["**", "*", "/", "//", "%", "@", "==", "!=", "<", "<=", ">", ">="], "OPERATOR"),
     **dict.fromkeys(["+=", "-=", "*=", "/=", "//=", "%=", "@=", "**="], "AUGMENT"),
     **dict.fromkeys([":=", ":+=", ":-="], "UPDATE"),
     "...": "ELLIPSIS",
 }
-_WORDS = {word: word for word in RESERVED} | {"and": "OPERATOR", "or": "OPERATOR", "not": "NOT"}
+WORDS = {word: word for word in RESERVED} | {"and": "OPERATOR", "or": "OPERATOR", "not": "NOT"}
 
 # A newline after one of these joins the next line.
 _CONTINUES = frozenset(["SIGN", "OPERATOR", "NOT", "AUGMENT", "UPDATE", "=", "~=", ","])
@@ -86,9 +86,9 @@ _BLOCK_FOLLOWS = _OPERAND_ENDS | {"record", "pause", "else of a statement"}
 _STATEMENT_FOLLOWS = frozenset(["_END", "{"])
 
 # Words that are keywords only as the first word of a statement, with what must follow them there.
-_NAME_FOLLOWS = re.compile(rf"{_BLANK}++(?!(?:{'|'.join(sorted(RESERVED))})\b){_LETTER}")
+_NAME_FOLLOWS = re.compile(rf"{_BLANK}++(?!(?:{'|'.join(sorted(RESERVED))})\b){LETTER}")
 _FILE_FOLLOWS = re.compile(
-    rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b){_LETTER})'
+    rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b){LETTER})'
 )
 _BRACE_FOLLOWS = re.compile(rf"{_BLANK}*+\{{")
 _FN_FOLLOWS = re.compile(rf"{_BLANK}++fn\b")
@@ -96,7 +96,7 @@ _STRING_FOLLOWS = re.compile(rf'{_BLANK}*+"')
 _NO_ASSIGNMENT_FOLLOWS = re.compile(
     rf"(?!{_BLANK}*+(?:(?:\*\*|//|:[+-]?|[-+*/%@])?=(?!=)|\.(?!\.\.|[0-9])|,))"
 )
-_SOFT = {
+SOFT = {
     **dict.fromkeys(["var", "frozen", "const"], ("DECLARE", _NAME_FOLLOWS)),
     **{word: (word, _NAME_FOLLOWS) for word in ["tape", "module", "backward"]},
     **{word: (word, _BRACE_FOLLOWS) for word in ["record", "pause"]},
@@ -104,7 +104,7 @@ _SOFT = {
     "import": ("import", _FILE_FOLLOWS),
     "opaque": ("opaque", _FN_FOLLOWS),
 }
-STATEMENTS = frozenset(_SOFT)  # what begins a statement, and is a name elsewhere
+STATEMENTS = frozenset(SOFT)  # what begins a statement, and is a name elsewhere
 _OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -156,9 +156,9 @@ class Lexer:
                 if joins:
                     previous = "}"
             if group == _WORD:
-                kind = _WORDS.get(word) or self._soft_kind(word, previous, end)
+                kind = WORDS.get(word) or self._soft_kind(word, previous, end)
             elif group == _SIGN:
-                kind = _KINDS[word]
+                kind = KINDS[word]
                 if word in "([{":
                     if word == "{" and previous not in _BLOCK_FOLLOWS:
                         kind = "_DICT"
@@ -188,8 +188,8 @@ class Lexer:
 
     def _soft_kind(self, word: str, previous: str, end: int) -> str:
         if previous in _STATEMENT_FOLLOWS:
-            if word in _SOFT:
-                kind, follows = _SOFT[word]
+            if word in SOFT:
+                kind, follows = SOFT[word]
                 if follows.match(self.source.text, end):
                     return kind
             return "NAME"
