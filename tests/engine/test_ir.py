@@ -26,13 +26,13 @@ region f(%0: f64, %1: i64) -> (f64, i64) {
     %14 = const -inf : f64
     yield %14
   }
-  %15 = new : stack[f64, i64]
+  %15 = new stack
   %16, %17 = for %18 in %1 with (%19 = %13, %20 = %15) {
     %21 = push %20, %19, %18
     %22 = sin %19 : f64
     yield %22, %21
   }
-  %23, %24, %25 = pop %17
+  %23, %24, %25 = pop %17 : (f64, i64)
   %26 = eq %25, %4 : bool
   check %26
   %27 = call g(%24) : (f64)
@@ -69,7 +69,6 @@ UNREADABLE = {
     "%3 = nonsense %0 : f64\nreturn %3": "`nonsense` is no instruction, and no entry of the table",
     "%3 = sin %0 : f65\nreturn %3": "`f65` is no type",
     "return %1": "`f` returns other types than it says",
-    "%3, %4 = pop %0\nreturn %0": "f64 is no stack",
     "$ return %0": "`$` begins no token",
     "%3, %4 = call g(%0) : (f64)\nreturn %3": "1 results, and 2 names",
 }
@@ -95,7 +94,8 @@ UNSOUND = {
     "%3 = while (%4 = %0) { yield %2 } do (%5) { yield %1 }\nreturn %3": r"an iteration has the types \(i64\)",
     "%3 = for %4 in %0 with (%5 = %0) { yield %5 }\nreturn %3": "a loop counts in ints",
     "%3 = push %0, %0\nreturn %3": "f64 is no stack",
-    "%3 = new : stack[f64]\n%4 = push %3, %1\nreturn %0": r"an entry of stack\[f64\] has the types \(i64\)",
+    "%3 = new stack\n%4 = push %3, %3\nreturn %0": "a stack is no entry of a stack",
+    "%3, %4 = pop %0 : (f64)\nreturn %4": "f64 is no stack",
     "check %0\nreturn %0": "a condition is a bool, and this is f64",
     "%3 = if %2 { %4 = sin %0 : f64 yield %4 } else { yield %0 }\nreturn %4": "uses a value that isn't defined",
 }

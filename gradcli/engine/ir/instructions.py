@@ -105,7 +105,7 @@ class NewStack:
 
 @dataclass(eq=False, slots=True)
 class Push:
-    """A stack with one more entry: scalars, one of each of its types."""
+    """A stack with one more entry: some scalars."""
 
     stack: Value
     entry: tuple[Value, ...]

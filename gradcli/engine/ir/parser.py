@@ -24,8 +24,9 @@ from .instructions import (
     Value,
     While,
 )
-from .types import SCALARS, Scalar, StackOf, Type
+from .types import SCALARS, STACK, Type
 
+_TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 _TOKEN = re.compile(
     r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@])|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
 )
@@ -106,20 +107,10 @@ class _Parser:
         return tuple(found)
 
     def type(self) -> Type:
-        if self.accept("stack"):
-            self.expect("[")
-            items = []
-            while not self.accept("]"):
-                items.append(self.scalar())
-                self.accept(",")
-            return StackOf(tuple(items))
-        return self.scalar()
-
-    def scalar(self) -> Scalar:
         name = self.next()
-        if name not in SCALARS:
-            raise IRError(f"`{name}` is no type: {', '.join(SCALARS)}, or a stack of these")
-        return SCALARS[name]
+        if name not in _TYPES:
+            raise IRError(f"`{name}` is no type: {', '.join(_TYPES)}")
+        return _TYPES[name]
 
     def types(self) -> list[Type]:
         self.expect("(")
@@ -196,7 +187,8 @@ class _Parser:
             return Check(self.use())
         if word == "pop":
             stack = self.use()
-            result, *entry = self.defined(names, [stack.type, *_items(stack)])
+            self.expect(":")
+            result, *entry = self.defined(names, [stack.type, *self.types()])
             return Pop(stack, tuple(entry), result)
         if len(names) != 1:
             self.fail("one result")
@@ -213,8 +205,8 @@ class _Parser:
             self.expect(":")
             return Cast(operand, self.define(name, self.type()))
         if word == "new":
-            self.expect(":")
-            return NewStack(self.define(name, self.type()))
+            self.expect("stack")
+            return NewStack(self.define(name, STACK))
         if word == "push":
             stack, *entry = self.uses()
             return Push(stack, tuple(entry), self.define(name, stack.type))
@@ -273,13 +265,6 @@ class _Parser:
         self.expect("{")
         body = self.block((index, *parameters), "yield")
         return For(count, initial, body, self.defined(names, [p.type for p in parameters]))
-
-
-def _items(stack: Value) -> tuple[Scalar, ...]:
-    """What a pop takes from a stack."""
-    if not isinstance(stack.type, StackOf):
-        raise IRError(f"{stack.type} is no stack")
-    return stack.type.items
 
 
 def _types(block: Block) -> list[Type]:

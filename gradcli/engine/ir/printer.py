@@ -81,11 +81,13 @@ class _Printer:
             result, place = made.result, _place(made.span)
             yield f"{indent}{self.name(result)} = {made.op.name} {operands} : {result.type}{place}"
         elif isinstance(made, NewStack):
-            yield f"{indent}{self.name(made.result)} = new : {made.result.type}"
+            yield f"{indent}{self.name(made.result)} = new stack"
         elif isinstance(made, Push):
             yield f"{indent}{self.name(made.result)} = push {self.names(made.operands)}"
         elif isinstance(made, Pop):
-            yield f"{indent}{self.names(made.results)} = pop {self.name(made.stack)}"
+            types = ", ".join([str(value.type) for value in made.entry])
+            popped = f"pop {self.name(made.stack)} : ({types})"
+            yield f"{indent}{self.names(made.results)} = {popped}"
         elif isinstance(made, Check):
             yield f"{indent}check {self.name(made.condition)}"
         elif isinstance(made, Call):

@@ -17,20 +17,19 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class StackOf:
-    """A stack, by the types of the scalars that each push adds and each pop takes.
+class StackType:
+    """A stack of entries, each some scalars. A pop takes the types that its push has added.
 
     A stack is used once, by the next push or pop, or as a carried value or a result: so code may
     change it in place.
     """
 
-    items: tuple[Scalar, ...]
-
     def __str__(self) -> str:
-        return f"stack[{', '.join(map(str, self.items))}]"
+        return "stack"
 
 
-Type: TypeAlias = Scalar | StackOf
+Type: TypeAlias = Scalar | StackType
+STACK = StackType()
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}

@@ -25,7 +25,7 @@ from .instructions import (
     blocks_of,
 )
 from .parser import IRError
-from .types import BOOL, F64, FLOATS, I64, Scalar, StackOf, Type
+from .types import BOOL, F64, FLOATS, I64, STACK, Scalar, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
@@ -90,11 +90,11 @@ class _Verifier:
         elif isinstance(made, Operation):
             self.operation(made)
         elif isinstance(made, NewStack):
-            self.stack(made.result, made.result)
+            self.stack(made.result)
         elif isinstance(made, Push | Pop):
             self.stack(made.stack, made.result)
-            if StackOf(tuple(_types(made.entry))) != made.stack.type:  # type: ignore[arg-type]
-                self.fail(f"an entry of {made.stack.type} has the types ({_listed(made.entry)})")
+            if STACK in _types(made.entry):
+                self.fail("a stack is no entry of a stack")
         elif isinstance(made, Check):
             self.condition(made.condition)
         elif isinstance(made, Branch):
@@ -123,10 +123,10 @@ class _Verifier:
                 self.match(f"a call of {made.region}", made.operands, called.block.parameters)
                 self.match(f"the result of {made.region}", made.results, called.block.results)
 
-    def stack(self, before: Value, after: Value) -> None:
-        if not isinstance(before.type, StackOf):
-            self.fail(f"{before.type} is no stack")
-        self.match("a stack", [after], [before])
+    def stack(self, *values: Value) -> None:
+        for value in values:
+            if value.type != STACK:
+                self.fail(f"{value.type} is no stack")
 
     def condition(self, value: Value) -> None:
         if value.type != BOOL:

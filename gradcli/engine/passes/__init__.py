@@ -1,0 +1,1 @@
+"""How is a region rewritten? Derivatives are passes, too: from a region to a region."""

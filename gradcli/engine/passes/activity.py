@@ -1,0 +1,63 @@
+"""Which values of a region depend on its inputs, as derivatives see it."""
+
+from __future__ import annotations
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Cast,
+    For,
+    Instruction,
+    Operation,
+    Pop,
+    Push,
+    Value,
+    While,
+)
+from ..ir.types import STACK, is_float
+from ..ir.verifier import WHERE
+
+
+def varied(block: Block, inputs: set[Value]) -> set[Value]:
+    """The floats that depend on `inputs` on some path, and the stacks that hold such."""
+    found = set(inputs)
+    _block(block, found)
+    return found
+
+
+def _block(block: Block, found: set[Value]) -> None:
+    for made in block.instructions:
+        _instruction(made, found)
+
+
+def _instruction(made: Instruction, found: set[Value]) -> None:
+    if isinstance(made, Operation):
+        operands = made.operands[1:] if made.op is WHERE else made.operands
+        if made.op.differentiable and is_float(made.result.type) and found.intersection(operands):
+            found.add(made.result)
+    elif isinstance(made, Cast):
+        if made.operand in found and is_float(made.result.type):
+            found.add(made.result)
+    elif isinstance(made, Push):
+        if found.intersection(made.operands):
+            found.add(made.result)
+    elif isinstance(made, Pop):
+        if made.stack in found:
+            found.update([v for v in made.results if v.type == STACK or is_float(v.type)])
+    elif isinstance(made, Branch):
+        for block in (made.then, made.otherwise):
+            _block(block, found)
+            _given(block.results, made.results, found)
+    elif isinstance(made, While | For):
+        parameters = made.body.parameters[-len(made.initial) :] if made.initial else ()
+        _given(made.initial, parameters, found)
+        size = -1
+        while len(found) > size:  # until nothing is added
+            size = len(found)
+            _block(made.body, found)
+            _given(made.body.results, parameters, found)
+        _given(parameters, made.results, found)
+
+
+def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:
+    found.update([b for a, b in zip(values, to, strict=True) if a in found])

@@ -1,0 +1,96 @@
+"""Copies of blocks, and the values that blocks use from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Check,
+    Constant,
+    For,
+    Instruction,
+    NewStack,
+    Operation,
+    Pop,
+    Push,
+    Value,
+    While,
+    blocks_of,
+)
+
+Renamed = dict[Value, Value]
+
+
+def copied(block: Block, names: Renamed) -> Block:
+    """A copy of a block, which defines values of its own. `names` maps values from outside to those
+    that the copy uses instead; what the copy defines is added to it."""
+    parameters = _defined(block.parameters, names)
+    instructions = [_copied(made, names) for made in block.instructions]
+    return Block(parameters, instructions, _used(block.results, names))
+
+
+def _used(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
+    return tuple([names.get(value, value) for value in values])
+
+
+def _defined(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
+    for value in (values := tuple(values)):
+        names[value] = Value(value.type)
+    return _used(values, names)
+
+
+def _copied(made: Instruction, names: Renamed) -> Instruction:
+    operands = _used(made.operands, names)
+    blocks = [copied(block, names) for block in blocks_of(made)]
+    results = _defined(made.results, names)
+    if isinstance(made, Constant):
+        return Constant(made.value, *results)
+    if isinstance(made, Cast):
+        return Cast(*operands, *results)
+    if isinstance(made, Operation):
+        return Operation(made.op, operands, *results, made.span)
+    if isinstance(made, NewStack):
+        return NewStack(*results)
+    if isinstance(made, Push):
+        return Push(operands[0], operands[1:], *results)
+    if isinstance(made, Pop):
+        return Pop(*operands, results[1:], results[0])
+    if isinstance(made, Check):
+        return Check(*operands)
+    if isinstance(made, Branch):
+        return Branch(*operands, *blocks, results)
+    if isinstance(made, While):
+        return While(operands, *blocks, results)
+    if isinstance(made, For):
+        return For(operands[0], operands[1:], *blocks, results)
+    return Call(made.region, operands, results, made.span)
+
+
+def replace(block: Block, names: Renamed) -> None:
+    """Uses other values in place of some from outside."""
+    if names:
+        found = copied(block, {value: names.get(value, value) for value in names})
+        block.parameters, block.instructions = found.parameters, found.instructions
+        block.results = found.results
+
+
+def defined(block: Block) -> list[Value]:
+    """The values that a block defines itself, not those of the blocks inside it."""
+    return [*block.parameters, *[v for made in block.instructions for v in made.results]]
+
+
+def used(blocks: Iterable[Block]) -> dict[Value, None]:
+    """The values that blocks use from outside, in order of their first use."""
+    found: dict[Value, None] = {}
+    for block in blocks:
+        inside = set(block.parameters)
+        for made in block.instructions:
+            needed = dict.fromkeys(made.operands) | used(blocks_of(made))
+            found |= {value: None for value in needed if value not in inside}
+            inside.update(made.results)
+        found |= {value: None for value in block.results if value not in inside}
+    return found

@@ -1,0 +1,323 @@
+"""Reverse mode: a region that computes the results of another one, and then its pullback.
+
+The pullback walks the instructions backwards and adds up cotangents in the order of a sweep over
+records. What an iteration of a loop defines and the pullback needs is pushed on a stack, of which
+there is one; a branch gives it as further results. Whether a path connects an input with a result
+is told by a bool beside each cotangent: known where every path does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    For,
+    Instruction,
+    NewStack,
+    Operation,
+    Pop,
+    Push,
+    Region,
+    Value,
+    While,
+    blocks_of,
+)
+from ..ir.types import BOOL, F64, I64, STACK
+from ..ir.verifier import WHERE
+from .activity import varied
+from .copying import copied, defined, replace, used
+from .rules import NoRule, share
+
+
+class Cotangent(NamedTuple):
+    """A cotangent, and whether a path connects its value with a result: a bool of the region, or
+    None where all paths do."""
+
+    value: Value
+    connected: Value | None = None
+
+
+Cotangents = dict[Value, Cotangent]
+
+
+def vjp(region: Region, wrt: Sequence[int]) -> Region:
+    """A region of the same parameters and a cotangent for each float result. It gives the results;
+    then, for each parameter of `wrt`, its cotangent and whether it is connected with a result.
+
+    Raises NoRule.
+    """
+    block = copied(region.block, {})
+    inputs = [block.parameters[k] for k in wrt]
+    seeds = [Value(value.type) for value in block.results if value.type == F64]
+    given = iter(seeds)
+    pullback = _Pullback(block, varied(block, set(inputs)))
+    cotangents: Cotangents = {}
+    for value in block.results:
+        if value.type == F64 and (seed := next(given)) and value in pullback.varied:
+            pullback.add(cotangents, value, Cotangent(seed))
+    pullback.back(block, cotangents)
+    found = [pullback.held(cotangents.get(value)) for value in inputs]
+    pairs = [v for c in found for v in (c.value, pullback.flag(c))]
+    block.parameters += tuple(seeds)
+    block.results += tuple(pairs)
+    return Region(f"{region.name}_vjp", block)
+
+
+class _Pullback:
+    """Appends the pullback of a block to it. The block is changed: loops count their iterations and
+    push what the pullback needs, branches have more results."""
+
+    def __init__(self, block: Block, varied: set[Value]) -> None:
+        self.varied = varied
+        self.builder = Builder(block)
+        self.stack: Value | None = None
+        if any(map(_loops, block.instructions)):
+            made = NewStack(Value(STACK))
+            block.instructions.insert(0, made)
+            self.stack = self.thread(block, made.result)
+        # The flags that are constants: the others needn't be computed with.
+        self.last = len(block.instructions)
+
+    # ---- the forward part ------------------------------------------------------------------------
+
+    def thread(self, block: Block, stack: Value) -> Value:
+        """Hands the stack through the loops of a block; gives the stack at its end."""
+        for made in block.instructions:
+            if not _loops(made):
+                continue
+            after = Value(STACK)
+            if isinstance(made, Branch):
+                for side in (made.then, made.otherwise):
+                    side.results += (self.thread(side, stack),)
+                made.results += (after,)
+            elif isinstance(made, While):
+                self.counted(made)
+                made.initial += (stack,)
+                made.condition.parameters += (Value(STACK),)
+                self.through(made.body)
+                made.results += (after,)
+            elif isinstance(made, For):
+                made.initial += (stack,)
+                self.through(made.body)
+                made.results += (after,)
+            stack = after
+        return stack
+
+    def through(self, body: Block) -> None:
+        inside = Value(STACK)
+        body.results += (self.thread(body, inside),)
+        body.parameters += (inside,)
+
+    def counted(self, made: While) -> None:
+        """Counts the iterations of a loop, in its last result but the stack."""
+        block, start = self.builder.block, Value(I64)
+        place = next(k for k, i in enumerate(_inside(block, made)[0]) if i is made)
+        _inside(block, made)[0].insert(place, Constant(0, start))
+        made.initial += (start,)
+        made.condition.parameters += (Value(I64),)
+        count = Value(I64)
+        with self.builder.inside(made.body):
+            more = self.builder.apply("add", [count, self.builder.constant(1)])
+        made.body.parameters += (count,)
+        made.body.results += (more,)
+        made.results += (Value(I64),)
+
+    # ---- cotangents ------------------------------------------------------------------------------
+
+    def add(self, cotangents: Cotangents, value: Value, more: Cotangent) -> None:
+        """Adds a share to the cotangent of a value."""
+        if value not in self.varied:
+            return
+        old = cotangents.get(value)
+        if old is not None:
+            total = self.builder.apply("add", [old.value, more.value])
+            more = Cotangent(total, self.either(old.connected, more.connected))
+        cotangents[value] = more
+
+    def either(self, a: Value | None, b: Value | None) -> Value | None:
+        if a is None or b is None:
+            return None
+        return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
+
+    def held(self, cotangent: Cotangent | None) -> Cotangent:
+        """A cotangent; where there is none, the zero that changes nothing when it is added to."""
+        if cotangent is not None:
+            return cotangent
+        return Cotangent(self.builder.constant(-0.0), self.builder.constant(False))
+
+    def flag(self, cotangent: Cotangent) -> Value:
+        return cotangent.connected or self.builder.constant(True)
+
+    # ---- backwards -------------------------------------------------------------------------------
+
+    def back(self, block: Block, cotangents: Cotangents) -> None:
+        """The pullback of a block's instructions: from cotangents of what it defines to those of
+        what it uses."""
+        own = block.instructions[: self.last] if block is self.builder.block else block.instructions
+        for made in reversed(list(own)):
+            if isinstance(made, Branch):
+                self.branch(made, cotangents)
+            elif isinstance(made, While | For):
+                self.loop(made, cotangents)
+            elif isinstance(made, Operation | Cast):
+                g = cotangents.pop(made.result, None)
+                if g is not None:
+                    self.operation(made, g, cotangents)
+            elif isinstance(made, Push | Pop | NewStack) and self.varied.intersection(made.results):
+                raise NoRule("the derivative of a stack is not compiled")
+            elif isinstance(made, Call):
+                raise NoRule("the derivative of a call is not compiled")
+
+    def operation(self, made: Operation | Cast, g: Cotangent, cotangents: Cotangents) -> None:
+        for k, operand in enumerate(made.operands):
+            if operand not in self.varied or (k == 0 and made.op is WHERE):
+                continue
+            if isinstance(made, Cast):
+                part = self.builder.cast(g.value, operand.type)  # type: ignore[arg-type]
+            else:
+                part = share(self.builder, made, k, g.value)
+            self.add(cotangents, operand, Cotangent(part, g.connected))
+
+    def outer(self, blocks: Iterable[Block]) -> list[Value]:
+        """The values from outside whose cotangents blocks add to."""
+        return [value for value in used(blocks) if value in self.varied and value.type == F64]
+
+    def branch(self, made: Branch, cotangents: Cotangents) -> None:
+        given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
+        sides, before = (made.then, made.otherwise), self.stack
+        loops = _loops(made)
+        if not given and not loops:
+            return
+        touched = self.outer(sides)
+        blocks, ends = [], []
+        for side in sides:
+            block, inside = Block(), dict(cotangents)
+            self.stack = before
+            with self.builder.inside(block):
+                for k, g in given.items():
+                    self.add(inside, side.results[k], g)
+                self.back(side, inside)
+                pairs = [self.held(inside.get(value)) for value in touched]
+                block.results = tuple([v for c in pairs for v in (c.value, self.flag(c))])
+                if loops and self.stack is not None:
+                    block.results += (self.stack,)
+            blocks.append(block)
+            ends.append([inside.get(value) for value in touched])
+        for side, block in zip(sides, blocks, strict=True):
+            self.expose(made, side, block)
+        results = self.builder.branch(made.condition, *blocks)
+        if loops and self.stack is not None:
+            self.stack = results[-1]
+        for k, value in enumerate(touched):
+            if ends[0][k] is not None or ends[1][k] is not None:
+                certain = all(end is not None and end.connected is None for end in (ends[0][k], ends[1][k]))
+                cotangents[value] = Cotangent(
+                    results[2 * k], None if certain else results[2 * k + 1]
+                )
+
+    def expose(self, made: Branch, side: Block, block: Block) -> None:
+        """Gives what the pullback of a side needs as results of the branch."""
+        names = {}
+        inside = set(defined(side))
+        for value in used([block]):
+            if value not in inside:
+                continue
+            result = names[value] = Value(value.type)
+            for each in (made.then, made.otherwise):
+                if each is side:
+                    each.results += (value,)
+                else:
+                    filler = Constant(_ZEROS[value.type], Value(value.type))
+                    each.instructions.append(filler)
+                    each.results += (filler.result,)
+            made.results += (result,)
+        replace(block, names)
+
+    def loop(self, made: While | For, cotangents: Cotangents) -> None:
+        n = len(made.initial) - (2 if isinstance(made, While) else 1)  # without count and stack
+        parameters = made.body.parameters[1:] if isinstance(made, For) else made.body.parameters
+        carried = [k for k in range(n) if parameters[k] in self.varied]
+        touched = self.outer([made.body])
+        count = made.count if isinstance(made, For) else made.results[n]
+        assert self.stack is not None
+        start = [self.held(cotangents.pop(made.results[k], None)) for k in carried]
+        start += [self.held(cotangents.get(value)) for value in touched]
+        body = Block()
+        number, stack = Value(I64), Value(STACK)
+        inner = [Cotangent(Value(F64), Value(BOOL)) for _ in start]
+        body.parameters = (number, stack, *_pairs(inner))
+        outside, self.stack = self.stack, stack
+        with self.builder.inside(body):
+            inside: Cotangents = dict(zip(touched, inner[len(carried) :], strict=True))
+            for k, g in zip(carried, inner, strict=False):
+                self.add(inside, made.body.results[k], g)
+            self.back(made.body, inside)
+            ends = [self.held(inside.get(parameters[k])) for k in carried]
+            ends += [self.held(inside.get(value)) for value in touched]
+            body.results = (self.stack, *[v for c in ends for v in (c.value, self.flag(c))])
+        self.keep(made, body, number, count)
+        results = tuple([Value(value.type) for value in body.results])
+        initial = (outside, *[v for c in start for v in (c.value, self.flag(c))])
+        self.builder.add(For(count, initial, body, results))
+        self.stack = results[0]
+        found = [Cotangent(*results[1 + 2 * k : 3 + 2 * k]) for k in range(len(start))]
+        for value, g in zip(touched, found[len(carried) :], strict=True):
+            cotangents[value] = g
+        for k, g in zip(carried, found, strict=False):
+            self.add(cotangents, made.initial[k], g)
+
+    def keep(self, made: While | For, body: Block, number: Value, count: Value) -> None:
+        """Pushes what the pullback of an iteration needs of it, and pops it there."""
+        inside = set(defined(made.body))
+        needed = [value for value in used([body]) if value in inside and value.type != STACK]
+        first = Block()
+        names: dict[Value, Value] = {}
+        with self.builder.inside(first):
+            if isinstance(made, For) and made.body.parameters[0] in needed:
+                index = made.body.parameters[0]
+                needed.remove(index)
+                last = self.builder.apply("sub", [count, self.builder.constant(1)])
+                names[index] = self.builder.apply("sub", [last, number])
+            if needed:
+                names |= {value: Value(value.type) for value in needed}
+                after = Value(STACK)
+                entry = tuple([names[value] for value in needed])
+                first.instructions.append(Pop(body.parameters[1], entry, after))
+                names[body.parameters[1]] = after
+        if needed:
+            pushed = Push(made.body.results[-1], tuple(needed), Value(STACK))
+            made.body.instructions.append(pushed)
+            made.body.results = (*made.body.results[:-1], pushed.result)
+        parameters, body.parameters = body.parameters, ()
+        replace(body, names)
+        body.parameters = parameters
+        body.instructions = [*first.instructions, *body.instructions]
+
+
+_ZEROS = {F64: 0.0, I64: 0, BOOL: False}
+
+
+def _pairs(cotangents: Iterable[Cotangent]) -> tuple[Value, ...]:
+    return tuple([v for c in cotangents for v in c if v is not None])
+
+
+def _loops(made: Instruction) -> bool:
+    """Whether there is a loop in an instruction."""
+    return isinstance(made, While | For) or any(
+        _loops(inner) for block in blocks_of(made) for inner in block.instructions
+    )
+
+
+def _inside(block: Block, made: Instruction) -> list[list[Instruction]]:
+    """The instructions among which one stands."""
+    if any(each is made for each in block.instructions):
+        return [block.instructions]
+    inner = [b for each in block.instructions for b in blocks_of(each)]
+    return [found for b in inner for found in _inside(b, made)]
