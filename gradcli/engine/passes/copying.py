@@ -45,28 +45,28 @@ def _defined(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
 
 def _copied(made: Instruction, names: Renamed) -> Instruction:
     operands = _used(made.operands, names)
-    blocks = [copied(block, names) for block in blocks_of(made)]
+    inner = [copied(block, names) for block in blocks_of(made)]
     results = _defined(made.results, names)
     if isinstance(made, Constant):
-        return Constant(made.value, *results)
+        return Constant(made.value, results[0])
     if isinstance(made, Cast):
-        return Cast(*operands, *results)
+        return Cast(operands[0], results[0])
     if isinstance(made, Operation):
-        return Operation(made.op, operands, *results, made.span)
+        return Operation(made.op, operands, results[0], made.span)
     if isinstance(made, NewStack):
-        return NewStack(*results)
+        return NewStack(results[0])
     if isinstance(made, Push):
-        return Push(operands[0], operands[1:], *results)
+        return Push(operands[0], operands[1:], results[0])
     if isinstance(made, Pop):
-        return Pop(*operands, results[1:], results[0])
+        return Pop(operands[0], results[1:], results[0])
     if isinstance(made, Check):
-        return Check(*operands)
+        return Check(operands[0])
     if isinstance(made, Branch):
-        return Branch(*operands, *blocks, results)
+        return Branch(operands[0], inner[0], inner[1], results)
     if isinstance(made, While):
-        return While(operands, *blocks, results)
+        return While(operands, inner[0], inner[1], results)
     if isinstance(made, For):
-        return For(operands[0], operands[1:], *blocks, results)
+        return For(operands[0], operands[1:], inner[0], results)
     return Call(made.region, operands, results, made.span)
 
 

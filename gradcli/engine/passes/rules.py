@@ -8,6 +8,7 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula
 from ..formulas.differentiation import cotangent_formula, tangent_formula
+from ..formulas.reading import real_partial_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value
 from ..ir.types import is_float
@@ -24,8 +25,8 @@ def share(builder: Builder, made: Operation, k: int, g: Value) -> Value:
         nothing = builder.constant(0.0)
         sides = [g, nothing] if k == 1 else [nothing, g]
         return builder.operation(WHERE, [made.operands[0], *sides])
-    if made.op.partials[k] is None:
-        raise NoRule(f"`{made.op.name}` has no derivative by `{_operand(made, k)}`")
+    if _is_flat(made, k):
+        return builder.constant(0.0)
     return evaluate(builder, cotangent_formula(made.op, k), [*made.operands, g], made.result)
 
 
@@ -34,15 +35,20 @@ def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Va
     if made.op is WHERE:
         sides = [tangents.get(k) or builder.constant(0.0) for k in (1, 2)]
         return builder.operation(WHERE, [made.operands[0], *sides])
-    for k in tangents:
-        if made.op.partials[k] is None:
-            raise NoRule(f"`{made.op.name}` has no derivative by `{_operand(made, k)}`")
-    formula = tangent_formula(made.op, tuple(tangents))
-    return evaluate(builder, formula, [*made.operands, *tangents.values()], made.result)
+    moving = {k: t for k, t in tangents.items() if not _is_flat(made, k)}
+    if not moving:
+        return builder.constant(0.0)
+    formula = tangent_formula(made.op, tuple(moving))
+    return evaluate(builder, formula, [*made.operands, *moving.values()], made.result)
 
 
-def _operand(made: Operation, k: int) -> str:
-    return made.op.signature.operands[k].name
+def _is_flat(made: Operation, k: int) -> bool:
+    """Whether the derivative of an operation by an operand is 0 everywhere. Raises NoRule."""
+    if made.op.partials[k] is None:
+        name = made.op.signature.operands[k].name
+        raise NoRule(f"`{made.op.name}` has no derivative by `{name}`")
+    partial = real_partial_formula(made.op, k)
+    return partial.kind == "number" and partial.value == 0
 
 
 def evaluate(builder: Builder, formula: Formula, operands: Sequence[Value], y: Value) -> Value:

@@ -29,7 +29,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import BOOL, F64, I64, STACK
+from ..ir.types import BOOL, F64, I64, STACK, Type
 from ..ir.verifier import WHERE
 from .activity import varied
 from .copying import copied, defined, replace, used
@@ -63,10 +63,8 @@ def vjp(region: Region, wrt: Sequence[int]) -> Region:
         if value.type == F64 and (seed := next(given)) and value in pullback.varied:
             pullback.add(cotangents, value, Cotangent(seed))
     pullback.back(block, cotangents)
-    found = [pullback.held(cotangents.get(value)) for value in inputs]
-    pairs = [v for c in found for v in (c.value, pullback.flag(c))]
     block.parameters += tuple(seeds)
-    block.results += tuple(pairs)
+    block.results += pullback.results([cotangents.get(value) for value in inputs])
     return Region(f"{region.name}_vjp", block)
 
 
@@ -82,23 +80,19 @@ class _Pullback:
             made = NewStack(Value(STACK))
             block.instructions.insert(0, made)
             self.stack = self.thread(block, made.result)
-        # The flags that are constants: the others needn't be computed with.
-        self.last = len(block.instructions)
 
     # ---- the forward part ------------------------------------------------------------------------
 
     def thread(self, block: Block, stack: Value) -> Value:
         """Hands the stack through the loops of a block; gives the stack at its end."""
-        for made in block.instructions:
-            if not _loops(made):
-                continue
+        for made in list(filter(_loops, block.instructions)):
             after = Value(STACK)
             if isinstance(made, Branch):
                 for side in (made.then, made.otherwise):
                     side.results += (self.thread(side, stack),)
                 made.results += (after,)
             elif isinstance(made, While):
-                self.counted(made)
+                self.counted(made, block)
                 made.initial += (stack,)
                 made.condition.parameters += (Value(STACK),)
                 self.through(made.body)
@@ -115,11 +109,10 @@ class _Pullback:
         body.results += (self.thread(body, inside),)
         body.parameters += (inside,)
 
-    def counted(self, made: While) -> None:
+    def counted(self, made: While, block: Block) -> None:
         """Counts the iterations of a loop, in its last result but the stack."""
-        block, start = self.builder.block, Value(I64)
-        place = next(k for k, i in enumerate(_inside(block, made)[0]) if i is made)
-        _inside(block, made)[0].insert(place, Constant(0, start))
+        start = Value(I64)
+        block.instructions.insert(0, Constant(0, start))
         made.initial += (start,)
         made.condition.parameters += (Value(I64),)
         count = Value(I64)
@@ -147,10 +140,12 @@ class _Pullback:
         return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
 
     def held(self, cotangent: Cotangent | None) -> Cotangent:
-        """A cotangent; where there is none, the zero that changes nothing when it is added to."""
-        if cotangent is not None:
-            return cotangent
-        return Cotangent(self.builder.constant(-0.0), self.builder.constant(False))
+        """A cotangent, also where there is none."""
+        return cotangent or Cotangent(self.nothing(), self.builder.constant(False))
+
+    def nothing(self) -> Value:
+        """What changes no value, nor the sign of a zero, when it is added to it."""
+        return self.builder.constant(-0.0)
 
     def flag(self, cotangent: Cotangent) -> Value:
         return cotangent.connected or self.builder.constant(True)
@@ -160,8 +155,7 @@ class _Pullback:
     def back(self, block: Block, cotangents: Cotangents) -> None:
         """The pullback of a block's instructions: from cotangents of what it defines to those of
         what it uses."""
-        own = block.instructions[: self.last] if block is self.builder.block else block.instructions
-        for made in reversed(list(own)):
+        for made in reversed(list(block.instructions)):
             if isinstance(made, Branch):
                 self.branch(made, cotangents)
             elif isinstance(made, While | For):
@@ -177,12 +171,11 @@ class _Pullback:
 
     def operation(self, made: Operation | Cast, g: Cotangent, cotangents: Cotangents) -> None:
         for k, operand in enumerate(made.operands):
-            if operand not in self.varied or (k == 0 and made.op is WHERE):
+            if operand not in self.varied:  # nor is a condition
                 continue
-            if isinstance(made, Cast):
-                part = self.builder.cast(g.value, operand.type)  # type: ignore[arg-type]
-            else:
-                part = share(self.builder, made, k, g.value)
+            part = g.value if isinstance(made, Cast) else share(self.builder, made, k, g.value)
+            if g.connected is not None:
+                part = self.builder.operation(WHERE, [g.connected, part, self.nothing()])
             self.add(cotangents, operand, Cotangent(part, g.connected))
 
     def outer(self, blocks: Iterable[Block]) -> list[Value]:
@@ -191,85 +184,82 @@ class _Pullback:
 
     def branch(self, made: Branch, cotangents: Cotangents) -> None:
         given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
-        sides, before = (made.then, made.otherwise), self.stack
-        loops = _loops(made)
-        if not given and not loops:
+        if not given and not _loops(made):
             return
+        sides, before = (made.then, made.otherwise), self.stack
         touched = self.outer(sides)
         blocks, ends = [], []
         for side in sides:
-            block, inside = Block(), dict(cotangents)
-            self.stack = before
-            with self.builder.inside(block):
+            self.stack, inside = before, dict(cotangents)
+            with self.builder.inside(Block()) as block:
                 for k, g in given.items():
                     self.add(inside, side.results[k], g)
                 self.back(side, inside)
-                pairs = [self.held(inside.get(value)) for value in touched]
-                block.results = tuple([v for c in pairs for v in (c.value, self.flag(c))])
-                if loops and self.stack is not None:
-                    block.results += (self.stack,)
+                end = [inside.get(value) for value in touched]
+                block.results = (*self.results(end), *self.stacks(made))
             blocks.append(block)
-            ends.append([inside.get(value) for value in touched])
+            ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
             self.expose(made, side, block)
         results = self.builder.branch(made.condition, *blocks)
-        if loops and self.stack is not None:
+        if self.stacks(made):
             self.stack = results[-1]
-        for k, value in enumerate(touched):
-            if ends[0][k] is not None or ends[1][k] is not None:
-                certain = all(end is not None and end.connected is None for end in (ends[0][k], ends[1][k]))
-                cotangents[value] = Cotangent(
-                    results[2 * k], None if certain else results[2 * k + 1]
-                )
+        for k, (value, a, b) in enumerate(zip(touched, *ends, strict=True)):
+            if a or b:
+                certain = a and b and a.connected is b.connected is None
+                flag = None if certain else results[2 * k + 1]
+                cotangents[value] = Cotangent(results[2 * k], flag)
+
+    def results(self, cotangents: Iterable[Cotangent | None]) -> tuple[Value, ...]:
+        """What a block gives of cotangents: their values and flags."""
+        pairs = map(self.held, cotangents)
+        return tuple([v for c in pairs for v in (c.value, self.flag(c))])
+
+    def stacks(self, made: Instruction) -> tuple[Value, ...]:
+        """The stack, for an instruction that changes it."""
+        return (self.stack,) if self.stack is not None and _loops(made) else ()
 
     def expose(self, made: Branch, side: Block, block: Block) -> None:
         """Gives what the pullback of a side needs as results of the branch."""
         names = {}
         inside = set(defined(side))
-        for value in used([block]):
-            if value not in inside:
-                continue
-            result = names[value] = Value(value.type)
-            for each in (made.then, made.otherwise):
-                if each is side:
-                    each.results += (value,)
-                else:
-                    filler = Constant(_ZEROS[value.type], Value(value.type))
-                    each.instructions.append(filler)
-                    each.results += (filler.result,)
-            made.results += (result,)
+        other = made.otherwise if side is made.then else made.then
+        for value in [value for value in used([block]) if value in inside]:
+            names[value] = Value(value.type)
+            made.results += (names[value],)
+            side.results += (value,)
+            with self.builder.inside(other):
+                other.results += (self.builder.constant(_ZEROS[value.type]),)
         replace(block, names)
 
     def loop(self, made: While | For, cotangents: Cotangents) -> None:
+        assert self.stack is not None
         n = len(made.initial) - (2 if isinstance(made, While) else 1)  # without count and stack
         parameters = made.body.parameters[1:] if isinstance(made, For) else made.body.parameters
         carried = [k for k in range(n) if parameters[k] in self.varied]
         touched = self.outer([made.body])
-        count = made.count if isinstance(made, For) else made.results[n]
-        assert self.stack is not None
-        start = [self.held(cotangents.pop(made.results[k], None)) for k in carried]
-        start += [self.held(cotangents.get(value)) for value in touched]
-        body = Block()
-        number, stack = Value(I64), Value(STACK)
+        start = [cotangents.pop(made.results[k], None) for k in carried]
+        start += [cotangents.get(value) for value in touched]
+        initial = (self.stack, *self.results(start))
+        number = Value(I64)
+        self.stack = Value(STACK)
         inner = [Cotangent(Value(F64), Value(BOOL)) for _ in start]
-        body.parameters = (number, stack, *_pairs(inner))
-        outside, self.stack = self.stack, stack
+        body = Block((number, self.stack, *_pairs(inner)))
         with self.builder.inside(body):
             inside: Cotangents = dict(zip(touched, inner[len(carried) :], strict=True))
             for k, g in zip(carried, inner, strict=False):
                 self.add(inside, made.body.results[k], g)
             self.back(made.body, inside)
-            ends = [self.held(inside.get(parameters[k])) for k in carried]
-            ends += [self.held(inside.get(value)) for value in touched]
-            body.results = (self.stack, *[v for c in ends for v in (c.value, self.flag(c))])
+            ends = [inside.get(parameters[k]) for k in carried]
+            ends += [inside.get(value) for value in touched]
+            body.results = (self.stack, *self.results(ends))
+        count = made.count if isinstance(made, For) else made.results[n]
         self.keep(made, body, number, count)
         results = tuple([Value(value.type) for value in body.results])
-        initial = (outside, *[v for c in start for v in (c.value, self.flag(c))])
         self.builder.add(For(count, initial, body, results))
         self.stack = results[0]
         found = [Cotangent(*results[1 + 2 * k : 3 + 2 * k]) for k in range(len(start))]
-        for value, g in zip(touched, found[len(carried) :], strict=True):
-            cotangents[value] = g
+        cotangents.update(zip(touched, found[len(carried) :], strict=True))
         for k, g in zip(carried, found, strict=False):
             self.add(cotangents, made.initial[k], g)
 
@@ -301,7 +291,7 @@ class _Pullback:
         body.instructions = [*first.instructions, *body.instructions]
 
 
-_ZEROS = {F64: 0.0, I64: 0, BOOL: False}
+_ZEROS: dict[Type, float | int | bool] = {F64: 0.0, I64: 0, BOOL: False}
 
 
 def _pairs(cotangents: Iterable[Cotangent]) -> tuple[Value, ...]:
@@ -313,11 +303,3 @@ def _loops(made: Instruction) -> bool:
     return isinstance(made, While | For) or any(
         _loops(inner) for block in blocks_of(made) for inner in block.instructions
     )
-
-
-def _inside(block: Block, made: Instruction) -> list[list[Instruction]]:
-    """The instructions among which one stands."""
-    if any(each is made for each in block.instructions):
-        return [block.instructions]
-    inner = [b for each in block.instructions for b in blocks_of(each)]
-    return [found for b in inner for found in _inside(b, made)]

@@ -1,0 +1,93 @@
+"""The pullbacks of regions against the gradients of the interpreter: the same bits, and `none`
+where nothing connects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradcli
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.types import F64
+from gradcli.engine.ir.verifier import verify
+from gradcli.engine.passes.copying import copied
+from gradcli.engine.passes.vjp import vjp
+
+from .region_cases import PROGRAMS, lowered, same, states
+from .region_programs import Writer
+
+HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
+
+
+def of_result(region: Region, k: int) -> Region:
+    """The region with one of its results."""
+    block = copied(region.block, {})
+    block.results = (block.results[k],)
+    return Region(region.name, block)
+
+
+def compare(source: str) -> int:
+    """How many derivatives of a program are those of the interpreter."""
+    found = lowered(source)
+    parameters = enumerate(found.region.block.parameters)
+    wrt = [k for k, value in parameters if value.type == F64]
+    before = text([found.region])
+    compared = 0
+    for k, (name, value) in enumerate(zip(found.results, found.region.block.results, strict=True)):
+        if value.type != F64:
+            continue
+        region = vjp(of_result(found.region, k), wrt)
+        verify([region])
+        program = gradcli.load(source=source).with_options(of=(name,), mode="reverse")
+        try:
+            gradients = program.run().gradients[name]
+            _, *pairs = compiled(region)(*states(source, found.parameters), 1.0)
+        except (GradcliError, StepBack):
+            continue  # no derivative, or none that is compiled
+        for position, k in enumerate(wrt):
+            g, connected = pairs[2 * position : 2 * position + 2]
+            wanted: Any = gradients[found.parameters[k]]
+            assert (wanted is not None) == connected, (name, found.parameters[k])
+            assert wanted is None or same(g, float(wanted)), (name, found.parameters[k], g, wanted)
+            compared += 1
+    assert text([found.region]) == before  # the region itself isn't changed
+    return compared
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_of_programs(source: str) -> None:
+    compare(HEAD + source)
+
+
+LOOPS = {
+    "a residual of each iteration": "s = x\nfor i in range(n) { s = s * y + sin(s) * i }\noutput s",
+    "no iteration": "s = x\nfor i in range(n - 9) { s = s * y }\noutput s",
+    "a loop in a loop": "s = x\nfor i in range(n) { for j in range(i) { s = s * y + x } }\noutput s",
+    "while": "s = x\nwhile s < 50.0 { s = s * s + x }\noutput s",
+    "a loop in a branch": "s = x\nif n > 2 { for i in range(n) { s = s * s * y } } else { s = y }\noutput s",
+    "a branch in a loop": "s = x\nfor i in range(n) { if s > 2.0 { s = s - x } else { s = s * s } }\noutput s",
+    "a loop in a branch in a loop": "s = x\nfor i in range(n) { if i % 2 == 0 { for j in range(i) { s = s * y } } else { t = s; s = t * t } }\noutput s",
+    "break": "s = x\nwhile true { s = s * 1.5; if s > 20.0 { break } }\noutput s * y",
+    "connected from some iteration": "s = 1.0\nfor i in range(n) { if i == 2 { s = s * x } else { s = s * s } }\noutput s",
+    "never connected": "s = 1.0\nfor i in range(n) { if i > 9 { s = x * y } }\noutput s",
+    "swapped": "s = x\nt = y\nfor i in range(n) { r = s; s = t; t = r }\noutput s, t",
+    "twice the same": "s = x\nfor i in range(n) { s = s * s + s }\noutput s + s",
+    "infinite slopes": "s = x - 1.5\nfor i in range(n) { s = sqrt(s) * y }\noutput s",
+    "of a constant": "output 2.0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())
+def test_of_loops(source: str) -> None:
+    assert compare(HEAD + source) > 1
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_of_random_programs(seed: int) -> None:
+    source = Writer(seed).program()
+    if not lowered(source).reasons:
+        compare(source)
