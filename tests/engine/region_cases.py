@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import gradcli
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
+from gradcli.engine.regions.kinds import scalars_of
 from gradcli.engine.regions.programs import Lowered, lower_program
 
 HEAD = "var x = 1.5\nvar n = 4\n"
@@ -34,6 +37,27 @@ PROGRAMS = {
     "loops in loops": "s = 0.0\nfor i in range(4) { for j in range(i) { s += i * x - j } }\noutput s",
     "lists": "a, b = [x, 2.0]\nb, a = a, b\nc = [a, [b, n]]\ns = 0.0\nfor v in [a, b] { s += v }\noutput a, b, c[1][0], len(c), s",
     "a name that a loop carries": "i = 7\nfor i in range(3) { }\noutput i",
+    "an int that becomes a float": "s = 0\nfor i in range(n) { s += x * i }\noutput s",
+    "an int that stays one in no iteration": "s = 0\nfor i in range(n - 4) { s += x }\noutput s, s + 1, s / 2, s // 2",
+    "an int that becomes a float in the second iteration": "a = 0\nb = 0\nwhile b < 3 { b = a; a = a + x }\noutput a, b",
+    "an int that becomes a float in loops in loops": "s = 0\nfor i in range(n) { for j in range(i) { s += x } }\noutput s",
+    "an int that becomes a float on some paths": "s = 0\nfor i in range(n) { if i == 2 { s += x } }\noutput s * 2, s",
+    "a float that becomes an int": "s = 1.5\nk = 0\nwhile k < n { s = k; k += 1 }\noutput s",
+    "ints and floats that take turns": "s = 0\nfor i in range(n) { s = i if s > 0.5 else 1.5 }\noutput s",
+    "an int or a float": "a = 1\nif x > 1 { a = 2.0 }\noutput a, a // 2, a / 2, a * 3, sin(a), a == 2, -a, a + x, where(x > 1, a, n)",
+    "two ints or floats": "a = 7 if x > 1 else 7.0\nb = 2.0 if x > 1 else 2\nc = a\noutput a // b, a % c, a * a, a + c > 3",
+    "an int or a float that a function returns": "fn f(a) { if a > 1 { return 1 }; return 0.5 }\noutput f(x) * n, f(-x) * n",
+    "a list of ints and floats": "v = [0, 0]\nfor i in range(n) { a, b = v; v = [a + x, b + i] }\noutput v",
+    "a name that a loop begins": "for i in range(n) { k = i * x }\noutput k, i",
+    "a name that a branch begins": "if x > 1 { k = x }\noutput k",
+    "return in a loop": "fn f(a) { for i in range(10) { a *= 1.5; if a > n { return a + i } }; return -1 }\noutput f(x), f(0.01)",
+    "return in loops in loops": "fn f(a) { for i in range(n) { for j in range(i) { if i * j > a { return [i, j] } } }; return [0, 0] }\n"
+    "output f(3), f(n), f(x)",
+    "return in a loop without end": "fn f(a) { k = 0; while true { k += 1; a = a / 2; if a < 0.1 { return k } } }\noutput f(x)",
+    "return in a loop over a list": "fn f(v) { for a in v { if a > 1 { return a }; if a < 0 { break } }; return 0.0 }\n"
+    "output f([0.5, x, 2.0]), f([0.5, -1.0, 2.0])",
+    "break in a for loop": "s = 0.0\nfor i in range(100) { s += x; if s > n { break }; s += i }\noutput s, i",
+    "continue in a for loop": "s = 0\nfor i in range(n) { if i == 2 { continue }; s += i; if s > 90 { break }; s *= 2 }\noutput s",
     "infinities": "output 1.0 / 0.0, -1.0 / 0.0, log(0.0), inf - inf, sqrt(-1.0)",
     "where": "output where(x > 1, x, 2.0), where(n > 10, n, 1)",
 }
@@ -43,6 +67,8 @@ STEPS_BACK = {
     "output n * 9223372036854775807": "E305",
     "output n // (n - 4)": "E306",
     "output n ** 40": "E305",
+    "for i in range(n - 4) { k = i }\noutput k": "E307",
+    "if x > 2 { k = x }\noutput k": "E307",
     "k = 1\nfor i in range(70) { k = k * 2 }\noutput k": "E305",
 }
 
@@ -64,9 +90,22 @@ def states(source: str, names: list[str]) -> list[Any]:
     return [float(v) if re.search(r"[.e]", v) else int(v) for v in (declared[n] for n in names)]
 
 
+def floats(found: Lowered) -> Iterator[tuple[int, str]]:
+    """The outputs that are one float: where it is among the results of the region, and its name."""
+    position = 0
+    for name, kind in found.results.items():
+        if kind == F64:
+            yield position, name
+        position += len(list(scalars_of(kind)))
+
+
 def same(a: Any, b: Any) -> bool:
+    if isinstance(b, list):
+        b = list(b)
     if type(a) is not type(b):
         return False
+    if type(a) is list:
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if type(a) is float:
         return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
     return bool(a == b)

@@ -30,11 +30,21 @@ class Writer:
         names, lines = ["a", "b", "x"], []
         for _ in range(self.random.randint(0, 2)):
             lines += self.statement(names, [], 1)
+        if self.random.random() < 0.4:
+            lines += self.returning_loop(names)
         if self.random.random() < 0.5:
             early = self.expression(names, [], 1)
             lines.append(f"if {self.condition(names)} {{ return {early} }}")
         lines.append(f"return {self.expression(names, [], 2)}")
         return f"fn {name}(a, b = 0.5) {{\n" + "\n".join(f"  {line}" for line in lines) + "\n}"
+
+    def returning_loop(self, names: list[str]) -> list[str]:
+        """A loop that may return."""
+        index = self.fresh()
+        inner = [*names, index]
+        body = [f"  {line}" for line in self.statement(inner, [], 2)]
+        early = f"  if {self.condition(inner)} {{ return {self.expression(inner, [], 1)} }}"
+        return [f"for {index} in range({self.random.choice([0, 3, 'n'])}) {{", *body, early, "}"]
 
     def fresh(self) -> str:
         self.count += 1
@@ -63,7 +73,15 @@ class Writer:
             other = f"  {name} = {self.expression(names, calls, 1)}"
             return [f"if {self.condition(names)} {{\n{block}\n}} else {{\n{other}\n}}"]
         if kind == "for":
-            return [f"for {self.fresh()} in range({self.random.randint(0, 4)}) {{\n{block}\n}}"]
+            index = self.fresh()
+            leave = self.random.choice(["", "", "break", "continue"])
+            if leave:
+                block += (
+                    f"\n  if {self.condition([*inner, index])} {{ {leave} }}\n  {name} += {index}"
+                )
+            if self.random.random() < 0.3:
+                names.append(index)  # which has no value if there is no iteration
+            return [f"for {index} in range({self.random.randint(0, 4)}) {{\n{block}\n}}"]
         count = self.fresh()
         names.append(count)
         leave = f"\n  if {self.condition(names)} {{ break }}" if self.random.random() < 0.5 else ""

@@ -17,7 +17,7 @@ from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.copying import copied
 from gradcli.engine.passes.vjp import vjp
 
-from .region_cases import PROGRAMS, lowered, same, states
+from .region_cases import PROGRAMS, floats, lowered, same, states
 from .region_programs import Writer
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
@@ -37,9 +37,7 @@ def compare(source: str) -> int:
     wrt = [k for k, value in parameters if value.type == F64]
     before = text([found.region])
     compared = 0
-    for k, (name, value) in enumerate(zip(found.results, found.region.block.results, strict=True)):
-        if value.type != F64:
-            continue
+    for k, name in floats(found):
         region = vjp(of_result(found.region, k), wrt)
         verify([region])
         program = gradcli.load(source=source).with_options(of=(name,), mode="reverse")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...lang import program
+from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_cells
-from ..analysis.liveness import Liveness
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.paths import function_path
 from ..compilation.sequence import compile_body

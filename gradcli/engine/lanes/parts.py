@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..analysis.liveness import Slots
+from ...lang.program.liveness import Slots
 from ..trace.changes import forget, put_all
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD, RESULT, RETURN, Cell

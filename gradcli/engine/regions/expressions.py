@@ -1,4 +1,4 @@
-"""Expressions in IR, and calls of functions, which are inlined."""
+"""Expressions in IR, but for calls of functions."""
 
 from __future__ import annotations
 
@@ -8,28 +8,19 @@ from typing import Any
 from ...diagnostics import Span
 from ...lang import program
 from ...ops.op import Op
-from ..ir.builder import Builder
-from ..ir.instructions import Block, Value
-from ..ir.types import BOOL, is_float
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64, is_float
 from ..ir.verifier import WHERE, on_scalars
-from .names import MISSING, Closure, Name, Names, NotCompiled, Unknown, is_value
-from .structures import flat, rebuilt, same_structure
+from .branching import Branching
+from .kinds import Mixed
+from .names import MISSING, Closure, NotCompiled
 
-MAX_INLINED = 40  # calls inside each other
 INT_MAX = 2**63 - 1
 
 
-class Expressions:
-    """The lowering of expressions. What an expression gives is a value, a tuple for a list of known
-    length, or what is known without running: a closure, a builtin, a string, None."""
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder, self.names = builder, Names()
-        self.frame = self.names.new_frame()
-        self.depth = 0
-
-    def call_body(self, function: program.Function) -> Any:
-        raise NotImplementedError
+class Expressions(Branching):
+    """The lowering of expressions. What an expression gives is what a name can hold: a value of the
+    IR, a `Mixed`, a tuple for a list of known length, or what is known without running."""
 
     def expression(self, node: Any) -> Any:
         lower = _EXPRESSIONS.get(type(node))
@@ -55,15 +46,6 @@ class Expressions:
 
     def read_node(self, node: program.Read) -> Any:
         return self.read(node.slot, node.span)
-
-    def read(self, slot: program.Slot, span: Span) -> Any:
-        name = Name(self.frame, slot.index)
-        if name not in self.names.held:
-            raise NotCompiled(f"`{slot.name}` may have no value here", span)
-        held = self.names.held[name]
-        if isinstance(held, Unknown):
-            raise NotCompiled(held.reason, held.span)
-        return held
 
     def builtin(self, node: program.Builtin) -> Any:
         return node.op
@@ -96,7 +78,9 @@ class Expressions:
             return self.builder.constant(len(operands[0]))
         if not on_scalars(op):
             raise NotCompiled(f"`{op.infix or op.name}` is not compiled", span)
-        for operand in operands:
+        for k, operand in enumerate(operands):
+            if isinstance(operand, Mixed):
+                return self.on_either(op, operands, k, span, natural)
             if type(operand) is tuple:
                 raise NotCompiled("arrays are not compiled", span)
             if not isinstance(operand, Value):
@@ -106,6 +90,25 @@ class Expressions:
         if op is WHERE and operands[0].type != BOOL:
             raise NotCompiled("the condition of `where` is a bool", span)
         return self.builder.operation(op, operands, span)
+
+    def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span, natural: bool) -> Any:
+        """An op on operands of which the k-th is an int or a float. Beside a float, and where the
+        op makes floats of ints, it is a float."""
+        mixed, before, after = operands[k], operands[:k], operands[k + 1 :]
+
+        def of(value: Value) -> Any:
+            return self.apply(op, [*before, value, *after], span, natural)
+
+        floats = any(is_float(v.type) for v in (*before, *after) if isinstance(v, Value))
+        if floats or (op.integers == "float" and op is not WHERE):
+            return of(self.as_float(mixed, span))
+        return self.either(mixed.is_int, lambda: of(mixed.whole), lambda: of(mixed.real), span)
+
+    def as_float(self, mixed: Mixed, span: Span) -> Value:
+        """An int or a float as a float. It depends on the float only where it is one."""
+        whole = lambda: self.builder.cast(mixed.whole, F64)  # noqa: E731
+        found: Value = self.either(mixed.is_int, whole, lambda: mixed.real, span)
+        return found
 
     def logical(self, node: program.Logical) -> Any:
         def go(k: int) -> Value:
@@ -143,37 +146,6 @@ class Expressions:
             node.span,
         )
 
-    def either(
-        self, condition: Value, then: Callable[[], Any], otherwise: Callable[[], Any], span: Span
-    ) -> Any:
-        """A branch: what the side that is taken gives. Names that the sides leave with different
-        values have that of the side that is taken, too."""
-        before, sides = dict(self.names.held), []
-        for side in (then, otherwise):
-            self.names.held = dict(before)
-            with self.builder.inside(Block()) as block:
-                sides.append((block, side(), self.names.held))
-        (first, a, held_a), (second, b, held_b) = sides
-        self.names.held = held_a
-        merged = list(self.names.changed(held_b))
-        kept = [n for n in merged if _can_merge(held_a.get(n), held_b.get(n))]
-        given = is_value(a) and is_value(b) and a is not b
-        if a is not b and not (given and same_structure(a, b)):
-            raise NotCompiled("the two sides give values of different types", span)
-        pairs = [(a, b)] if given else []
-        pairs += [(held_a[n], held_b[n]) for n in kept]
-        first.results = tuple([value for x, _ in pairs for value in flat(x)])
-        second.results = tuple([value for _, y in pairs for value in flat(y)])
-        values = iter(self.builder.branch(condition, first, second))
-        result = rebuilt(a, values) if given else a
-        for name in merged:
-            if name in kept:
-                self.names.held[name] = rebuilt(held_a[name], values)
-            else:
-                reason = "a name has no value, or one of another type, on one side of a branch"
-                self.names.held[name] = Unknown(reason, span)
-        return result
-
     # ---- lists -----------------------------------------------------------------------------------
 
     def listed(self, node: program.ListDisplay) -> Any:
@@ -185,67 +157,7 @@ class Expressions:
         k = place.value if isinstance(place, program.Constant) else None
         if type(held) is not tuple or type(k) is not int or not -len(held) <= k < len(held):
             raise NotCompiled("an element at an index that isn't known is not compiled", node.span)
-        return held[k]
-
-    # ---- calls -----------------------------------------------------------------------------------
-
-    def call(self, node: program.Call) -> Any:
-        callee = self.expression(node.callee)
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
-        return self.called(callee, given, named, node.span)
-
-    def method(self, node: program.MethodCall) -> Any:
-        if node.function is not None:
-            callee = self.expression(node.function)
-        elif node.op is not None:
-            callee = node.op
-        else:
-            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
-        receiver = self.expression(node.receiver)
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
-        return self.called(callee, [receiver, *given], named, node.span)
-
-    def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        if isinstance(callee, Op):
-            if named or len(given) != len(callee.signature.operands):
-                raise NotCompiled(f"this call of `{callee.name}` is not compiled", span)
-            return self.apply(callee, given, span)
-        if not isinstance(callee, Closure):
-            raise NotCompiled("what is called here isn't known", span)
-        return self.inlined(callee, given, named, span)
-
-    def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        function = callee.function
-        if function.rule is not None or function.opaque:
-            raise NotCompiled("a function with a rule of its own is not compiled", span)
-        if self.depth == MAX_INLINED:
-            raise NotCompiled("recursion is not compiled", span)
-        outer, self.frame = self.frame, self.names.new_frame()
-        held = self.names.held
-        for k, parameter in enumerate(function.parameters):
-            name = parameter.slot.name
-            value = given[k] if k < len(given) else named.get(name, callee.defaults[k])
-            if value is MISSING:
-                raise NotCompiled(f"the argument `{name}` is missing", span)
-            held[Name(self.frame, parameter.slot.index)] = value
-        for outside, own in function.captures:
-            captured = Name(callee.frame, outside.index)
-            if captured in held:
-                held[Name(self.frame, own.index)] = held[captured]
-        if function.self_slot is not None:
-            held[Name(self.frame, function.self_slot.index)] = callee
-        self.depth += 1
-        try:
-            return self.call_body(function)
-        finally:
-            self.depth -= 1
-            self.frame = outer
-
-
-def _can_merge(a: Any, b: Any) -> bool:
-    return is_value(a) and is_value(b) and same_structure(a, b)
+        return self.known(held[k])
 
 
 def _is_natural(node: Any) -> bool:
@@ -263,8 +175,8 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.ListDisplay: Expressions.listed,
     program.Index: Expressions.index,
     program.FunctionLiteral: Expressions.literal,
-    program.Call: Expressions.call,
-    program.MethodCall: Expressions.method,
+    program.Call: lambda lowering, node: lowering.call(node),
+    program.MethodCall: lambda lowering, node: lowering.method(node),
 }
 _WORDS: dict[type, str] = {
     program.Member: "a member",

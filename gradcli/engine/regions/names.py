@@ -6,13 +6,12 @@ iterations of a loop begin with the same frames, so these are copied and put bac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...lang import program
-from ..ir.instructions import Value
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
@@ -43,6 +42,14 @@ class Unknown:
     span: Span | None
 
 
+class Absent:
+    """What a name holds that has no value."""
+
+
+ABSENT = Absent()
+RETURNED = -1  # the slot of what a `return` in a loop gives
+
+
 class Name(NamedTuple):
     """Where a name lives."""
 
@@ -51,7 +58,7 @@ class Name(NamedTuple):
 
 
 class Names:
-    """The frames of a region that is being lowered. A name that holds nothing isn't there."""
+    """The frames of a region that is being lowered. A name that has no value isn't there."""
 
     def __init__(self) -> None:
         self.held: dict[Name, Any] = {}
@@ -61,13 +68,13 @@ class Names:
         self.frames += 1
         return self.frames
 
-    def changed(self, before: dict[Name, Any]) -> Iterator[Name]:
-        """The names that hold something else than they did, in order of first appearance."""
-        for name in {**before, **self.held}:
-            if self.held.get(name) is not before.get(name):
-                yield name
+    def of(self, names: Iterable[Name]) -> tuple[Any, ...]:
+        """What each of some names holds."""
+        return tuple([self.held.get(name, ABSENT) for name in names])
 
-
-def is_value(held: Any) -> bool:
-    """Whether a name holds a value of the IR, or a list of these."""
-    return isinstance(held, Value) or (type(held) is tuple and all(map(is_value, held)))
+    def put(self, names: Sequence[Name], held: Iterable[Any]) -> None:
+        for name, each in zip(names, held, strict=True):
+            if each is ABSENT:
+                self.held.pop(name, None)
+            else:
+                self.held[name] = each

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...lang import program
+from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, Scalar
-from .lowering import Lowering, assigned
+from .flow import assigned
+from .kinds import Kind, flat, in_python, is_value, kind_of
+from .lowering import Lowering
 from .names import Name, NotCompiled, Unknown
-from .structures import flat
 
 _DTYPES = {"float": F64, "float64": F64, "int": I64, "int64": I64, "bool": BOOL}
 # Of values from outside, where the program doesn't say: ints become floats.
@@ -23,15 +25,21 @@ _TYPES: dict[type, Scalar] = {float: F64, int: F64, bool: BOOL}
 class Lowered(NamedTuple):
     """A program in IR.
 
-    region    its parameters are the states of its variables, its results the outputs
-    names     of the parameters, and of the results
-    reasons   why statements aren't in it, in order
+    region      its parameters are the states of its variables, its results the outputs
+    parameters  their names
+    results     the names of the outputs, each with its kind
+    reasons     why statements aren't in it, in order
     """
 
     region: Region
     parameters: list[str]
-    results: list[str]
+    results: dict[str, Kind]
     reasons: list[NotCompiled]
+
+    def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
+        """The outputs, of the numbers that the region gives."""
+        rest = iter(numbers)
+        return {name: in_python(kind, rest) for name, kind in self.results.items()}
 
     @property
     def text(self) -> str:
@@ -49,7 +57,8 @@ class _Main:
     def __init__(self, node: program.Program, inputs: Mapping[str, Any]) -> None:
         self.node, self.inputs = node, inputs
         self.block = Block()
-        self.lowering = Lowering(Builder(self.block))
+        read = [program.Evaluate(value, span=value.span) for _, value in node.results]
+        self.lowering = Lowering(Builder(self.block), Liveness((*node.body, *read)))
         self.parameters: list[str] = []
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
@@ -62,9 +71,9 @@ class _Main:
         if not self.results:
             for name, expression in self.node.results:
                 self.output(name, expression)
-        values = {name: value for name, value in self.results.items() if isinstance(value, Value)}
-        self.block.results = tuple([v for held in values.values() for v in flat(held)])
-        return Lowered(Region("main", self.block), self.parameters, list(values), self.reasons)
+        self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
+        kinds = {name: kind_of(held) for name, held in self.results.items()}
+        return Lowered(Region("main", self.block), self.parameters, kinds, self.reasons)
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)
@@ -87,7 +96,7 @@ class _Main:
         """What a statement that isn't compiled may have changed isn't known after it: the names
         that it assigns, and every list, which other names may share."""
         names = self.lowering.names.held
-        names.update({Name(1, slot): unknown for slot in assigned([node])})
+        names.update({Name(1, slot.index): unknown for slot in assigned([node])})
         names.update({name: unknown for name, held in names.items() if type(held) is tuple})
 
     def note(self, reason: NotCompiled) -> None:
@@ -95,11 +104,15 @@ class _Main:
             self.reasons.append(reason)
 
     def output(self, name: str, expression: Any) -> None:
-        n = len(self.block.instructions)
+        held, n = dict(self.lowering.names.held), len(self.block.instructions)
         try:
-            self.results[name] = self.lowering.expression(expression)
+            found = self.lowering.expression(expression)
+            if not is_value(kind_of(found)):
+                raise NotCompiled("this output is no number, and no list of these", expression.span)
+            self.results[name] = found
         except NotCompiled as reason:
             del self.block.instructions[n:]
+            self.lowering.names.held = held
             self.note(reason)
 
     def declare(self, node: program.Declare) -> None:

@@ -1,0 +1,75 @@
+"""Where paths through statements go, and what they assign: read from the text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...lang import program
+
+_BLOCKS = (
+    program.While,
+    program.For,
+    program.Tape,
+    program.Pause,
+    program.Record,
+    program.ExpectError,
+)
+_LEAVING = (program.Return, program.Break, program.Continue)
+
+
+def inside(node: Any) -> Iterator[Any]:
+    """The statements in a statement."""
+    if isinstance(node, program.If):
+        for _, body in node.branches:
+            yield from body
+        yield from node.otherwise
+    elif isinstance(node, _BLOCKS):
+        yield from node.body
+
+
+def leaves(node: Any) -> bool:
+    """Whether a path can end in an `if`: by `return`, or by an end of an iteration around it."""
+    if isinstance(node, program.If):
+        return any(isinstance(s, _LEAVING) or leaves(s) for s in inside(node))
+    return is_loop(node) and returns(node)
+
+
+def is_loop(node: Any) -> bool:
+    return isinstance(node, program.While | program.For)
+
+
+def returns(node: Any) -> bool:
+    return any(isinstance(s, program.Return) or returns(s) for s in inside(node))
+
+
+def breaks(body: Sequence[Any]) -> bool:
+    """Whether a loop with this body can be left by `break`."""
+    return any(
+        isinstance(s, program.Break) or (isinstance(s, program.If) and breaks(list(inside(s))))
+        for s in body
+    )
+
+
+def assigned(statements: Sequence[Any]) -> Iterator[program.Slot]:
+    """The slots that statements assign."""
+    for node in statements:
+        if isinstance(node, program.Assign | program.Augment | program.For):
+            yield from _slots(node.target)
+        elif isinstance(node, program.Declare | program.Tape | program.Import):
+            yield node.slot
+        elif isinstance(node, program.Update):
+            variable = node.variable
+            while isinstance(variable, program.Index):
+                variable = variable.object
+            if isinstance(variable, program.Read):
+                yield variable.slot
+        yield from assigned(list(inside(node)))
+
+
+def _slots(target: Any) -> Iterator[program.Slot]:
+    if isinstance(target, program.ListTarget):
+        for item in target.items:
+            yield from _slots(item)
+    else:
+        yield target.slot

@@ -1,0 +1,202 @@
+"""The kinds of what names and expressions hold, where paths meet: as scalars of the IR, and back.
+
+Where two paths meet, what they hold becomes one kind. An int and a float become a `Mixed`, for they
+are told apart when they are printed, divided, or outgrow 64 bits. A value that one of the paths
+lacks becomes a `Maybe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..ir.builder import Builder
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64, I64, Scalar
+from .names import ABSENT, Absent, Unknown
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Mixed:
+    """A number that is the int `whole` where `is_int` holds, else the float `real`."""
+
+    is_int: Value
+    whole: Value
+    real: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Maybe:
+    """What there is where `there` holds."""
+
+    there: Value
+    held: Any
+
+
+# ---- kinds ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MixedKind:
+    """The kind of a `Mixed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeOf:
+    """The kind of a `Maybe`, by the kind of what it holds."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """The kind of a list, by those of its items."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Known:
+    """What is known without running, of which each is a kind of its own: a closure, a string."""
+
+    thing: Any
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Known):
+            return False
+        a, b = self.thing, other.thing
+        return a is b or (type(a) is type(b) is str and a == b)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+Kind: TypeAlias = Scalar | MixedKind | MaybeOf | ListOf | Known | Absent | Unknown
+MIXED = MixedKind()
+_NUMBERS = (I64, F64, MIXED)
+_ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
+
+
+def kind_of(held: Any) -> Kind:
+    if isinstance(held, Value):
+        assert isinstance(held.type, Scalar)
+        return held.type
+    if type(held) is tuple:
+        return ListOf(tuple([kind_of(item) for item in held]))
+    if isinstance(held, Mixed):
+        return MIXED
+    if isinstance(held, Maybe):
+        return MaybeOf(kind_of(held.held))
+    return held if isinstance(held, Absent | Unknown) else Known(held)
+
+
+def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
+    """The kind of what is of one kind on one path, and of another on the other; `differ` where
+    there is none."""
+    if a == b:
+        return a
+    for kind in (a, b):
+        if isinstance(kind, Unknown):
+            return kind
+    if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
+        there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
+        return _maybe(joined(there[0], there[-1], differ))
+    if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
+        pairs = zip(a.items, b.items, strict=True)
+        return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
+    return MIXED if a in _NUMBERS and b in _NUMBERS else differ
+
+
+def _maybe(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Unknown) else MaybeOf(kind)
+
+
+# ---- scalars -------------------------------------------------------------------------------------
+
+
+def flat(held: Any) -> Iterator[Value]:
+    """The scalars of what is held, in order."""
+    if isinstance(held, Value):
+        yield held
+    elif type(held) is tuple:
+        for item in held:
+            yield from flat(item)
+    elif isinstance(held, Mixed):
+        yield from (held.is_int, held.whole, held.real)
+    elif isinstance(held, Maybe):
+        yield held.there
+        yield from flat(held.held)
+
+
+def scalars_of(kind: Kind) -> Iterator[Scalar]:
+    """The types of the scalars of a kind."""
+    if isinstance(kind, Scalar):
+        yield kind
+    elif isinstance(kind, ListOf):
+        for item in kind.items:
+            yield from scalars_of(item)
+    elif isinstance(kind, MixedKind):
+        yield from (BOOL, I64, F64)
+    elif isinstance(kind, MaybeOf):
+        yield BOOL
+        yield from scalars_of(kind.kind)
+
+
+def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
+    """What is held, of a kind and the next of these scalars."""
+    if isinstance(kind, Scalar):
+        return next(values)
+    if isinstance(kind, ListOf):
+        return tuple([rebuilt(item, values) for item in kind.items])
+    if isinstance(kind, MixedKind):
+        return Mixed(next(values), next(values), next(values))
+    if isinstance(kind, MaybeOf):
+        return Maybe(next(values), rebuilt(kind.kind, values))
+    return kind.thing if isinstance(kind, Known) else kind
+
+
+def fresh(kind: Kind) -> Any:
+    """What is held, of a kind, in values that nothing defines yet."""
+    return rebuilt(kind, iter([Value(scalar) for scalar in scalars_of(kind)]))
+
+
+def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
+    """What is held, as one of a kind that its own has been joined to."""
+    if isinstance(kind, Unknown) or kind_of(held) == kind:
+        return kind if isinstance(kind, Unknown) else held
+    if isinstance(kind, MaybeOf):
+        if held is ABSENT:
+            return Maybe(builder.constant(False), _zero(builder, kind.kind))
+        if isinstance(held, Maybe):
+            return Maybe(held.there, as_kind(builder, held.held, kind.kind))
+        return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, ListOf):
+        items = zip(held, kind.items, strict=True)
+        return tuple([as_kind(builder, item, each) for item, each in items])
+    constant = builder.constant
+    if held.type == I64:
+        return Mixed(constant(True), held, constant(0.0))
+    return Mixed(constant(False), constant(0), held)
+
+
+def _zero(builder: Builder, kind: Kind) -> Any:
+    """What stands where there is nothing."""
+    zeros = [builder.cast(builder.constant(_ZEROS.get(s, 0.0)), s) for s in scalars_of(kind)]
+    return rebuilt(kind, iter(zeros))
+
+
+def is_value(kind: Kind) -> bool:
+    """Whether a program can get what is of this kind as numbers, and lists of these."""
+    if isinstance(kind, ListOf):
+        return all(map(is_value, kind.items))
+    return isinstance(kind, Scalar | MixedKind)
+
+
+def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
+    """What a program gets of a kind and the next of these numbers."""
+    if isinstance(kind, ListOf):
+        return [in_python(item, numbers) for item in kind.items]
+    if isinstance(kind, MixedKind):
+        is_int, whole, real = next(numbers), next(numbers), next(numbers)
+        return whole if is_int else real
+    return next(numbers)

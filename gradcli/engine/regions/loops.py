@@ -1,0 +1,308 @@
+"""Loops in IR.
+
+What a loop carries from one iteration to the next has one kind. Where an iteration makes a float of
+an int, the first one stands before the loop, so that the loop carries a float. A loop that can be
+left early carries whether it goes on; what it returns is carried as a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from ...diagnostics import Span
+from ...lang import program
+from ..ir.builder import Builder
+from ..ir.instructions import Block, For, Value, While
+from ..ir.types import BOOL, F64, I64
+from .calls import Calls
+from .flow import breaks, returns
+from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
+from .names import RETURNED, Name, NotCompiled, Unknown
+
+MAX_UNROLLED = 64  # items of a list that a loop goes over
+
+End = Literal["fall", "return", "break", "continue"]
+# What a path gives, by how it ends and what it returns.
+Finish = Callable[[End, Any], Any]
+
+
+class Range(NamedTuple):
+    """The ints that a loop goes over: `start`, and `size` - 1 more, each `step` further."""
+
+    start: Value
+    step: Value
+    size: Value
+
+    def at(self, builder: Builder, index: Value, span: Span) -> Value:
+        """The int at an index."""
+        known = builder.known
+        if known.get(self.step) != 1:
+            index = builder.apply("mul", [index, self.step], span)
+        if known.get(self.start) == 0:
+            return index
+        return builder.apply("add", [self.start, index], span)
+
+    def rest(self, builder: Builder, span: Span) -> Range:
+        """All of them but the first."""
+        start = builder.apply("add", [self.start, self.step], span)
+        return Range(start, self.step, _difference(builder, self.size, builder.constant(1), span))
+
+
+class Iteration(NamedTuple):
+    """One iteration that is lowered for a loop: from its parameters to what it carries on."""
+
+    block: Block
+    number: Value
+    carried: list[Any]
+    given: tuple[Any, ...]
+
+
+class Loop(NamedTuple):
+    """What is known of a loop before its iterations are lowered. `range` is None for `while`."""
+
+    node: program.While | program.For
+    range: Range | None
+    names: list[Name]
+    leaves: bool
+    peeled: bool = False
+
+
+class Loops(Calls):
+    """The lowering of loops."""
+
+    def path(self, statements: Sequence[Any], finish: Finish) -> Any:
+        raise NotImplementedError
+
+    def bind(self, target: Any, value: Any) -> None:
+        raise NotImplementedError
+
+    def while_loop(self, node: program.While) -> None:
+        self.loop(node, None)
+
+    def for_loop(self, node: program.For) -> None:
+        iterable = node.iterable
+        if isinstance(iterable, program.Apply) and iterable.op.name == "range":
+            self.loop(node, self.range(iterable))
+        else:
+            self.unrolled(node, self.expression(iterable))
+
+    def range(self, node: program.Apply) -> Range:
+        ends = [self.expression(end) for end in node.operands if end is not None]
+        if any(getattr(end, "type", None) != I64 for end in ends):
+            raise NotCompiled("`range` goes over ints", node.span)
+        start = self.builder.constant(0) if len(ends) == 1 else ends[0]
+        stop = ends[min(1, len(ends) - 1)]
+        step = ends[2] if len(ends) == 3 else self.builder.constant(1)
+        size = self.builder.known.get(step)
+        if not size:
+            raise NotCompiled("a step that isn't known is not compiled", node.span)
+        low, high = (start, stop) if size > 0 else (stop, start)
+        count = _difference(self.builder, high, low, node.span)
+        if abs(size) > 1:
+            rounding, by = [self.builder.constant(n) for n in (abs(size) - 1, abs(size))]
+            rounded = self.builder.apply("add", [count, rounding], node.span)
+            count = self.builder.apply("floordiv", [rounded, by], node.span)
+        return Range(start, step, count)
+
+    def loop(self, node: program.While | program.For, over: Range | None) -> None:
+        names = self.carried(node)
+        leaves = breaks(node.body) or returns(node)
+        going = self.builder.constant(True) if leaves else None
+        self.repeat(Loop(node, over, names, leaves), going)
+        self.forget_others(node, names)
+
+    def carried(self, node: program.While | program.For) -> list[Name]:
+        """The names that an iteration assigns and that are read in a later one, or after all."""
+        names = self.surviving(node, self.liveness.after(node.body[-1] if node.body else node))
+        return names + [Name(self.frame, RETURNED)] * returns(node)
+
+    def repeat(self, loop: Loop, going: Value | None) -> None:
+        """Adds a loop, from what its names hold to what they hold after it; `going`: whether it
+        hasn't been left yet."""
+        before = self.names.of(loop.names)
+        kinds = [kind_of(held) for held in before]
+        iteration = self.iteration(loop, kinds)
+        if not loop.peeled and any(map(_becomes_float, kinds, _given(loop, iteration))):
+            settled = _given(loop, iteration)
+            if _given(loop, self.iteration(loop, settled)) == settled:
+                self.peel(loop, going)
+                return
+        while (wider := self.widened(loop, kinds, iteration)) != kinds:
+            if loop.names[-1].slot == RETURNED and wider[:-1] == kinds[:-1]:
+                iteration.carried[-1] = fresh(wider[-1])  # which no iteration reads
+            else:
+                iteration = self.iteration(loop, wider)
+            kinds = wider
+        self.add_loop(loop, kinds, iteration, going)
+
+    def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
+        """The kinds of what is carried into an iteration, or on from it."""
+        differ = Unknown("a name changes its kind in this loop", loop.node.span)
+        given = _given(loop, iteration)
+        return [joined(a, b, differ) for a, b in zip(kinds, given, strict=True)]
+
+    def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
+        """Lowers an iteration for what is carried into it."""
+        before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
+        with self.builder.inside(Block()) as block:
+            self.names.put(loop.names, carried)
+            given = self.turn(loop, index)
+        self.names.held = before
+        return Iteration(block, index, carried, given)
+
+    def turn(self, loop: Loop, index: Value) -> tuple[Any, ...]:
+        """Lowers the body of a loop, at an index."""
+        self.names.held.pop(Name(self.frame, RETURNED), None)
+        if loop.range is not None:
+            reached = loop.range.at(self.builder, index, loop.node.span)
+            self.bind(loop.node.target, reached)  # type: ignore[union-attr]
+        given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop))
+        return given
+
+    def end_of_turn(self, loop: Loop) -> Finish:
+        """What an iteration gives: whether the loop goes on, if it can be left, and what the names
+        hold."""
+
+        def finish(end: End, value: Any) -> Any:
+            if end == "return":
+                self.names.held[Name(self.frame, RETURNED)] = value
+            goes_on = end in ("fall", "continue")
+            flag = [self.builder.constant(goes_on)] if loop.leaves else []
+            return (*flag, *self.names.of(loop.names))
+
+        return finish
+
+    def peel(self, loop: Loop, going: Value | None) -> None:
+        """Adds the first iteration, if there is one, and a loop with the others."""
+
+        def first_and_others() -> None:
+            given = self.turn(loop, self.builder.constant(0))
+            others = loop.range and loop.range.rest(self.builder, loop.node.span)
+            self.names.put(loop.names, given[loop.leaves :])
+            rest = loop._replace(range=others, peeled=True)
+            self.repeat(rest, given[0] if loop.leaves else None)
+
+        begins = self.goes_on(loop, going, self.builder.constant(0))
+        self.either(begins, first_and_others, lambda: None, loop.node.span, loop.names)
+
+    def goes_on(self, loop: Loop, going: Value | None, index: Value) -> Value:
+        """Whether there is an iteration at an index."""
+
+        def asked() -> Value:
+            if loop.range is None:
+                return self.condition(loop.node.condition)  # type: ignore[union-attr]
+            count = self.builder.known.get(loop.range.size)
+            if count is not None and index in self.builder.known:
+                return self.builder.constant(self.builder.known[index] < count)
+            return self.builder.apply("lt", [index, loop.range.size])
+
+        if going is None:
+            return asked()
+        no = self.builder.constant
+        found: Value = self.either(going, asked, lambda: no(False), loop.node.span)
+        return found
+
+    def add_loop(
+        self, loop: Loop, kinds: list[Kind], iteration: Iteration, going: Value | None
+    ) -> None:
+        """Adds a loop whose iteration carries on what it is given."""
+        carried = self.names.of(loop.names)
+        initial = [as_kind(self.builder, *pair) for pair in zip(carried, kinds, strict=True)]
+        block, given = iteration.block, iteration.given
+        with self.builder.inside(block):
+            on = zip(given[loop.leaves :], kinds, strict=True)
+            block.results = tuple([v for pair in on for v in flat(as_kind(self.builder, *pair))])
+        results = [fresh(kind) for kind in kinds]
+        after = tuple(_flat(results))
+        if loop.range is None or loop.leaves:
+            self.add_while(loop, iteration, kinds, tuple(_flat(initial)), after, going)
+        else:
+            block.parameters = (iteration.number, *_flat(iteration.carried))
+            self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
+        self.names.put(loop.names, results)
+
+    def add_while(
+        self,
+        loop: Loop,
+        iteration: Iteration,
+        kinds: list[Kind],
+        initial: tuple[Value, ...],
+        after: tuple[Value, ...],
+        going: Value | None,
+    ) -> None:
+        """Adds a loop with a condition: it carries whether it hasn't been left, and, over a range,
+        the index, before the rest."""
+        flags = [Value(BOOL)] if going is not None else []
+        indices = [iteration.number] if loop.range is not None else []
+        body, builder = iteration.block, self.builder
+        body.parameters = (*flags, *indices, *_flat(iteration.carried))
+        with builder.inside(body):
+            one = builder.constant(1) if indices else None
+            stepped = [builder.apply("add", [index, one]) for index in indices]  # type: ignore[list-item]
+        body.results = (*iteration.given[: loop.leaves], *stepped, *body.results)
+        before = dict(self.names.held)
+        with builder.inside(Block()) as asked:
+            index, held = Value(I64), [fresh(kind) for kind in kinds]
+            flag = Value(BOOL) if flags else None
+            asked.parameters = (*_some(flag), *([index] if indices else []), *_flat(held))
+            self.names.put(loop.names, held)
+            asked.results = (self.goes_on(loop, flag, index),)
+        self.names.held = before
+        first = (*_some(going), *[builder.constant(0) for _ in indices])
+        own = tuple([Value(v.type) for v in first])
+        builder.add(While((*first, *initial), asked, body, (*own, *after)))
+
+    def unrolled(self, node: program.For, items: Any) -> None:
+        """A loop over a list: one iteration after another."""
+        if type(items) is not tuple or len(items) > MAX_UNROLLED:
+            raise NotCompiled("a loop goes over a `range`, or a short list", node.span)
+        loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
+        going = self.builder.constant(True)
+        for item in items:
+            given = self.one_of_list(loop, item, going)
+            self.names.put(loop.names, given[loop.leaves :])
+            going = given[0] if loop.leaves else going
+        self.forget_others(node, loop.names)
+
+    def one_of_list(self, loop: Loop, item: Any, going: Value) -> Any:
+        """An iteration for one item of a list, unless the loop has been left."""
+        node = loop.node
+        self.count(node.span)
+
+        def turn() -> Any:
+            self.bind(node.target, item)  # type: ignore[union-attr]
+            return self.path(node.body, self.end_of_turn(loop))
+
+        left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
+        return self.either(going, turn, lambda: left, node.span)
+
+
+def _given(loop: Loop, iteration: Iteration) -> list[Kind]:
+    """The kinds of what an iteration carries on."""
+    return [kind_of(held) for held in iteration.given[loop.leaves :]]
+
+
+def _becomes_float(before: Kind, after: Kind) -> bool:
+    if isinstance(before, ListOf) and isinstance(after, ListOf):
+        return any(map(_becomes_float, before.items, after.items))
+    return before in (I64, MIXED) and after == F64
+
+
+def _difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
+    """a - b, known where these are."""
+    known = builder.known
+    if known.get(b) == 0:
+        return a
+    if a in known and b in known:
+        return builder.constant(known[a] - known[b])
+    return builder.apply("sub", [a, b], span)
+
+
+def _flat(held: Sequence[Any]) -> Iterator[Value]:
+    for each in held:
+        yield from flat(each)
+
+
+def _some(value: Value | None) -> tuple[Value, ...]:
+    return () if value is None else (value,)
