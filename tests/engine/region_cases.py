@@ -63,6 +63,23 @@ PROGRAMS = {
 }
 
 
+# Programs of x, y and n whose derivatives need what each iteration computes.
+LOOPS = {
+    "a residual of each iteration": "s = x\nfor i in range(n) { s = s * y + sin(s) * i }\noutput s",
+    "no iteration": "s = x\nfor i in range(n - 9) { s = s * y }\noutput s",
+    "a loop in a loop": "s = x\nfor i in range(n) { for j in range(i) { s = s * y + x } }\noutput s",
+    "while": "s = x\nwhile s < 50.0 { s = s * s + x }\noutput s",
+    "a loop in a branch": "s = x\nif n > 2 { for i in range(n) { s = s * s * y } } else { s = y }\noutput s",
+    "a branch in a loop": "s = x\nfor i in range(n) { if s > 2.0 { s = s - x } else { s = s * s } }\noutput s",
+    "a loop in a branch in a loop": "s = x\nfor i in range(n) { if i % 2 == 0 { for j in range(i) { s = s * y } } else { t = s; s = t * t } }\noutput s",
+    "break": "s = x\nwhile true { s = s * 1.5; if s > 20.0 { break } }\noutput s * y",
+    "connected from some iteration": "s = 1.0\nfor i in range(n) { if i == 2 { s = s * x } else { s = s * s } }\noutput s",
+    "never connected": "s = 1.0\nfor i in range(n) { if i > 9 { s = x * y } }\noutput s",
+    "swapped": "s = x\nt = y\nfor i in range(n) { r = s; s = t; t = r }\noutput s, t",
+    "twice the same": "s = x\nfor i in range(n) { s = s * s + s }\noutput s + s",
+    "infinite slopes": "s = x - 1.5\nfor i in range(n) { s = sqrt(s) * y }\noutput s",
+    "of a constant": "output 2.0",
+}  # fmt: skip
 STEPS_BACK = {
     "output n * 9223372036854775807": "E305",
     "output n // (n - 4)": "E306",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import product
 from random import Random
 from typing import Any
@@ -17,9 +18,11 @@ from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
 from gradcli.engine.ir.verifier import on_scalars, verify
+from gradcli.engine.passes.rules import NoRule
+from gradcli.engine.passes.vjp import vjp
 from gradcli.ops import OPS
 
-from .region_cases import HEAD, PROGRAMS, STEPS_BACK, lowered, same, states
+from .region_cases import HEAD, LOOPS, PROGRAMS, STEPS_BACK, lowered, same, states
 from .region_programs import Writer
 
 pytest.importorskip("llvmlite")
@@ -58,14 +61,21 @@ def agree(region: Region, points: list[list[Any]]) -> None:
 
 def is_native(source: str, values: dict[Scalar, Callable[[Random], Any]]) -> bool:
     """Whether a program has machine code, which then agrees with its text where it is declared and
-    at 20 points of these values."""
+    at 20 points of these values. So does its pullback, where there is one."""
     found = lowered(source)
     if found.reasons:
         return False
-    random, kinds = Random(source), [value.type for value in found.region.block.parameters]
-    points = [[values[kind](random) for kind in kinds] for _ in range(20)]  # type: ignore[index]
+    random, regions = Random(source), [found.region]
+    with suppress(NoRule):
+        kinds = [value.type for value in found.region.block.parameters]
+        regions.append(vjp(found.region, [k for k, kind in enumerate(kinds) if kind is F64]))
     try:
-        agree(found.region, [states(source, found.parameters), *points])
+        for region in regions:
+            kinds = [value.type for value in region.block.parameters]
+            declared = states(source, found.parameters)
+            declared += [1.0] * (len(kinds) - len(declared))
+            drawn = [[values[kind](random) for kind in kinds] for _ in range(20)]  # type: ignore[index]
+            agree(region, [declared, *drawn])
     except NotNative:
         return False
     return True
@@ -83,6 +93,11 @@ UNUSUAL = {F64: lambda random: random.choice(HARD[F64]), I64: small_int}
 @pytest.mark.parametrize("source", [*PROGRAMS.values(), *STEPS_BACK])
 def test_programs(source: str) -> None:
     assert is_native(HEAD + source, USUAL)
+
+
+@pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())
+def test_pullbacks_of_loops(source: str) -> None:
+    assert is_native("var x = 1.5\nvar y = -0.75\nvar n = 4\n" + source, USUAL)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -17,7 +17,7 @@ from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.copying import copied
 from gradcli.engine.passes.vjp import vjp
 
-from .region_cases import PROGRAMS, floats, lowered, same, states
+from .region_cases import LOOPS, PROGRAMS, floats, lowered, same, states
 from .region_programs import Writer
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
@@ -59,24 +59,6 @@ def compare(source: str) -> int:
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_of_programs(source: str) -> None:
     compare(HEAD + source)
-
-
-LOOPS = {
-    "a residual of each iteration": "s = x\nfor i in range(n) { s = s * y + sin(s) * i }\noutput s",
-    "no iteration": "s = x\nfor i in range(n - 9) { s = s * y }\noutput s",
-    "a loop in a loop": "s = x\nfor i in range(n) { for j in range(i) { s = s * y + x } }\noutput s",
-    "while": "s = x\nwhile s < 50.0 { s = s * s + x }\noutput s",
-    "a loop in a branch": "s = x\nif n > 2 { for i in range(n) { s = s * s * y } } else { s = y }\noutput s",
-    "a branch in a loop": "s = x\nfor i in range(n) { if s > 2.0 { s = s - x } else { s = s * s } }\noutput s",
-    "a loop in a branch in a loop": "s = x\nfor i in range(n) { if i % 2 == 0 { for j in range(i) { s = s * y } } else { t = s; s = t * t } }\noutput s",
-    "break": "s = x\nwhile true { s = s * 1.5; if s > 20.0 { break } }\noutput s * y",
-    "connected from some iteration": "s = 1.0\nfor i in range(n) { if i == 2 { s = s * x } else { s = s * s } }\noutput s",
-    "never connected": "s = 1.0\nfor i in range(n) { if i > 9 { s = x * y } }\noutput s",
-    "swapped": "s = x\nt = y\nfor i in range(n) { r = s; s = t; t = r }\noutput s, t",
-    "twice the same": "s = x\nfor i in range(n) { s = s * s + s }\noutput s + s",
-    "infinite slopes": "s = x - 1.5\nfor i in range(n) { s = sqrt(s) * y }\noutput s",
-    "of a constant": "output 2.0",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())

@@ -139,6 +139,13 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
     """A region has no machine code, and this is why."""
 
 
+def step_back_if(builder: Any, condition: Any, step_back: Any) -> None:
+    """Branches to a block that leaves the kernel, which is seldom."""
+    after = builder.append_basic_block()
+    builder.cbranch(condition, step_back, after).set_weights([1, 99])
+    builder.position_at_end(after)
+
+
 class Scalars:
     """Emits operations on scalars where a builder stands. `step_back` is the block that leaves the
     kernel for the interpreter."""
@@ -147,9 +154,7 @@ class Scalars:
         self.builder, self.step_back = builder, step_back
 
     def step_back_if(self, condition: Any) -> None:
-        after = self.builder.append_basic_block()
-        self.builder.cbranch(condition, self.step_back, after)
-        self.builder.position_at_end(after)
+        step_back_if(self.builder, condition, self.step_back)
 
     def converted(self, value: Any, to: Any) -> Any:
         """A value, or a number of a formula, as one of another type."""

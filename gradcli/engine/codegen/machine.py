@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+# Those of LLVM's passes that run: variables go to registers, and empty blocks away.
+PASSES = ("sroa", "simplify_cfg")
+# What kernels call of Python.
+PYTHON = (
+    "PyMem_RawRealloc",
+    "PyMem_RawFree",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyErr_CheckSignals",
+)
+
+
+class Processor(NamedTuple):
+    """This one, as LLVM names it."""
+
+    name: str
+    features: str
+
+    def machine(self) -> Any:
+        """What generates code for it. An engine takes one over."""
+        from llvmlite import binding
+
+        target = binding.Target.from_default_triple()
+        return target.create_target_machine(self.name, self.features, opt=3, jit=True)
 
 
 @cache
-def _target() -> tuple[Any, dict[str, Any]]:
-    """LLVM's target for this processor, and the options of its code."""
+def _processor() -> Processor:
     from llvmlite import binding
 
     for part in ("target", "asmprinter"):
         getattr(binding, f"initialize_native_{part}")()
+    for name in PYTHON:
+        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        binding.add_symbol(name, address)
     try:
         features = binding.get_host_cpu_features().flatten()
     except RuntimeError:  # where LLVM knows no way to ask; the name of the processor says enough
         features = ""
-    return binding.Target.from_default_triple(), {
-        "cpu": binding.get_host_cpu_name(),
-        "features": features,
-        "opt": 3,
-    }
+    return Processor(binding.get_host_cpu_name(), features)
 
 
-def _engine(text: str) -> Any:
-    """What compiles a module and owns its code."""
+def _object(text: str) -> bytes:
+    """A module as an object file."""
     from llvmlite import binding
 
-    target, options = _target()
-    module = binding.parse_assembly(text)
-    return binding.create_mcjit_compiler(module, target.create_target_machine(**options))
+    machine, module = _processor().machine(), binding.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    passes = binding.create_new_module_pass_manager()
+    for name in PASSES:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, builder)
+    return machine.emit_object(module)  # type: ignore[no-any-return]
+
+
+def _engine() -> Any:
+    """What holds machine code. It asks for a module, which is empty."""
+    from llvmlite import binding
+
+    machine = _processor().machine()
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
 def assembled(text: str) -> tuple[Any, int]:
     """The engine that owns the code of a module, and the address of its function `kernel`."""
-    engine = _engine(text)
+    from llvmlite import binding
+
+    code, engine = _object(text), _engine()
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")
 
@@ -45,5 +85,5 @@ def has_function(name: str) -> bool:
     """Whether compiled code can call a function of the C library."""
     from llvmlite import binding
 
-    _engine("")  # the first engine makes LLVM look into the libraries of the process
+    _engine()  # the first engine makes LLVM look into the libraries of the process
     return bool(binding.address_of_symbol(name))

@@ -1,0 +1,218 @@
+"""Blocks of IR as LLVM text: values stay in single assignment, branches and loops become basic
+blocks with phis.
+
+All names are invented, and arithmetic is that of IEEE 754, without fast-math flags. A kernel has
+one argument, the address of a record of its limits, parameters and results; it returns 0, or 1 to
+step back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Cast,
+    Check,
+    Constant,
+    For,
+    Instruction,
+    NewStack,
+    Operation,
+    Pop,
+    Push,
+    Value,
+    While,
+    blocks_of,
+)
+from ..ir.types import BOOL, F64, I64, Type
+from .llvm_guards import BYTE, Guards, Stack
+from .llvm_scalars import BIT, DOUBLE, INT, STATUS, NotNative, Scalars
+
+_TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
+
+
+def kernel_text(block: Block) -> str:
+    """The module whose function `kernel` computes a block. Raises NotNative."""
+    ends = [_llvm_type(value.type) for value in (*block.parameters, *block.results)]
+    fields = [INT, INT, *[BYTE if kind == BIT else kind for kind in ends]]
+    record = ir.LiteralStructType(fields)
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(STATUS, [record.as_pointer()]), "kernel")
+    function.attributes.add("nounwind")
+    _Emitter(function).kernel(block)
+    return str(module)
+
+
+def _llvm_type(kind: Type) -> Any:
+    if kind not in _TYPES:
+        raise NotNative(f"{kind} has no machine code here")
+    return _TYPES[kind]
+
+
+class _Emitter:
+    """Emits the instructions of a region where a builder stands."""
+
+    def __init__(self, function: Any) -> None:
+        self.record = function.args[0]
+        start, self.step_back = (function.append_basic_block() for _ in range(2))
+        self.builder = ir.IRBuilder(start)
+        self.scalars = Scalars(self.builder, self.step_back)
+        self.values: dict[Value, Any] = {}
+
+    def kernel(self, block: Block) -> None:
+        """The whole kernel, from the parameters in the record to the results in it."""
+        make = self.builder
+        work, memory, *given = [make.load(self.member(k)) for k in range(2 + len(block.parameters))]
+        self.guards = Guards(make, self.step_back, work, memory)
+        body = make.append_basic_block()  # the variables are made before it
+        make.branch(body)
+        make.position_at_end(body)
+        values = [make.trunc(v, BIT) if v.type == BYTE else v for v in given]
+        for k, value in enumerate(self.run(block, values), 2 + len(given)):
+            make.store(make.zext(value, BYTE) if value.type == BIT else value, self.member(k))
+        self.guards.leave(0)
+        make.position_at_end(self.step_back)
+        self.guards.leave(1)
+
+    def member(self, k: int) -> Any:
+        """The address of a field of the record."""
+        return self.builder.gep(self.record, [STATUS(0), STATUS(k)], inbounds=True)
+
+    def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
+        """The results of a block, for the values of its parameters."""
+        self.values.update(zip(block.parameters, parameters, strict=True))
+        for instruction in block.instructions:
+            self.instruction(instruction)
+        return self.read(block.results)
+
+    def read(self, values: Sequence[Value]) -> list[Any]:
+        return [self.values[value] for value in values]
+
+    def instruction(self, made: Instruction) -> None:
+        if isinstance(made, Constant):
+            self.values[made.result] = ir.Constant(_llvm_type(made.result.type), made.value)
+        elif isinstance(made, Cast):
+            to = _llvm_type(made.result.type)
+            self.values[made.result] = self.scalars.converted(self.values[made.operand], to)
+        elif isinstance(made, Operation):
+            self.operation(made)
+        elif isinstance(made, NewStack):
+            self.values[made.result] = self.guards.new_stack()
+        elif isinstance(made, Push):
+            stack = self.values[made.result] = self.values[made.stack]
+            self.guards.push(stack, self.read(made.entry))
+        elif isinstance(made, Pop):
+            stack = self.values[made.result] = self.values[made.stack]
+            found = self.guards.pop(stack, [_llvm_type(value.type) for value in made.entry])
+            self.values.update(zip(made.entry, found, strict=True))
+        elif isinstance(made, Check):
+            self.scalars.step_back_if(self.builder.not_(self.values[made.condition]))
+        elif isinstance(made, Branch):
+            self.branch(made)
+        elif isinstance(made, While):
+            self.while_loop(made)
+        elif isinstance(made, For):
+            self.for_loop(made)
+        else:
+            raise NotNative(f"{type(made).__name__} has no machine code")
+
+    def operation(self, made: Operation) -> None:
+        kind = DOUBLE if _llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
+        found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
+        to = _llvm_type(made.result.type)
+        self.values[made.result] = self.scalars.converted(found, to)
+
+    def branch(self, made: Branch) -> None:
+        make = self.builder
+        then, otherwise, after = (make.append_basic_block() for _ in range(3))
+        make.cbranch(self.values[made.condition], then, otherwise)
+        ends = []
+        for start, block in ((then, made.then), (otherwise, made.otherwise)):
+            make.position_at_end(start)
+            results = self.run(block, ())
+            ends.append((results, make.block))
+            make.branch(after)
+        make.position_at_end(after)
+        for k, result in enumerate(made.results):
+            joined = self.values[result] = self.joined(ends[0][0][k])
+            for results, end in ends:
+                _join(joined, results[k], end)
+
+    def joined(self, value: Any) -> Any:
+        """What a value becomes where paths meet. A stack stays in its variables."""
+        return value if isinstance(value, Stack) else self.builder.phi(value.type)
+
+    def while_loop(self, made: While) -> None:
+        found = self.loop(
+            self.read(made.initial),
+            lambda carried: self.run(made.condition, carried)[0],
+            lambda carried: self.run(made.body, carried),
+            _instructions([made.condition, made.body]),
+        )
+        self.values.update(zip(made.results, found, strict=True))
+
+    def for_loop(self, made: For) -> None:
+        make, count = self.builder, self.values[made.count]
+
+        def iteration(carried: list[Any]) -> list[Any]:
+            results = self.run(made.body, carried)
+            return [make.add(carried[0], ir.Constant(INT, 1)), *results]
+
+        _, *found = self.loop(
+            [ir.Constant(INT, 0), *self.read(made.initial)],
+            lambda carried: make.icmp_signed("<", carried[0], count),
+            iteration,
+            _instructions([made.body]),
+        )
+        self.values.update(zip(made.results, found, strict=True))
+
+    def loop(
+        self,
+        initial: list[Any],
+        more: Callable[[list[Any]], Any],
+        iteration: Callable[[list[Any]], list[Any]],
+        work: int,
+    ) -> list[Any]:
+        """Emits a loop, and returns the carried values after it. `more` emits its condition, and
+        `iteration`, which counts as this work, the carried values of the next iteration."""
+        make = self.builder
+        before = make.block
+        head, body, after = (make.append_basic_block() for _ in range(3))
+        make.branch(head)
+        make.position_at_end(head)
+        carried = [self.joined(value) for value in initial]
+        for held, value in zip(carried, initial, strict=True):
+            _join(held, value, before)
+        make.cbranch(more(carried), body, after)
+        make.position_at_end(body)
+        self.guards.count(work)
+        following = iteration(carried)
+        for held, value in zip(carried, following, strict=True):
+            _join(held, value, make.block)
+        make.branch(head)
+        make.position_at_end(after)
+        return carried
+
+
+def _join(joined: Any, value: Any, end: Any) -> None:
+    """Says what a value is on the path that ends with a block."""
+    if isinstance(joined, Stack) or isinstance(value, Stack):
+        if joined is not value:
+            raise NotNative("stacks that change places have no machine code")
+    else:
+        joined.add_incoming(value, end)
+
+
+def _instructions(blocks: Iterable[Block]) -> int:
+    """How many there are in blocks, but for those in the loops inside; 1 at least."""
+    found = 1
+    for block in blocks:
+        found += len(block.instructions)
+        branches = [each for each in block.instructions if isinstance(each, Branch)]
+        found += _instructions([inner for each in branches for inner in blocks_of(each)]) - 1
+    return found

@@ -1,0 +1,145 @@
+"""Stacks of machine code, its limits, and the signals that stop it."""
+
+from __future__ import annotations
+
+import _thread
+import tracemalloc
+from threading import Timer
+
+import pytest
+
+from gradcli.engine.codegen import python
+from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
+from gradcli.engine.ir.verifier import verify
+
+pytest.importorskip("llvmlite")
+
+from gradcli.engine.codegen.llvm import Limits, NotNative, compiled
+
+FOREVER = "while () {\n%1 = const True : bool\nyield %1\n} do () {\nyield\n}\nreturn %0"
+# Adds up n entries that it has pushed: the sum, and how many have an odd number.
+SUM = """
+  %1 = new stack
+  %2 = const 0 : i64
+  %3 = const 2 : i64
+  %4 = for %5 in %0 with (%6 = %1) {
+    %7 = cast %5 : f64
+    %8 = mod %5, %3 : i64
+    %9 = ne %8, %2 : bool
+    %10 = push %6, %9, %7, %5
+    %11 = push %10, %9
+    yield %11
+  }
+  %12 = const 0.0 : f64
+  %13, %14, %15 = for %16 in %0 with (%17 = %4, %18 = %12, %19 = %2) {
+    %20, %21 = pop %17 : (bool)
+    %22, %23, %24, %25 = pop %20 : (bool, f64, i64)
+    %26 = cast %23 : i64
+    %27 = add %26, %19 : i64
+    %28 = add %18, %24 : f64
+    %29 = cast %25 : f64
+    %30 = sub %28, %29 : f64
+    %31 = add %30, %24 : f64
+    yield %22, %31, %27
+  }
+  return %14, %15
+"""
+
+
+def region(body: str, results: str = "i64") -> Region:
+    [found] = parse(f"region f(%0: i64) -> ({results}) {{\n{body}\n}}\n")
+    verify([found])
+    return found
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000, 100_000])
+def test_a_stack_gives_back_what_it_was_given(n: int) -> None:
+    summed = region(SUM, "f64, i64")
+    assert compiled(summed)(n) == python.compiled(summed)(n) == (n * (n - 1) / 2, n // 2)
+
+
+def test_an_entry_may_be_larger_than_the_first_memory_of_a_stack() -> None:
+    pushed = ", ".join(["%0"] * 600)
+    popped = ", ".join([f"%{k}" for k in range(4, 603)])
+    types = ", ".join(["i64"] * 600)
+    body = f"%1 = new stack\n%2 = push %1, {pushed}\n%3, {popped}, %9999 = pop %2 : ({types})"
+    assert compiled(region(f"{body}\nreturn %9999"))(17) == (17,)
+
+
+def test_a_stack_that_is_made_in_a_loop_begins_empty() -> None:
+    body = """
+    %1 = const 0 : i64
+    %2 = for %3 in %0 with (%4 = %1) {
+      %5 = new stack
+      %6 = push %5, %3
+      %7 = push %6, %3
+      %8, %9 = pop %7 : (i64)
+      %10 = add %4, %9 : i64
+      yield %10
+    }
+    return %2"""
+    assert compiled(region(body))(10_000, limits=Limits(memory=4096)) == (49_995_000,)
+
+
+def test_stacks_that_change_places_have_no_machine_code() -> None:
+    body = """
+    %1 = new stack
+    %2 = new stack
+    %3, %4 = for %5 in %0 with (%6 = %1, %7 = %2) {
+      yield %7, %6
+    }
+    return %0"""
+    with pytest.raises(NotNative, match="change places"):
+        compiled(region(body))
+
+
+def test_a_stack_that_leaves_its_region_has_no_machine_code() -> None:
+    with pytest.raises(NotNative, match="stack has no machine code"):
+        compiled(region("%1 = new stack\nreturn %1", "stack"))
+
+
+def test_memory_is_limited() -> None:
+    kernel = compiled(region(SUM, "f64, i64"))
+    needed = 18 * 1000  # bytes
+    assert kernel(1000, limits=Limits(memory=4 * needed))
+    with pytest.raises(StepBack):
+        kernel(1000, limits=Limits(memory=needed - 1))
+
+
+def test_memory_is_given_back() -> None:
+    kernel = compiled(region(SUM, "f64, i64"))
+    limits = Limits(memory=10**6)
+    tracemalloc.start()
+    try:
+        kernel(10)
+        before, _ = tracemalloc.get_traced_memory()
+        kernel(10_000, limits=limits)
+        with pytest.raises(StepBack):
+            kernel(10**9, limits=limits)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak > before + 180_000
+    assert after < before + 10_000
+
+
+@pytest.mark.parametrize("work", [1, 1000, 2**20, 10**7])
+def test_work_is_limited(work: int) -> None:
+    kernel = compiled(region(FOREVER))
+    with pytest.raises(StepBack):
+        kernel(0, limits=Limits(work=work))
+
+
+def test_a_limit_that_is_not_reached_changes_nothing() -> None:
+    assert compiled(region(SUM, "f64, i64"))(1000, limits=Limits(work=50_000))[1] == 500
+
+
+def test_ctrl_c_ends_a_loop() -> None:
+    """The other thread can send it, too: the kernel lets it run."""
+    kernel, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        kernel(0, limits=Limits(work=2**36))  # else it would never end
+    timer.join()
