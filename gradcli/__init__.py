@@ -35,9 +35,9 @@ and `formulas` compute; `values` and `backends` say what a value is and where it
 reads a run back as SymPy's expressions.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation
--> report -> stdout`; `gradcli eval --show ast|program|ir|trace` prints what lies between. A batch
-goes `rows.sources -> ranges -> tasks.batch.block -> engine.row_runs -> columns -> rows.writing`, a
-block at a time; `tasks.batch.job` sees to it that every block comes to its end.
+-> report -> stdout`; `gradcli eval --show ast|program|ir|llvm|trace` prints what lies between. A
+batch goes `rows.sources -> ranges -> tasks.batch.block -> engine.row_runs -> columns ->
+rows.writing`, a block at a time; `tasks.batch.job` sees to it that every block comes to its end.
 
 To add a builtin, write one entry in ops. A statement: the grammar, a node in lang/syntax, and its
 case in resolving, running and printing. An error: one call where it is found, one entry in

@@ -78,6 +78,8 @@ ENGINE_DOORS = {
     "trace",  # what an explanation reads of a run
     "symbolic",  # closed forms
     "regions",  # what of a program is compiled
+    "ir",  # regions as text
+    "codegen",  # regions as machine code
 }
 
 EVERYONES = {"diagnostics", "platform", "safe_files"}  # what every room may import

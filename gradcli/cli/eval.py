@@ -20,7 +20,7 @@ MAX_FAILED = 20  # failed expectations that are shown; all are in the JSON
 
 SECONDS = 10.0  # for simplification; no more than half of what --timeout allows
 
-Stage = Literal["ast", "program", "ir", "trace"]
+Stage = Literal["ast", "program", "ir", "llvm", "trace"]
 
 
 def command(
@@ -54,10 +54,10 @@ def command(
         typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings."),
     ] = 1,
     show: Annotated[
-        Literal["ast", "program", "ir", "trace"] | None,
+        Literal["ast", "program", "ir", "llvm", "trace"] | None,
         typer.Option(
             "--show",
-            metavar="ast|program|ir|trace",
+            metavar="ast|program|ir|llvm|trace",
             help="Print this stage instead of the results.",
         ),
     ] = None,
@@ -171,10 +171,10 @@ class _Job:
                 self.stages.append(list_stage(source, self.show))
                 return
             program = parse_program(source, values)
-            if self.show == "ir":
+            if self.show == "ir" or self.show == "llvm":
                 from ..tasks.regions import list_regions
 
-                self.stages.append(list_regions(program, values))
+                self.stages.append(list_regions(program, values, self.show))
                 return
             if self.show == "trace":
                 self._trace(program, values, wanted)

@@ -1,23 +1,46 @@
-"""`--show ir`: a program in the intermediate representation, and what of it isn't compiled."""
+"""`--show ir` and `--show llvm`: a program in the intermediate representation or as LLVM text, and
+what of it isn't compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
-from ..diagnostics import printable
+from ..diagnostics import Diagnostic, GradcliError, Span, printable
+from ..engine.ir.instructions import Region
 from ..engine.regions.programs import lower_program
 from ..lang.program import Program
 
 
-def list_regions(node: Program, inputs: Mapping[str, Any]) -> str:
+def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"]) -> str:
     """The region of a program as text, with comments: what its parameters and results are called,
-    and for what is in no region the reason and its line. Of `inputs` only the types count."""
+    and for what is in no region, or has no machine code, the reason and its line. Of `inputs` only
+    the types count.
+
+    Raises GradcliError (E001) where LLVM isn't installed.
+    """
     lowered = lower_program(node, inputs)
     names = ", ".join(lowered.parameters) or "nothing"
     results = ", ".join(lowered.results) or "nothing"
-    lines = [f"; from {printable(names)} to {printable(results)}", lowered.text.rstrip()]
-    for reason in lowered.reasons:
-        where = "" if reason.span is None else f"line {reason.span.line}: "
-        lines.append(f"; {where}{printable(reason.reason)}")
+    lines = [f"; from {printable(names)} to {printable(results)}"]
+    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered.region)
+    lines += [_reason(reason.reason, reason.span) for reason in lowered.reasons]
     return "\n".join(lines)
+
+
+def _llvm(region: Region) -> Iterator[str]:
+    try:
+        from ..engine.codegen.llvm_blocks import NotNative, kernel_text
+    except ImportError:
+        help = "install it with `pip install 'gradcli[native]'`"
+        message = "--show llvm needs llvmlite, which isn't installed"
+        raise GradcliError(Diagnostic("E001", message, help=help)) from None
+    try:
+        yield kernel_text(region.block).rstrip()
+    except NotNative as reason:
+        yield _reason(reason.reason, reason.span)
+
+
+def _reason(reason: str, span: Span | None) -> str:
+    where = "" if span is None else f"line {span.line}: "
+    return f"; {where}{printable(reason)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,32 @@ def test_the_ir_says_what_is_not_compiled(gradcli: Run) -> None:
     shown = gradcli("eval", "-e", "var x = 2.0\nprint x\ny = x + 1\n", "--show", "ir").out
     assert shown.endswith("}\n; line 2: `print` is not compiled\n")
     assert "= add" in shown
+
+
+def test_machine_code(gradcli: Run) -> None:
+    pytest.importorskip("llvmlite")
+    shown = gradcli("eval", "-e", "x**2", "--set", "x=3.5", "--show", "llvm").out
+    assert shown.startswith("; from x to result\n")
+    assert 'define i32 @"kernel"' in shown
+    assert '= call double @"pow"' in shown
+
+
+def test_machine_code_says_what_has_none(gradcli: Run) -> None:
+    pytest.importorskip("llvmlite")
+    program = "var x = 2.0\nprint x\n\ny = hypot(x, 1.0)\n"
+    assert gradcli("eval", "-e", program, "--show", "llvm").out == (
+        "; from x to y\n; line 4: `hypot` has no machine code\n; line 2: `print` is not compiled\n"
+    )
+
+
+def test_machine_code_needs_llvmlite(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    for name in [name for name in sys.modules if name.startswith("gradcli.engine.codegen.llvm")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = gradcli("eval", "-e", "1.0", "--show", "llvm")
+    assert result.code == 2
+    assert "--show llvm needs llvmlite, which isn't installed" in result.err
+    assert "pip install 'gradcli[native]'" in result.err
 
 
 def test_repeat_and_verbose(gradcli: Run) -> None:

@@ -33,6 +33,8 @@ from ..ir.types import BOOL, F64, I64, Type
 from .llvm_guards import BYTE, Guards, Stack
 from .llvm_scalars import BIT, DOUBLE, INT, STATUS, NotNative, Scalars
 
+__all__ = ["NotNative", "kernel_text"]
+
 _TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
 
 
@@ -123,7 +125,11 @@ class _Emitter:
 
     def operation(self, made: Operation) -> None:
         kind = DOUBLE if _llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
-        found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
+        try:
+            found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
+        except NotNative as reason:
+            reason.span = made.span
+            raise
         to = _llvm_type(made.result.type)
         self.values[made.result] = self.scalars.converted(found, to)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.formula import Formula, read_forward
 from ..backends.backend import INT_MIN
@@ -136,7 +137,12 @@ ON_INTS = _read(
 
 
 class NotNative(Exception):  # noqa: N818 - an answer, not an error
-    """A region has no machine code, and this is why."""
+    """Why a region has no machine code, and the place of what has none."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span: Span | None = None
 
 
 def step_back_if(builder: Any, condition: Any, step_back: Any) -> None:

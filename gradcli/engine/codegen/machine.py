@@ -6,6 +6,8 @@ import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
+from .cache import cached
+
 # Those of LLVM's passes that run: variables go to registers, and empty blocks away.
 PASSES = ("sroa", "simplify_cfg")
 # What kernels call of Python.
@@ -48,6 +50,16 @@ def _processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), features)
 
 
+def _made_of(text: str) -> bytes:
+    """All that the object file of a module depends on."""
+    import llvmlite
+    from llvmlite import binding
+
+    libraries = llvmlite.__version__, str(binding.llvm_version_info)
+    parts = (*libraries, binding.get_default_triple(), *_processor(), *PASSES, text)
+    return "\0".join(parts).encode()
+
+
 def _object(text: str) -> bytes:
     """A module as an object file."""
     from llvmlite import binding
@@ -74,7 +86,7 @@ def assembled(text: str) -> tuple[Any, int]:
     """The engine that owns the code of a module, and the address of its function `kernel`."""
     from llvmlite import binding
 
-    code, engine = _object(text), _engine()
+    code, engine = cached(_made_of(text), lambda: _object(text)), _engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")

@@ -1,0 +1,127 @@
+"""Machine code on disk, so that what one process compiles the next one needn't.
+
+A file is named by the digest of what its code was made of, and begins with a digest of that name
+and the code: what is torn, or stands under another name, counts as missing and is made again. The
+code is run, so the folder has to be the user's alone. Whatever is wrong with it, code is compiled
+as if there were none.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from ...safe_files import own_folder, plain_file
+
+VARIABLE = "GRADCLI_CACHE_DIR"
+LIMIT = 2**25  # bytes of all files
+DIGEST = 32  # bytes
+FOR_OTHERS = 0o077  # permissions that the folder may not give
+
+
+def cached(made_of: bytes, make: Callable[[], bytes]) -> bytes:
+    """What `make` gives, from the disk if it is there."""
+    folder = _folder(_path())
+    return make() if folder is None else folder.code(made_of, make)
+
+
+def _path() -> Path:
+    """The folder that is asked for, or that of the platform for what can be made again."""
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "")) / "gradcli" / "cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "gradcli"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "gradcli"
+
+
+@lru_cache(maxsize=1)
+def _folder(path: Path) -> _Folder | None:
+    """The folder at a path, made if need be; None where it can't be, or isn't safe.
+
+    A path that isn't absolute would depend on the current folder, which strangers may have filled.
+    """
+    if not path.is_absolute():
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(path)
+        shared = os.name == "posix" and path.stat().st_mode & FOR_OTHERS
+    except OSError:
+        return None
+    return None if shared else _Folder(path)
+
+
+class _Folder:
+    """A folder of files with machine code, the least recently used of which are removed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.until_removal = 0  # bytes to write
+
+    def code(self, made_of: bytes, make: Callable[[], bytes]) -> bytes:
+        name = sha256(made_of).hexdigest()
+        found = self.read(name)
+        if found is None:
+            found = make()
+            with suppress(OSError):
+                self.write(name, found)
+        return found
+
+    def read(self, name: str) -> bytes | None:
+        path = self.path / name
+        try:
+            with open(path, "rb", opener=plain_file) as file:
+                digest, code = file.read(DIGEST), file.read()
+        except OSError:
+            return None
+        if digest != _digest(name, code):
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return code
+
+    def write(self, name: str, code: bytes) -> None:
+        """Writes a file beside and renames, so that readers see whole files. Raises OSError."""
+        beside = self.path / f"{os.urandom(8).hex()}.partial"
+        try:
+            with open(beside, "xb", opener=plain_file) as file:
+                file.write(_digest(name, code) + code)
+            os.replace(beside, self.path / name)
+        finally:
+            beside.unlink(missing_ok=True)
+        self.until_removal -= len(code)
+        if self.until_removal < 0:
+            self.remove_oldest()
+            self.until_removal = LIMIT // 16
+
+    def remove_oldest(self) -> None:
+        """Removes files until they are within the limit, those of killed writers among them."""
+        files = sorted(self.files())
+        total = sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if total <= LIMIT:
+                break
+            with suppress(FileNotFoundError):  # another process removes, too
+                os.unlink(path)
+            total -= size
+
+    def files(self) -> Iterator[tuple[float, int, str]]:
+        """When each was last used, its size, and its path."""
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    with suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        yield found.st_mtime, found.st_size, entry.path
+
+
+def _digest(name: str, code: bytes) -> bytes:
+    return sha256(name.encode() + code).digest()
