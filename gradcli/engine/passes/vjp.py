@@ -9,9 +9,7 @@ is told by a bool beside each cotangent: known where every path does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
     Branch,
@@ -33,18 +31,8 @@ from ..ir.types import BOOL, F64, I64, STACK, Type
 from ..ir.verifier import WHERE
 from .activity import varied
 from .copying import copied, defined, replace, used
+from .derivatives import Derivative, Derivatives, Differentiation, pairs
 from .rules import NoRule, share
-
-
-class Cotangent(NamedTuple):
-    """A cotangent, and whether a path connects its value with a result: a bool of the region, or
-    None where all paths do."""
-
-    value: Value
-    connected: Value | None = None
-
-
-Cotangents = dict[Value, Cotangent]
 
 
 def vjp(region: Region, wrt: Sequence[int]) -> Region:
@@ -58,23 +46,22 @@ def vjp(region: Region, wrt: Sequence[int]) -> Region:
     seeds = [Value(value.type) for value in block.results if value.type == F64]
     given = iter(seeds)
     pullback = _Pullback(block, varied(block, set(inputs)))
-    cotangents: Cotangents = {}
+    cotangents: Derivatives = {}
     for value in block.results:
         if value.type == F64 and (seed := next(given)) and value in pullback.varied:
-            pullback.add(cotangents, value, Cotangent(seed))
+            pullback.add(cotangents, value, Derivative(seed))
     pullback.back(block, cotangents)
     block.parameters += tuple(seeds)
     block.results += pullback.results([cotangents.get(value) for value in inputs])
     return Region(f"{region.name}_vjp", block)
 
 
-class _Pullback:
+class _Pullback(Differentiation):
     """Appends the pullback of a block to it. The block is changed: loops count their iterations and
     push what the pullback needs, branches have more results."""
 
     def __init__(self, block: Block, varied: set[Value]) -> None:
-        self.varied = varied
-        self.builder = Builder(block)
+        super().__init__(block, varied)
         self.stack: Value | None = None
         if any(map(_loops, block.instructions)):
             made = NewStack(Value(STACK))
@@ -124,35 +111,19 @@ class _Pullback:
 
     # ---- cotangents ------------------------------------------------------------------------------
 
-    def add(self, cotangents: Cotangents, value: Value, more: Cotangent) -> None:
+    def add(self, cotangents: Derivatives, value: Value, more: Derivative) -> None:
         """Adds a share to the cotangent of a value."""
         if value not in self.varied:
             return
         old = cotangents.get(value)
         if old is not None:
             total = self.builder.apply("add", [old.value, more.value])
-            more = Cotangent(total, self.either(old.connected, more.connected))
+            more = Derivative(total, self.either(old.connected, more.connected))
         cotangents[value] = more
-
-    def either(self, a: Value | None, b: Value | None) -> Value | None:
-        if a is None or b is None:
-            return None
-        return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
-
-    def held(self, cotangent: Cotangent | None) -> Cotangent:
-        """A cotangent, also where there is none."""
-        return cotangent or Cotangent(self.nothing(), self.builder.constant(False))
-
-    def nothing(self) -> Value:
-        """What changes no value, nor the sign of a zero, when it is added to it."""
-        return self.builder.constant(-0.0)
-
-    def flag(self, cotangent: Cotangent) -> Value:
-        return cotangent.connected or self.builder.constant(True)
 
     # ---- backwards -------------------------------------------------------------------------------
 
-    def back(self, block: Block, cotangents: Cotangents) -> None:
+    def back(self, block: Block, cotangents: Derivatives) -> None:
         """The pullback of a block's instructions: from cotangents of what it defines to those of
         what it uses."""
         for made in reversed(list(block.instructions)):
@@ -169,20 +140,20 @@ class _Pullback:
             elif isinstance(made, Call):
                 raise NoRule("the derivative of a call is not compiled")
 
-    def operation(self, made: Operation | Cast, g: Cotangent, cotangents: Cotangents) -> None:
+    def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
         for k, operand in enumerate(made.operands):
             if operand not in self.varied:  # nor is a condition
                 continue
             part = g.value if isinstance(made, Cast) else share(self.builder, made, k, g.value)
             if g.connected is not None:
                 part = self.builder.operation(WHERE, [g.connected, part, self.nothing()])
-            self.add(cotangents, operand, Cotangent(part, g.connected))
+            self.add(cotangents, operand, Derivative(part, g.connected))
 
     def outer(self, blocks: Iterable[Block]) -> list[Value]:
         """The values from outside whose cotangents blocks add to."""
         return [value for value in used(blocks) if value in self.varied and value.type == F64]
 
-    def branch(self, made: Branch, cotangents: Cotangents) -> None:
+    def branch(self, made: Branch, cotangents: Derivatives) -> None:
         given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
         if not given and not _loops(made):
             return
@@ -208,12 +179,7 @@ class _Pullback:
             if a or b:
                 certain = a and b and a.connected is b.connected is None
                 flag = None if certain else results[2 * k + 1]
-                cotangents[value] = Cotangent(results[2 * k], flag)
-
-    def results(self, cotangents: Iterable[Cotangent | None]) -> tuple[Value, ...]:
-        """What a block gives of cotangents: their values and flags."""
-        pairs = map(self.held, cotangents)
-        return tuple([v for c in pairs for v in (c.value, self.flag(c))])
+                cotangents[value] = Derivative(results[2 * k], flag)
 
     def stacks(self, made: Instruction) -> tuple[Value, ...]:
         """The stack, for an instruction that changes it."""
@@ -232,7 +198,7 @@ class _Pullback:
                 other.results += (self.builder.constant(_ZEROS[value.type]),)
         replace(block, names)
 
-    def loop(self, made: While | For, cotangents: Cotangents) -> None:
+    def loop(self, made: While | For, cotangents: Derivatives) -> None:
         assert self.stack is not None
         n = len(made.initial) - (2 if isinstance(made, While) else 1)  # without count and stack
         parameters = made.body.parameters[1:] if isinstance(made, For) else made.body.parameters
@@ -243,11 +209,12 @@ class _Pullback:
         initial = (self.stack, *self.results(start))
         number = Value(I64)
         self.stack = Value(STACK)
-        inner = [Cotangent(Value(F64), Value(BOOL)) for _ in start]
-        body = Block((number, self.stack, *_pairs(inner)))
+        inner = [Value(kind) for _ in start for kind in (F64, BOOL)]
+        body = Block((number, self.stack, *inner))
+        given = pairs(inner)
         with self.builder.inside(body):
-            inside: Cotangents = dict(zip(touched, inner[len(carried) :], strict=True))
-            for k, g in zip(carried, inner, strict=False):
+            inside: Derivatives = dict(zip(touched, given[len(carried) :], strict=True))
+            for k, g in zip(carried, given, strict=False):
                 self.add(inside, made.body.results[k], g)
             self.back(made.body, inside)
             ends = [inside.get(parameters[k]) for k in carried]
@@ -258,7 +225,7 @@ class _Pullback:
         results = tuple([Value(value.type) for value in body.results])
         self.builder.add(For(count, initial, body, results))
         self.stack = results[0]
-        found = [Cotangent(*results[1 + 2 * k : 3 + 2 * k]) for k in range(len(start))]
+        found = pairs(results[1:])
         cotangents.update(zip(touched, found[len(carried) :], strict=True))
         for k, g in zip(carried, found, strict=False):
             self.add(cotangents, made.initial[k], g)
@@ -292,10 +259,6 @@ class _Pullback:
 
 
 _ZEROS: dict[Type, float | int | bool] = {F64: 0.0, I64: 0, BOOL: False}
-
-
-def _pairs(cotangents: Iterable[Cotangent]) -> tuple[Value, ...]:
-    return tuple([v for c in cotangents for v in c if v is not None])
 
 
 def _loops(made: Instruction) -> bool:

@@ -1,0 +1,57 @@
+"""Derivatives of values while a region is being differentiated, and whether they are connected.
+
+No path may connect an input with a result, depending on branches and on how often loops run. A bool
+beside a derivative says so where that isn't known before the region runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Value
+from ..ir.verifier import WHERE
+
+
+class Derivative(NamedTuple):
+    """A tangent or a cotangent, and whether a path connects its value with an input, or with a
+    result: a bool of the region, or None where all paths do."""
+
+    value: Value
+    connected: Value | None = None
+
+
+Derivatives: TypeAlias = dict[Value, Derivative]
+
+
+class Differentiation:
+    """What forward and reverse mode share: the `varied` floats have derivatives."""
+
+    def __init__(self, block: Block, varied: set[Value]) -> None:
+        self.builder, self.varied = Builder(block), varied
+
+    def either(self, a: Value | None, b: Value | None) -> Value | None:
+        """Whether one of two derivatives is connected."""
+        if a is None or b is None:
+            return None
+        return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
+
+    def nothing(self) -> Value:
+        """What changes no value, nor the sign of a zero, when it is added to it."""
+        return self.builder.constant(-0.0)
+
+    def results(self, derivatives: Iterable[Derivative | None]) -> tuple[Value, ...]:
+        """What a block gives of derivatives: their values, each with its bool."""
+        found: list[Value] = []
+        for each in derivatives:
+            value = self.nothing() if each is None else each.value
+            flag = each and each.connected
+            found += [value, flag or self.builder.constant(each is not None)]
+        return tuple(found)
+
+
+def pairs(values: Iterable[Value]) -> list[Derivative]:
+    """Derivatives from their values, each with its bool."""
+    given = iter(values)
+    return [Derivative(value, flag) for value, flag in zip(given, given, strict=True)]

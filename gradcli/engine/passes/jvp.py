@@ -1,0 +1,142 @@
+"""Forward mode: a region that computes the results of another one together with their tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    For,
+    Instruction,
+    Operation,
+    Pop,
+    Push,
+    Region,
+    Value,
+    While,
+)
+from ..ir.types import BOOL, F64
+from .activity import varied
+from .copying import copied
+from .derivatives import Derivative, Derivatives, Differentiation, pairs
+from .rules import NoRule, tangent
+
+
+def jvp(region: Region, wrt: Sequence[int]) -> Region:
+    """A region of the same parameters and a tangent for each of `wrt`. It gives the results; then,
+    for each float result, its tangent and whether it is connected with a parameter of `wrt`.
+
+    Raises NoRule.
+    """
+    block = copied(region.block, {})
+    inputs = [block.parameters[k] for k in wrt]
+    forward = _Pushforward(block, varied(block, set(inputs)))
+    given = [Value(value.type) for value in inputs]
+    tangents = {x: Derivative(t) for x, t in zip(inputs, given, strict=True)}
+    forward.along(block, tangents)
+    block.parameters += tuple(given)
+    floats = [tangents.get(value) for value in block.results if value.type == F64]
+    with forward.builder.inside(block):
+        block.results += forward.results(floats)
+    return Region(f"{region.name}_jvp", block)
+
+
+class _Pushforward(Differentiation):
+    """Puts the instructions for tangents among those of blocks, which are changed."""
+
+    def along(self, block: Block, tangents: Derivatives) -> None:
+        """Adds the tangents of what a block defines to `tangents`."""
+        instructions, block.instructions = block.instructions, []
+        with self.builder.inside(block):
+            for made in instructions:
+                self.instruction(made, tangents)
+
+    def instruction(self, made: Instruction, tangents: Derivatives) -> None:
+        if isinstance(made, Branch):
+            self.branch(made, tangents)
+        elif isinstance(made, While | For):
+            self.loop(made, tangents)
+        elif isinstance(made, Push):
+            self.push(made, tangents)
+        elif isinstance(made, Pop):
+            self.pop(made, tangents)
+        elif isinstance(made, Call):
+            raise NoRule("the derivative of a call is not compiled")
+        else:
+            self.builder.add(made)
+            if isinstance(made, Operation | Cast) and made.result in self.varied:
+                self.operation(made, tangents)
+
+    def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
+        moving = {k: tangents[x] for k, x in enumerate(made.operands) if x in tangents}
+        if moving:
+            first, *others = moving.values()
+            connected = first.connected
+            for each in others:
+                connected = self.either(connected, each.connected)
+            values = {k: t.value for k, t in moving.items()}
+            t = tangent(self.builder, made, values) if isinstance(made, Operation) else first.value
+            tangents[made.result] = Derivative(t, connected)
+
+    def moving(self, values: Iterable[Value]) -> list[Value]:
+        """The values that have tangents."""
+        return [value for value in values if value in self.varied and value.type == F64]
+
+    def branch(self, made: Branch, tangents: Derivatives) -> None:
+        places = [k for k, value in enumerate(made.results) if value in self.moving([value])]
+        ends = []
+        for side in (made.then, made.otherwise):
+            inside = dict(tangents)
+            self.along(side, inside)
+            end = [inside.get(side.results[k]) for k in places]
+            with self.builder.inside(side):
+                side.results += self.results(end)
+            ends.append(end)
+        values = [made.results[k] for k in places]
+        new = tuple([Value(kind) for _ in places for kind in (F64, BOOL)])
+        made.results += new
+        self.builder.add(made)
+        for value, t, a, b in zip(values, pairs(new), *ends, strict=True):
+            certain = a and b and a.connected is b.connected is None
+            tangents[value] = Derivative(t.value) if certain else t
+
+    def loop(self, made: While | For, tangents: Derivatives) -> None:
+        first = len(made.body.parameters) - len(made.initial)  # after the number of a `For`
+        carried = made.body.parameters[first:]
+        places = [k for k, value in enumerate(carried) if value in self.moving([value])]
+
+        def new() -> tuple[Value, ...]:
+            return tuple([Value(kind) for _ in places for kind in (F64, BOOL)])
+
+        given, results = new(), new()
+        inside = dict(tangents)
+        inside.update(zip([carried[k] for k in places], pairs(given), strict=True))
+        values = [made.results[k] for k in places]
+        made.initial += self.results([tangents.get(made.initial[k]) for k in places])
+        self.along(made.body, inside)
+        with self.builder.inside(made.body):
+            made.body.results += self.results([inside.get(made.body.results[k]) for k in places])
+        made.body.parameters += given
+        if isinstance(made, While):
+            made.condition.parameters += new()
+        made.results += results
+        self.builder.add(made)
+        tangents.update(zip(values, pairs(results), strict=True))
+
+    def push(self, made: Push, tangents: Derivatives) -> None:
+        """Pushes the tangents of an entry's floats with it, all of them if the stack has any."""
+        if made.result in self.varied:
+            floats = [value for value in made.entry if value.type == F64]
+            made.entry += self.results(map(tangents.get, floats))
+        self.builder.add(made)
+
+    def pop(self, made: Pop, tangents: Derivatives) -> None:
+        if made.stack in self.varied:
+            floats = [value for value in made.entry if value.type == F64]
+            new = tuple([Value(kind) for _ in floats for kind in (F64, BOOL)])
+            made.entry += new
+            tangents.update(zip(floats, pairs(new), strict=True))
+        self.builder.add(made)
