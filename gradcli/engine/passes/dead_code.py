@@ -1,0 +1,137 @@
+"""Dead code: what is computed, carried or given and then not used.
+
+An operation on ints stays, since it may step back for a message that the program is to see; so does
+a loop with a condition, which may never end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    For,
+    Instruction,
+    Operation,
+    Region,
+    Value,
+    While,
+    blocks_of,
+)
+from ..ir.types import I64
+from .copying import copied
+
+
+def without_dead_code(region: Region) -> Region:
+    """The region without what its results don't need."""
+    block = copied(region.block, {})
+    live = _Live()
+    live.block(block, ())
+    live.mark(block.results)
+    _clean(block, live.found)
+    return Region(region.name, block)
+
+
+class _Live:
+    """Finds the values that are needed. `needs` are the values from which one follows directly."""
+
+    def __init__(self) -> None:
+        self.needs: dict[Value, tuple[Value, ...]] = {}
+        self.found: set[Value] = set()
+
+    def mark(self, values: Iterable[Value]) -> None:
+        """Values that are needed, and all that they follow from."""
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if value not in self.found:
+                self.found.add(value)
+                waiting += self.needs.get(value, ())
+
+    def block(self, block: Block, control: tuple[Value, ...]) -> None:
+        """Reads a block, which runs as the values `control` decide."""
+        for made in block.instructions:
+            if isinstance(made, Branch):
+                self.branch(made, control)
+            elif isinstance(made, While | For):
+                self.loop(made, control)
+            else:
+                self.needs.update(dict.fromkeys(made.results, made.operands))
+                if _acts(made):
+                    self.mark([*made.operands, *control])
+
+    def branch(self, made: Branch, control: tuple[Value, ...]) -> None:
+        for result, a, b in zip(made.results, made.then.results, made.otherwise.results, strict=True):
+            self.needs[result] = (made.condition, a, b)
+        for side in (made.then, made.otherwise):
+            self.block(side, (*control, made.condition))
+
+    def loop(self, made: While | For, control: tuple[Value, ...]) -> None:
+        deciding = made.condition.results if isinstance(made, While) else (made.count,)
+        for k, value in enumerate(made.initial):
+            carried = (value, made.body.results[k])
+            self.needs[made.results[k]] = (*carried, *deciding)
+            for parameter in _parameters(made, k):
+                self.needs[parameter] = carried
+        for block in blocks_of(made):
+            self.block(block, (*control, *deciding))
+        if isinstance(made, While):
+            self.mark([*deciding, *control])
+
+
+def _parameters(made: While | For, k: int) -> list[Value]:
+    """The parameters of a loop's blocks for a carried value, by its position."""
+    first = len(made.body.parameters) - len(made.initial)
+    asked = [made.condition.parameters[k]] if isinstance(made, While) else []
+    return [made.body.parameters[first + k], *asked]
+
+
+def _acts(made: Instruction) -> bool:
+    """Whether an instruction does more than to give results."""
+    if isinstance(made, Check | Call | While):
+        return True
+    if isinstance(made, Operation):
+        return made.result.type == I64
+    return any(_acts(inner) for block in blocks_of(made) for inner in block.instructions)
+
+
+def _clean(block: Block, live: set[Value]) -> None:
+    """Removes what isn't needed from a block."""
+    kept: list[Instruction] = []
+    for made in block.instructions:
+        if not _acts(made) and live.isdisjoint(made.results):
+            continue
+        if isinstance(made, Branch):
+            places = [k for k, value in enumerate(made.results) if value in live]
+            made.results = _those(made.results, places)
+            for side in (made.then, made.otherwise):
+                side.results = _those(side.results, places)
+        elif isinstance(made, While | For):
+            _clean_carried(made, live)
+        for inner in blocks_of(made):
+            _clean(inner, live)
+        kept.append(made)
+    block.instructions = kept
+
+
+def _clean_carried(made: While | For, live: set[Value]) -> None:
+    """Removes the carried values of a loop that aren't needed."""
+    places = [
+        k
+        for k, result in enumerate(made.results)
+        if not live.isdisjoint([result, *_parameters(made, k)])
+    ]
+    first = len(made.body.parameters) - len(made.initial)
+    number, carried = made.body.parameters[:first], made.body.parameters[first:]
+    made.body.parameters = (*number, *_those(carried, places))
+    made.body.results = _those(made.body.results, places)
+    if isinstance(made, While):
+        made.condition.parameters = _those(made.condition.parameters, places)
+    made.initial, made.results = _those(made.initial, places), _those(made.results, places)
+
+
+def _those(values: Sequence[Value], places: Sequence[int]) -> tuple[Value, ...]:
+    return tuple([values[k] for k in places])

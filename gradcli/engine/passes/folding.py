@@ -1,0 +1,209 @@
+"""What is known before a region runs: constants, choices that are known, and values that a loop
+carries but never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Check,
+    Constant,
+    For,
+    Instruction,
+    NewStack,
+    Operation,
+    Pop,
+    Push,
+    Region,
+    Value,
+    While,
+)
+from ..ir.types import F64
+from ..ir.verifier import WHERE
+from .copying import copied
+
+
+class _Known(NamedTuple):
+    """A constant. `text` tells a zero from a negative one, and nan is as nan."""
+
+    text: str
+    value: Any
+
+
+_Held: TypeAlias = Value | _Known
+
+
+def fold(region: Region) -> Region:
+    """The region without what is known before it runs."""
+    block = copied(region.block, {})
+    folded = Block(block.parameters)
+    folding = _Folding(folded)
+    folding.all(block.instructions)
+    folded.results = folding.used(block.results)
+    return Region(region.name, folded)
+
+
+class _Folding:
+    """Rebuilds instructions. `held` is what a value is known to be: a constant, or another value
+    that is defined where it is used."""
+
+    def __init__(self, block: Block) -> None:
+        self.builder = Builder(block)
+        self.held: dict[Value, _Held] = {}
+        self.constants: dict[str, Value] = {}  # that are defined where the builder stands
+
+    def all(self, instructions: Sequence[Instruction]) -> None:
+        for made in instructions:
+            self.instruction(made)
+
+    def of(self, value: Value) -> _Held:
+        return self.held.get(value, value)
+
+    def used(self, values: Sequence[Value]) -> tuple[Value, ...]:
+        return tuple([self.emitted(self.of(value)) for value in values])
+
+    def emitted(self, held: _Held) -> Value:
+        """A value for what is held. Constants are defined in the block that uses them, once."""
+        if isinstance(held, Value):
+            return held
+        if held.text not in self.constants:
+            self.constants[held.text] = self.builder.constant(held.value)
+        return self.constants[held.text]
+
+    def inside(self, block: Block, instructions: Sequence[Instruction]) -> None:
+        """Rebuilds instructions in a block inside this one."""
+        outer, self.constants = self.constants, dict(self.constants)
+        with self.builder.inside(block):
+            self.all(instructions)
+        self.constants = outer
+
+    def gives(self, block: Block, results: Sequence[Value]) -> None:
+        """Sets the results of a rebuilt block."""
+        outer, self.constants = self.constants, {}
+        with self.builder.inside(block):
+            block.results = self.used(results)
+        self.constants = outer
+
+    def instruction(self, made: Instruction) -> None:
+        add = self.builder.add
+        if isinstance(made, Constant):
+            self.held[made.result] = _known(made.value)
+        elif isinstance(made, Cast):
+            self.cast(made)
+        elif isinstance(made, Operation):
+            held = _simplified(made, [self.of(value) for value in made.operands])
+            if held is None:
+                add(Operation(made.op, self.used(made.operands), made.result, made.span))
+            else:
+                self.held[made.result] = held
+        elif isinstance(made, NewStack):
+            add(made)
+        elif isinstance(made, Push):
+            add(Push(self.used([made.stack])[0], self.used(made.entry), made.result))
+        elif isinstance(made, Pop):
+            add(Pop(self.used([made.stack])[0], made.entry, made.result))
+        elif isinstance(made, Check):
+            if not _is(self.of(made.condition), True):
+                add(Check(self.used([made.condition])[0]))
+        elif isinstance(made, Branch):
+            self.branch(made)
+        elif isinstance(made, While | For):
+            self.loop(made)
+        else:
+            add(Call(made.region, self.used(made.operands), made.results, made.span))
+
+    def cast(self, made: Cast) -> None:
+        held = self.of(made.operand)
+        if isinstance(held, _Known) and made.result.type == F64:
+            self.held[made.result] = _known(float(held.value))
+        else:
+            self.builder.add(Cast(self.emitted(held), made.result))
+
+    def branch(self, made: Branch) -> None:
+        condition = self.of(made.condition)
+        if isinstance(condition, _Known):
+            side = made.then if condition.value else made.otherwise
+            self.all(side.instructions)
+            self.held.update({r: self.of(v) for r, v in zip(made.results, side.results, strict=True)})
+            return
+        sides = (made.then, made.otherwise)
+        blocks = (Block(), Block())
+        for block, side in zip(blocks, sides, strict=True):
+            self.inside(block, side.instructions)
+        kept = []
+        for k, result in enumerate(made.results):
+            a, b = (self.of(side.results[k]) for side in sides)
+            if a == b:
+                self.held[result] = a
+            else:
+                kept.append(k)
+        for block, side in zip(blocks, sides, strict=True):
+            self.gives(block, [side.results[k] for k in kept])
+        results = tuple([made.results[k] for k in kept])
+        self.builder.add(Branch(self.emitted(condition), *blocks, results))
+
+    def loop(self, made: While | For) -> None:
+        """A loop. What it carries is assumed to keep its first value, until an iteration is found
+        to change it."""
+        first = len(made.body.parameters) - len(made.initial)
+        carried, before = made.body.parameters[first:], dict(self.held)
+        initial = [self.of(value) for value in made.initial]
+        fixed = set(range(len(initial)))
+        while True:
+            self.held = {**before, **{carried[k]: initial[k] for k in fixed}}
+            if isinstance(made, While):
+                asked = made.condition.parameters
+                self.held.update({asked[k]: initial[k] for k in fixed})
+            body = Block(made.body.parameters[:first])
+            self.inside(body, made.body.instructions)
+            changed = {k for k in fixed if self.of(made.body.results[k]) != initial[k]}
+            if not changed:
+                break
+            fixed -= changed
+        kept = [k for k in range(len(initial)) if k not in fixed]
+
+        def those(values: Sequence[Value]) -> tuple[Value, ...]:
+            return tuple([values[k] for k in kept])
+
+        body.parameters += those(carried)
+        self.gives(body, those(made.body.results))
+        new: While | For
+        if isinstance(made, While):
+            condition = Block(those(made.condition.parameters))
+            self.inside(condition, made.condition.instructions)
+            self.gives(condition, made.condition.results)
+            new = While(self.used(those(made.initial)), condition, body, those(made.results))
+        else:
+            start = self.used(those(made.initial))
+            new = For(self.used([made.count])[0], start, body, those(made.results))
+        self.held = {**before, **{made.results[k]: initial[k] for k in fixed}}
+        self.builder.add(new)
+
+
+def _known(value: Any) -> _Known:
+    return _Known(repr(value), value)
+
+
+def _is(held: _Held, value: Any) -> bool:
+    return isinstance(held, _Known) and held.text == repr(value)
+
+
+def _simplified(made: Operation, operands: list[_Held]) -> _Held | None:
+    """What an operation gives without being done; None if it must be."""
+    if made.op is WHERE:
+        condition, a, b = operands
+        if isinstance(condition, _Known):
+            return a if condition.value else b
+        return condition if _is(a, True) and _is(b, False) else a if a == b else None
+    name = made.op.name
+    neutral = -0.0 if name == "add" else 1.0 if name in ("mul", "strict_mul") else None
+    if neutral is not None:
+        a, b = operands
+        return b if _is(a, neutral) else a if _is(b, neutral) else None
+    return None
