@@ -22,24 +22,22 @@ def compare(source: str) -> int:
     """How many derivatives of a program are those of the interpreter."""
     found = lowered(source)
     compared = 0
-    floats = [
-        name
-        for name, value in zip(found.results, found.region.block.results, strict=True)
-        if value.type == F64
-    ]
-    for k, value in enumerate(found.region.block.parameters):
+    for number, value in enumerate(found.region.block.parameters):
         if value.type != F64:
             continue
-        region = jvp(found.region, [k])
+        region = jvp(found.region, [number])
         verify([region])
-        x = found.parameters[k]
+        x = found.parameters[number]
         program = gradcli.load(source=source).with_options(wrt=(x,), mode="forward")
         try:
             gradients = program.run().gradients
-            results = compiled(region)(*states(source, found.parameters), 1.0)[len(found.results) :]
+            results = compiled(region)(*states(source, found.parameters), 1.0)
         except (GradcliError, StepBack):
             continue  # no derivative, or none that is compiled
-        for name, t, connected in zip(floats, results[::2], results[1::2], strict=True):
+        values = found.region.block.results
+        order = [k for k, value in enumerate(values) if value.type == F64]
+        for k, name in floats(found):
+            t, connected = results[len(values) + 2 * order.index(k) :][:2]
             wanted = gradients[name][x]
             assert (wanted is not None) == connected, (name, x)
             assert wanted is None or t == float(wanted) or t != t != wanted != wanted, (name, x)

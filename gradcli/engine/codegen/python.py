@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import INT_MAX, INT_MIN
 from ..formulas import scalars
@@ -32,11 +33,12 @@ from ..ir.instructions import (
     Value,
     While,
 )
-from ..ir.types import BOOL, I64, is_float
+from ..ir.types import BOOL, I64
 from ..ir.verifier import WHERE
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_STRICT = OPS["strict_mul"]
 _CASTS = {"f64": "float", "i64": "int"}
 
 
@@ -76,19 +78,30 @@ class _Writer:
 
     def assigned(self, to: Sequence[Value], values: Sequence[Value], depth: int) -> Iterator[str]:
         """One assignment of several values, which all are read before one is written."""
-        if to:
-            left, right = ", ".join(map(self.name, to)), ", ".join(map(self.name, values))
+        pairs = zip(map(self.name, to), map(self.name, values), strict=True)
+        new = [(a, b) for a, b in pairs if a != b]
+        if new:
+            left, right = (", ".join(names) for names in zip(*new, strict=True))
             yield f"{'    ' * depth}{left} = {right}"
 
     def instruction(self, made: Instruction, depth: int) -> Iterator[str]:
         indent = "    " * depth
         if isinstance(made, Constant):
-            yield f"{indent}{self.name(made.result)} = {self.constant(made.value)}"
+            self.numbers[id(made.result)] = self.constant(
+                made.value
+            )  # it is written where it is used
         elif isinstance(made, Cast):
             function = _CASTS[str(made.result.type)]
             yield f"{indent}{self.name(made.result)} = {function}({self.name(made.operand)})"
         elif isinstance(made, Operation):
-            yield f"{indent}{self.name(made.result)} = {self.operation(made)}"
+            name = self.name(made.result)
+            yield f"{indent}{name} = {self.operation(made)}"
+            if made.op.name in _INFIX and made.result.type == I64:
+                yield f"{indent}if not {INT_MIN} <= {name} <= {INT_MAX}:"
+                yield f"{indent}    raise StepBack"
+            elif made.op is _STRICT:
+                yield f"{indent}if {name} != {name}:"
+                yield f"{indent}    {name} = {self.call(made)}"
         elif isinstance(made, NewStack):
             yield f"{indent}{self.name(made.result)} = []"
         elif isinstance(made, Push):
@@ -119,12 +132,11 @@ class _Writer:
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
         indent = "    " * depth
         yield from self.assigned(made.results, made.initial, depth)
+        self.share(made.results, made.condition.parameters, made.body.parameters)
         yield f"{indent}while True:"
-        yield from self.assigned(made.condition.parameters, made.results, depth + 1)
         yield from self.block(made.condition, depth + 1)
         yield f"{indent}    if not {self.name(made.condition.results[0])}:"
         yield f"{indent}        break"
-        yield from self.assigned(made.body.parameters, made.results, depth + 1)
         yield from self.block(made.body, depth + 1)
         yield from self.assigned(made.results, made.body.results, depth + 1)
 
@@ -132,11 +144,16 @@ class _Writer:
         indent = "    " * depth
         yield from self.assigned(made.results, made.initial, depth)
         index, *carried = made.body.parameters
+        self.share(made.results, carried)
         yield f"{indent}for {self.name(index)} in range({self.name(made.count)}):"
-        yield from self.assigned(carried, made.results, depth + 1)
         yield from self.block(made.body, depth + 1)
         yield from self.assigned(made.results, made.body.results, depth + 1)
         yield f"{indent}    pass"
+
+    def share(self, results: Sequence[Value], *parameters: Sequence[Value]) -> None:
+        """Carried values have one name in a loop and after it."""
+        for each in parameters:
+            self.numbers.update({id(p): self.name(r) for p, r in zip(each, results, strict=True)})
 
     def constant(self, value: Any) -> str:
         if isinstance(value, float) and value - value != 0.0:  # which have no literal
@@ -152,11 +169,18 @@ class _Writer:
             return f"{operands[0]} {_COMPARISONS[name]} {operands[1]}"
         if made.op is WHERE:
             return f"{operands[1]} if {operands[0]} else {operands[2]}"
-        if is_float(kind) and name in _INFIX:
+        if name in _INFIX and kind != BOOL:
             return f"{operands[0]} {_INFIX[name]} {operands[1]}"
+        if made.op is _STRICT:
+            return f"{operands[0]} * {operands[1]}"
+        return self.call(made)
+
+    def call(self, made: Operation) -> str:
+        """A call of the function of an op."""
+        operands, kind = ", ".join(map(self.name, made.operands)), made.operands[-1].type
         if kind == I64 and made.result.type == I64:
-            return f"checked({self.function(made.op, True)}, {', '.join(operands)})"
-        return f"{self.function(made.op, kind in (I64, BOOL))}({', '.join(operands)})"
+            return f"checked({self.function(made.op, True)}, {operands})"
+        return f"{self.function(made.op, kind in (I64, BOOL))}({operands})"
 
     def function(self, op: Op, ints: bool) -> str:
         key = f"{'i' if ints else 'f'}_{len(self.names)}"

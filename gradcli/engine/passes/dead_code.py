@@ -6,7 +6,7 @@ a loop with a condition, which may never end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..ir.instructions import (
     Block,
@@ -30,26 +30,30 @@ def without_dead_code(region: Region) -> Region:
     block = copied(region.block, {})
     live = _Live()
     live.block(block, ())
-    live.mark(block.results)
-    _clean(block, live.found)
+    _clean(block, live.all([*block.results, *live.acting]))
     return Region(region.name, block)
 
 
 class _Live:
-    """Finds the values that are needed. `needs` are the values from which one follows directly."""
+    """Finds the values that are needed.
+
+    needs   the values from which each one follows directly
+    acting  those that are needed whatever the results
+    """
 
     def __init__(self) -> None:
         self.needs: dict[Value, tuple[Value, ...]] = {}
-        self.found: set[Value] = set()
+        self.acting: list[Value] = []
 
-    def mark(self, values: Iterable[Value]) -> None:
-        """Values that are needed, and all that they follow from."""
-        waiting = list(values)
-        while waiting:
-            value = waiting.pop()
-            if value not in self.found:
-                self.found.add(value)
-                waiting += self.needs.get(value, ())
+    def all(self, values: list[Value]) -> set[Value]:
+        """These values, and all that they follow from."""
+        found: set[Value] = set()
+        while values:
+            value = values.pop()
+            if value not in found:
+                found.add(value)
+                values += self.needs.get(value, ())
+        return found
 
     def block(self, block: Block, control: tuple[Value, ...]) -> None:
         """Reads a block, which runs as the values `control` decide."""
@@ -61,10 +65,12 @@ class _Live:
             else:
                 self.needs.update(dict.fromkeys(made.results, made.operands))
                 if _acts(made):
-                    self.mark([*made.operands, *control])
+                    self.acting += [*made.operands, *control]
 
     def branch(self, made: Branch, control: tuple[Value, ...]) -> None:
-        for result, a, b in zip(made.results, made.then.results, made.otherwise.results, strict=True):
+        for result, a, b in zip(
+            made.results, made.then.results, made.otherwise.results, strict=True
+        ):
             self.needs[result] = (made.condition, a, b)
         for side in (made.then, made.otherwise):
             self.block(side, (*control, made.condition))
@@ -79,7 +85,7 @@ class _Live:
         for block in blocks_of(made):
             self.block(block, (*control, *deciding))
         if isinstance(made, While):
-            self.mark([*deciding, *control])
+            self.acting += [*deciding, *control]
 
 
 def _parameters(made: While | For, k: int) -> list[Value]:

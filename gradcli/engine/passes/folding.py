@@ -130,7 +130,9 @@ class _Folding:
         if isinstance(condition, _Known):
             side = made.then if condition.value else made.otherwise
             self.all(side.instructions)
-            self.held.update({r: self.of(v) for r, v in zip(made.results, side.results, strict=True)})
+            self.held.update(
+                {r: self.of(v) for r, v in zip(made.results, side.results, strict=True)}
+            )
             return
         sides = (made.then, made.otherwise)
         blocks = (Block(), Block())

@@ -27,11 +27,12 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import BOOL, F64, I64, STACK, Type
+from ..ir.types import BOOL, F64, I64, STACK, Type, is_float
 from ..ir.verifier import WHERE
 from .activity import varied
 from .copying import copied, defined, replace, used
 from .derivatives import Derivative, Derivatives, Differentiation, pairs
+from .hoisting import hoist
 from .rules import NoRule, share
 
 
@@ -41,7 +42,7 @@ def vjp(region: Region, wrt: Sequence[int]) -> Region:
 
     Raises NoRule.
     """
-    block = copied(region.block, {})
+    block = hoist(region).block  # so that no constant is a residual
     inputs = [block.parameters[k] for k in wrt]
     seeds = [Value(value.type) for value in block.results if value.type == F64]
     given = iter(seeds)
@@ -231,27 +232,30 @@ class _Pullback(Differentiation):
             self.add(cotangents, made.initial[k], g)
 
     def keep(self, made: While | For, body: Block, number: Value, count: Value) -> None:
-        """Pushes what the pullback of an iteration needs of it, and pops it there."""
-        inside = set(defined(made.body))
-        needed = [value for value in used([body]) if value in inside and value.type != STACK]
+        """Gives the pullback of an iteration what it needs of it: by computing that again where it
+        is simple, and otherwise from the stack."""
         first = Block()
+        inside = set(defined(made.body))
         names: dict[Value, Value] = {}
+        needed = [value for value in used([body]) if value in inside and value.type != STACK]
+        own = made.body.parameters[:1] if isinstance(made, For) else ()  # its number
+        again = _computed_again(made.body, set(own), needed)
+        pushed = [value for value in needed if value not in again and value not in own]
+        numbered = set(own).intersection([*needed, *_operands(again.values())])
+        last = self.builder.apply("sub", [count, self.builder.constant(1)]) if numbered else count
         with self.builder.inside(first):
-            if isinstance(made, For) and made.body.parameters[0] in needed:
-                index = made.body.parameters[0]
-                needed.remove(index)
-                last = self.builder.apply("sub", [count, self.builder.constant(1)])
-                names[index] = self.builder.apply("sub", [last, number])
-            if needed:
-                names |= {value: Value(value.type) for value in needed}
+            if numbered:
+                names[own[0]] = self.builder.apply("sub", [last, number])
+            if pushed:
+                entry = {value: Value(value.type) for value in pushed}
                 after = Value(STACK)
-                entry = tuple([names[value] for value in needed])
-                first.instructions.append(Pop(body.parameters[1], entry, after))
-                names[body.parameters[1]] = after
-        if needed:
-            pushed = Push(made.body.results[-1], tuple(needed), Value(STACK))
-            made.body.instructions.append(pushed)
-            made.body.results = (*made.body.results[:-1], pushed.result)
+                first.instructions.append(Pop(body.parameters[1], tuple(entry.values()), after))
+                names |= {**entry, body.parameters[1]: after}
+            first.instructions += copied(Block((), list(again.values())), names).instructions
+        if pushed:
+            onto = Push(made.body.results[-1], tuple(pushed), Value(STACK))
+            made.body.instructions.append(onto)
+            made.body.results = (*made.body.results[:-1], onto.result)
         parameters, body.parameters = body.parameters, ()
         replace(body, names)
         body.parameters = parameters
@@ -261,8 +265,31 @@ class _Pullback(Differentiation):
 _ZEROS: dict[Type, float | int | bool] = {F64: 0.0, I64: 0, BOOL: False}
 
 
+def _operands(instructions: Iterable[Instruction]) -> list[Value]:
+    return [value for made in instructions for value in made.operands]
+
+
 def _loops(made: Instruction) -> bool:
     """Whether there is a loop in an instruction."""
     return isinstance(made, While | For) or any(
         _loops(inner) for block in blocks_of(made) for inner in block.instructions
     )
+
+
+def _computed_again(
+    body: Block, given: set[Value], needed: Iterable[Value]
+) -> dict[Value, Instruction]:
+    """The instructions that give needed values of an iteration from its number and from values
+    around the loop, where that is cheaper than a stack."""
+    inside = set(defined(body)) - given
+    cheap: dict[Value, Instruction] = {}
+    for made in body.instructions:
+        if isinstance(made, Operation | Cast) and is_float(made.result.type):
+            simple = isinstance(made, Cast) or made.op.name in ("add", "sub", "mul", "neg")
+            if simple and all(v not in inside or v in cheap for v in made.operands):
+                cheap[made.result] = made
+    wanted = {value for value in needed if value in cheap}
+    for value in reversed(cheap):
+        if value in wanted:
+            wanted.update(v for v in cheap[value].operands if v in cheap)
+    return {value: made for value, made in cheap.items() if value in wanted}
