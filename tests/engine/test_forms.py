@@ -133,7 +133,7 @@ def test_form(text: str, form: str) -> None:
     assert answer.diagnostics == []
 
 
-LOOPS = [
+DERIVATIVES = [
     ("var x = 0.5; y = x**2 * detach(x)", {("x",): "2*x**2"}),
     ("var x = 0.5; pause { c = x**2 }; y = c * x", {("x",): "x**2"}),
     ("var x = 0.5; y = floor(x) * x", {("x",): "floor(x)"}),
@@ -146,7 +146,7 @@ LOOPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "derivatives"), LOOPS)
+@pytest.mark.parametrize(("text", "derivatives"), DERIVATIVES)
 def test_derivatives(text: str, derivatives: dict[tuple[str, ...], Any]) -> None:
     order = max(map(len, derivatives))
     assert written(read(f"{text}\noutput y", order), "text").derivatives["y"] == derivatives

@@ -12,7 +12,7 @@ from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.jvp import jvp
 
-from .region_cases import LOOPS, PROGRAMS, lowered, states
+from .region_cases import LOOPS, PROGRAMS, floats, lowered, states
 from .region_programs import Writer
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"

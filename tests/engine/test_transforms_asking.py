@@ -39,7 +39,7 @@ ASKING = {
     "in a pause": ("pause { z = y * x }; return y * y + detach(z)", 4.0),
     "a transform": ("return grad(fn(v) = grad(v**3 * x, x))(y)", 12.0),
 }  # fmt: skip
-LOOPS = {
+DERIVATIVES = {
     "reverse": "grad(f)(2.0)",
     "forward": "jvp(f)(2.0, 1.0)",
     "by columns": 'jacobian(f, mode = "forward")(2.0)',
@@ -50,7 +50,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize(("body", "expected"), ASKING.values(), ids=ASKING)
-@pytest.mark.parametrize("derivative", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("derivative", DERIVATIVES.values(), ids=DERIVATIVES)
 def test_functions_that_ask(body: str, expected: float, derivative: str) -> None:
     if derivative == "derivative_in_pause":
         if "outer" in body:

@@ -19,7 +19,7 @@ from tests.tasks.batch.one_by_one import OPTIONS, alone, assert_same, parsed
 
 ROWS = (10.0, 20.0, 40.0, -5.0)
 VALUE = {"y": "row(u, w)"}
-LOOPS = {
+DERIVATIVES = {
     "by_row": "grad(row)(u, w)",
     "by_shared": "grad(row, wrt = 1)(u, w)",
     "weighed": "vjp(row)(u, u, w)",
@@ -31,7 +31,7 @@ LOOPS = {
 def verify_every_way(
     functions: str,
     rows: Sequence[float] = ROWS,
-    asked: Mapping[str, str] = VALUE | LOOPS,
+    asked: Mapping[str, str] = VALUE | DERIVATIVES,
     rtol: float = 1e-12,
     kinds: Sequence[str] = ("var", "frozen"),
 ) -> None:
