@@ -70,6 +70,10 @@ def given_arguments() -> list[str]:
 
 def _dispatch(given: Sequence[str]) -> int:
     arguments = list(given)
+    if os.environ.get("_GRADCLI_COMPLETE") in ("bash", "zsh", "fish"):  # somebody waits for a key
+        from .completion import answer
+
+        return answer(arguments, os.environ)
     if "--version" in arguments:  # asked by scripts and bug reports: not worth loading anything
         from . import version
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
+from typer._completion_shared import _completion_scripts  # what --install-completion installs
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
+from .completion.scripts import SCRIPTS
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -145,8 +147,9 @@ def options(
 def dispatch(arguments: Sequence[str]) -> int:
     """Runs one command line; raises GradcliError where it is wrong."""
     group = typer.main.get_command(app)
-    if "_GRADCLI_COMPLETE" in os.environ:  # a shell asks for completions; click answers and exits
+    if "_GRADCLI_COMPLETE" in os.environ:  # PowerShell asks for completions; click answers, exits
         group(prog_name="gradcli")
+    _completion_scripts.update({s: text.replace("%", "%%") for s, text in SCRIPTS.items()})
     try:
         with group.make_context("gradcli", list(arguments)) as context:
             return int(group.invoke(context) or 0)

@@ -172,7 +172,8 @@ def command(
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file)
     from ..tasks.check.checking import check_all
-    from ..tasks.check.results import Check, CheckOptions, in_ci, methods_of
+    from ..tasks.check.methods import methods_of
+    from ..tasks.check.results import Check, CheckOptions, in_ci
     from ..tasks.evaluation import Options
 
     wanted = CheckOptions(

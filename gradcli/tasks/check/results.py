@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
+from ...diagnostics import Diagnostic, Span
 from ...engine.trace.run import Expectation
 from ..evaluation import Options
+from .methods import INDEPENDENT, METHODS
 
 AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = (
     "agree",
@@ -29,16 +30,6 @@ VERIFIED, KINK, ALLOWED, UNDECIDED, NONFINITE, WRONG = (
 )
 RULES = "derivatives in the program"  # the output of findings about what it asks for itself
 OTHERS = "*"  # all further variables together, in a mixed second derivative
-METHODS = {
-    "forward": "forward mode, whose rules are those of reverse mode",
-    "complex": "the complex step, exact to rounding",
-    "differences": "finite differences, extrapolated, with an error estimate of their own",
-    "taylor": "the order of the Taylor remainder: 2 for a right gradient, 1 for a wrong one",
-    "sympy": "SymPy's derivative of the closed form, with 50 digits",
-}
-# The methods that know nothing of the rules that reverse mode goes by. A gradient is verified where
-# one of them agrees.
-INDEPENDENT = ("complex", "differences", "taylor", "sympy", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +68,6 @@ def in_ci() -> bool:
     """Whether this is a job of continuous integration, as the variable CI says: there checks are
     strict."""
     return os.environ.get("CI", "").lower() in ("true", "1")
-
-
-def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods named, in the order of METHODS; all where none is. Raises GradcliError (E001) for
-    any other."""
-    for name in names:
-        if name not in METHODS:
-            help = did_you_mean(name, METHODS) or f"the methods are {', '.join(METHODS)}"
-            raise GradcliError(
-                Diagnostic("E001", f"--methods: there is no method `{name}`", help=help)
-            )
-    return tuple(m for m in METHODS if m in names) if names else tuple(METHODS)
 
 
 @dataclass(slots=True)
