@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pytest
+
 import gradcli
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64
@@ -101,10 +106,18 @@ def lowered(source: str) -> Lowered:
     return found
 
 
-def states(source: str, names: list[str]) -> list[Any]:
-    """The states of variables as the program declares them."""
-    declared = dict(re.findall(r"^(?:var|frozen) (\w+) = ([-\w.]+)$", source, re.M))
-    return [float(v) if re.search(r"[.e]", v) else int(v) for v in (declared[n] for n in names)]
+def states(source: str, names: Iterable[str]) -> list[Any]:
+    """The states of variables as the program declares them, one number after another."""
+    declared = dict(re.findall(r"^(?:var|frozen) (\w+) = ([-\w., \[\]]+)$", source, re.M))
+    return [number for name in names for number in numbers(ast.literal_eval(declared[name]))]
+
+
+def numbers(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from numbers(item)
+    else:
+        yield value
 
 
 def floats(found: Lowered) -> Iterator[tuple[int, str]]:
@@ -117,8 +130,8 @@ def floats(found: Lowered) -> Iterator[tuple[int, str]]:
 
 
 def same(a: Any, b: Any) -> bool:
-    if isinstance(b, list):
-        b = list(b)
+    if hasattr(b, "tolist"):
+        b = b.tolist()
     if type(a) is not type(b):
         return False
     if type(a) is list:
@@ -126,3 +139,24 @@ def same(a: Any, b: Any) -> bool:
     if type(a) is float:
         return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
     return bool(a == b)
+
+
+def compare(source: str) -> str:
+    """Whether a program is a region whose bits are those of the interpreter: "same", or why not."""
+    found = lowered(source)
+    if found.reasons:
+        return found.reasons[0].reason
+    try:
+        outputs = gradcli.load(source=source).with_options(grad=False).run().outputs
+    except GradcliError as error:
+        with pytest.raises(StepBack):
+            compiled(found.region)(*states(source, found.parameters))
+        return error.diagnostics[0].code
+    try:
+        results = compiled(found.region)(*states(source, found.parameters))
+    except StepBack:
+        return "steps back"
+    given = found.outputs(results)
+    assert all(same(given[name], outputs[name]) for name in found.results), (given, outputs)
+    assert given.keys() == outputs.keys()
+    return "same"

@@ -22,6 +22,7 @@ from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
 from gradcli.ops import OPS
 
+from . import array_programs
 from .region_cases import HEAD, LOOPS, PROGRAMS, STEPS_BACK, lowered, same, states
 from .region_programs import Writer
 
@@ -98,6 +99,11 @@ def test_programs(source: str) -> None:
 @pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())
 def test_pullbacks_of_loops(source: str) -> None:
     assert is_native("var x = 1.5\nvar y = -0.75\nvar n = 4\n" + source, USUAL)
+
+
+@pytest.mark.parametrize("source", array_programs.PROGRAMS.values())
+def test_programs_on_arrays(source: str) -> None:
+    assert is_native(array_programs.HEAD + source, USUAL)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -35,7 +35,7 @@ def compare(source: str) -> int:
     found = lowered(source)
     parameters = enumerate(found.region.block.parameters)
     wrt = [k for k, value in parameters if value.type == F64]
-    before = text([found.region])
+    before, names = text([found.region]), list(found.parameters)
     compared = 0
     for k, name in floats(found):
         region = vjp(of_result(found.region, k), wrt)
@@ -48,9 +48,9 @@ def compare(source: str) -> int:
             continue  # no derivative, or none that is compiled
         for position, k in enumerate(wrt):
             g, connected = pairs[2 * position : 2 * position + 2]
-            wanted: Any = gradients[found.parameters[k]]
-            assert (wanted is not None) == connected, (name, found.parameters[k])
-            assert wanted is None or same(g, float(wanted)), (name, found.parameters[k], g, wanted)
+            wanted: Any = gradients[names[k]]
+            assert (wanted is not None) == connected, (name, names[k])
+            assert wanted is None or same(g, float(wanted)), (name, names[k], g, wanted)
             compared += 1
     assert text([found.region]) == before  # the region itself isn't changed
     return compared

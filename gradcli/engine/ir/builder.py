@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +14,10 @@ from .instructions import Block, Branch, Cast, Constant, Instruction, Operation,
 from .types import BOOL, F64, FLOATS, I64, Scalar, Type
 from .verifier import WHERE, result_type
 
-NEG = OPS["neg"]
+# Ops on ints that are computed where their operands are known: indices, sizes and counts.
+_ON_INTS: dict[str, Callable[..., int]] = {
+    name: getattr(operator, name) for name in ("neg", "add", "sub", "mul", "lt", "le", "gt", "ge")
+}
 _TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
 
 
@@ -55,12 +59,20 @@ class Builder:
         floats; bools are ints to what counts."""
         chosen, values = ([operands[0]], operands[1:]) if op is WHERE else ([], operands)
         kind = self._kind(op, [value.type for value in values])
-        if op is NEG and type(self.known.get(values[0])) is int:
-            return self.constant(-self.known[values[0]])
+        if (folded := self._folded(op, values)) is not None:
+            return self.constant(folded)
         cast = [self.cast(value, kind) for value in values]
         result = Value(result_type(op, kind))
         self.add(Operation(op, (*chosen, *cast), result, span))
         return result
+
+    def _folded(self, op: Op, values: Sequence[Value]) -> int | bool | None:
+        """What an op gives of known ints, if it is a bool or an int of 64 bits."""
+        known = [self.known.get(value) for value in values]
+        if op.name not in _ON_INTS or any(type(k) is not int for k in known):
+            return None
+        found = _ON_INTS[op.name](*known)
+        return found if -(2**63) <= found < 2**63 else None
 
     def apply(self, name: str, operands: Sequence[Value], span: Span | None = None) -> Value:
         """An entry of the table by its name."""

@@ -14,7 +14,7 @@ from .flow import assigned
 from .kinds import Maybe, as_kind, flat, joined, kind_of, rebuilt
 from .names import ABSENT, Name, Names, NotCompiled, Unknown
 
-MAX_STATEMENTS = 20_000  # lowered in one region, one as often as it is
+MAX_SIZE = 20_000  # of a region: what it makes of a statement or an element counts each time
 DIFFER = "what the paths hold that meet here is of different kinds"
 
 
@@ -25,12 +25,12 @@ class Branching:
         self.builder, self.names = builder, Names()
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
-        self.statements = 0
+        self.size = 0
 
-    def count(self, span: Span) -> None:
-        """Counts a statement, or an iteration."""
-        self.statements += 1
-        if self.statements > MAX_STATEMENTS:
+    def count(self, span: Span, size: int = 1) -> None:
+        """Counts a statement, an iteration, or an operation on so many elements."""
+        self.size += size
+        if self.size > MAX_SIZE:
             raise NotCompiled("this makes the region too large", span)
 
     def read(self, slot: program.Slot, span: Span) -> Any:

@@ -21,6 +21,7 @@ class Calls(Expressions):
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.depth = 0
+        self.own_parameters: set[int] = set()  # slots of the function that is being inlined
         self.bodies: dict[int, Liveness] = {}  # of functions
 
     def call_body(self, function: program.Function) -> Any:
@@ -49,9 +50,7 @@ class Calls(Expressions):
 
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
         if isinstance(callee, Op):
-            if named or len(given) != len(callee.signature.operands):
-                raise NotCompiled(f"this call of `{callee.name}` is not compiled", span)
-            return self.apply(callee, given, span)
+            return self.bound_call(callee, given, named, span)
         if not isinstance(callee, Closure):
             raise NotCompiled("what is called here isn't known", span)
         return self.inlined(callee, given, named, span)
@@ -62,8 +61,9 @@ class Calls(Expressions):
             raise NotCompiled("a function with a rule of its own is not compiled", span)
         if self.depth == MAX_INLINED:
             raise NotCompiled("recursion is not compiled", span)
-        outer, self.frame = (self.frame, self.liveness), self.names.new_frame()
+        outer, self.frame = (self.frame, self.liveness, self.own_parameters), self.names.new_frame()
         self.liveness = self.liveness_of(function)
+        self.own_parameters = {parameter.slot.index for parameter in function.parameters}
         held = self.names.held
         for k, parameter in enumerate(function.parameters):
             name = parameter.slot.name
@@ -82,4 +82,4 @@ class Calls(Expressions):
             return None if returned is ABSENT else returned
         finally:
             self.depth -= 1
-            self.frame, self.liveness = outer
+            self.frame, self.liveness, self.own_parameters = outer

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ...diagnostics import Span
 from ...lang import program
-from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, is_float
-from ..ir.verifier import WHERE, on_scalars
-from .branching import Branching
-from .kinds import Mixed
+from ..ir.types import BOOL
+from .builtins import Builtins
+from .kinds import Array
 from .names import MISSING, Closure, NotCompiled
 
 INT_MAX = 2**63 - 1
 
 
-class Expressions(Branching):
+class Expressions(Builtins):
     """The lowering of expressions. What an expression gives is what a name can hold: a value of the
     IR, a `Mixed`, a tuple for a list of known length, or what is known without running."""
 
@@ -60,55 +57,13 @@ class Expressions(Branching):
     # ---- operations ------------------------------------------------------------------------------
 
     def apply_node(self, node: program.Apply) -> Any:
-        if node.options:
-            raise NotCompiled(f"`{node.op.name}` with options is not compiled", node.span)
-        operands = []
-        for k, operand in enumerate(node.operands):
-            default = None if operand is not None else node.op.signature.operands[k].default
-            operands.append(
-                self.expression(operand) if operand is not None else self.builder.constant(default)
-            )
-        natural = node.op.name == "pow" and _is_natural(node.operands[1])
-        return self.apply(node.op, operands, node.span, natural)
-
-    def apply(self, op: Op, operands: Sequence[Any], span: Span, natural: bool = False) -> Any:
-        """An elementwise op on scalars; `natural`: the exponent of a power is a natural number,
-        so that an int stays one."""
-        if op.name == "len" and type(operands[0]) is tuple:
-            return self.builder.constant(len(operands[0]))
-        if not on_scalars(op):
-            raise NotCompiled(f"`{op.infix or op.name}` is not compiled", span)
-        for k, operand in enumerate(operands):
-            if isinstance(operand, Mixed):
-                return self.on_either(op, operands, k, span, natural)
-            if type(operand) is tuple:
-                raise NotCompiled("arrays are not compiled", span)
-            if not isinstance(operand, Value):
-                raise NotCompiled(f"`{op.infix or op.name}` takes numbers", span)
-        if op.name == "pow" and not (natural or any(is_float(v.type) for v in operands)):
-            raise NotCompiled("an int to a power that isn't known is not compiled", span)
-        if op is WHERE and operands[0].type != BOOL:
-            raise NotCompiled("the condition of `where` is a bool", span)
-        return self.builder.operation(op, operands, span)
-
-    def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span, natural: bool) -> Any:
-        """An op on operands of which the k-th is an int or a float. Beside a float, and where the
-        op makes floats of ints, it is a float."""
-        mixed, before, after = operands[k], operands[:k], operands[k + 1 :]
-
-        def of(value: Value) -> Any:
-            return self.apply(op, [*before, value, *after], span, natural)
-
-        floats = any(is_float(v.type) for v in (*before, *after) if isinstance(v, Value))
-        if floats or (op.integers == "float" and op is not WHERE):
-            return of(self.as_float(mixed, span))
-        return self.either(mixed.is_int, lambda: of(mixed.whole), lambda: of(mixed.real), span)
-
-    def as_float(self, mixed: Mixed, span: Span) -> Value:
-        """An int or a float as a float. It depends on the float only where it is one."""
-        whole = lambda: self.builder.cast(mixed.whole, F64)  # noqa: E731
-        found: Value = self.either(mixed.is_int, whole, lambda: mixed.real, span)
-        return found
+        defaults = [] if node.op.signature.variadic else node.op.signature.operands
+        operands = [
+            self.default(defaults[k].default) if operand is None else self.expression(operand)
+            for k, operand in enumerate(node.operands)
+        ]
+        options = {name: self.expression(value) for name, value in node.options}
+        return self.apply(node.op, operands, node.span, options)
 
     def logical(self, node: program.Logical) -> Any:
         def go(k: int) -> Value:
@@ -146,22 +101,19 @@ class Expressions(Branching):
             node.span,
         )
 
-    # ---- lists -----------------------------------------------------------------------------------
+    # ---- lists and members -----------------------------------------------------------------------
 
     def listed(self, node: program.ListDisplay) -> Any:
         return tuple([self.expression(item) for item in node.items])
 
-    def index(self, node: program.Index) -> Any:
+    def member(self, node: program.Member) -> Any:
         held = self.expression(node.object)
-        place = node.items[0] if len(node.items) == 1 else None
-        k = place.value if isinstance(place, program.Constant) else None
-        if type(held) is not tuple or type(k) is not int or not -len(held) <= k < len(held):
-            raise NotCompiled("an element at an index that isn't known is not compiled", node.span)
-        return self.known(held[k])
-
-
-def _is_natural(node: Any) -> bool:
-    return isinstance(node, program.Constant) and type(node.value) is int and node.value >= 0
+        if not isinstance(held, Array) or node.name not in ("shape", "size", "ndim"):
+            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
+        sizes = tuple([self.builder.constant(size) for size in held.shape])
+        if node.name == "shape":
+            return sizes
+        return self.builder.constant(len(sizes) if node.name == "ndim" else len(held.items))
 
 
 _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
@@ -173,13 +125,13 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.Chain: Expressions.chain,
     program.Conditional: Expressions.conditional,
     program.ListDisplay: Expressions.listed,
+    program.Member: Expressions.member,
     program.Index: Expressions.index,
     program.FunctionLiteral: Expressions.literal,
     program.Call: lambda lowering, node: lowering.call(node),
     program.MethodCall: lambda lowering, node: lowering.method(node),
 }
 _WORDS: dict[type, str] = {
-    program.Member: "a member",
     program.DictDisplay: "a dict",
     program.ModuleLiteral: "a module",
 }

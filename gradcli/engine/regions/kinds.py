@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from math import prod
 from typing import Any, TypeAlias
 
 from ..ir.builder import Builder
@@ -34,6 +36,17 @@ class Maybe:
     held: Any
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Array:
+    """An array of few elements, row by row, all of one type. It is the state of a `variable`, or
+    may be."""
+
+    shape: tuple[int, ...]
+    items: tuple[Value, ...]
+    type: Scalar
+    variable: bool = False
+
+
 # ---- kinds ---------------------------------------------------------------------------------------
 
 
@@ -56,6 +69,15 @@ class ListOf:
     items: tuple[Kind, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayOf:
+    """The kind of an `Array`."""
+
+    shape: tuple[int, ...]
+    type: Scalar
+    variable: bool = False
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Known:
     """What is known without running, of which each is a kind of its own: a closure, a string."""
@@ -71,7 +93,7 @@ class Known:
     __hash__ = None  # type: ignore[assignment]
 
 
-Kind: TypeAlias = Scalar | MixedKind | MaybeOf | ListOf | Known | Absent | Unknown
+Kind: TypeAlias = Scalar | MixedKind | MaybeOf | ListOf | ArrayOf | Known | Absent | Unknown
 MIXED = MixedKind()
 _NUMBERS = (I64, F64, MIXED)
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
@@ -83,6 +105,8 @@ def kind_of(held: Any) -> Kind:
         return held.type
     if type(held) is tuple:
         return ListOf(tuple([kind_of(item) for item in held]))
+    if isinstance(held, Array):
+        return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Mixed):
         return MIXED
     if isinstance(held, Maybe):
@@ -104,6 +128,9 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
         return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
+    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
+        same = (a.shape, a.type) == (b.shape, b.type)
+        return ArrayOf(a.shape, a.type, True) if same else differ
     return MIXED if a in _NUMBERS and b in _NUMBERS else differ
 
 
@@ -121,6 +148,8 @@ def flat(held: Any) -> Iterator[Value]:
     elif type(held) is tuple:
         for item in held:
             yield from flat(item)
+    elif isinstance(held, Array):
+        yield from held.items
     elif isinstance(held, Mixed):
         yield from (held.is_int, held.whole, held.real)
     elif isinstance(held, Maybe):
@@ -135,6 +164,8 @@ def scalars_of(kind: Kind) -> Iterator[Scalar]:
     elif isinstance(kind, ListOf):
         for item in kind.items:
             yield from scalars_of(item)
+    elif isinstance(kind, ArrayOf):
+        yield from [kind.type] * prod(kind.shape)
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, F64)
     elif isinstance(kind, MaybeOf):
@@ -148,6 +179,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return next(values)
     if isinstance(kind, ListOf):
         return tuple([rebuilt(item, values) for item in kind.items])
+    if isinstance(kind, ArrayOf):
+        return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, MaybeOf):
@@ -173,6 +206,8 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, ListOf):
         items = zip(held, kind.items, strict=True)
         return tuple([as_kind(builder, item, each) for item, each in items])
+    if isinstance(kind, ArrayOf):
+        return Array(held.shape, held.items, held.type, kind.variable)
     constant = builder.constant
     if held.type == I64:
         return Mixed(constant(True), held, constant(0.0))
@@ -185,15 +220,21 @@ def _zero(builder: Builder, kind: Kind) -> Any:
     return rebuilt(kind, iter(zeros))
 
 
+def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:
+    return ListOf((_nested(shape[1:], item),) * shape[0]) if shape else item
+
+
 def is_value(kind: Kind) -> bool:
     """Whether a program can get what is of this kind as numbers, and lists of these."""
     if isinstance(kind, ListOf):
         return all(map(is_value, kind.items))
-    return isinstance(kind, Scalar | MixedKind)
+    return isinstance(kind, Scalar | MixedKind | ArrayOf)
 
 
 def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
-    """What a program gets of a kind and the next of these numbers."""
+    """What a program gets of a kind and the next of these numbers; an array as nested lists."""
+    if isinstance(kind, ArrayOf):
+        kind = _nested(kind.shape, kind.type)
     if isinstance(kind, ListOf):
         return [in_python(item, numbers) for item in kind.items]
     if isinstance(kind, MixedKind):

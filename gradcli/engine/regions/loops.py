@@ -192,9 +192,6 @@ class Loops(Calls):
         def asked() -> Value:
             if loop.range is None:
                 return self.condition(loop.node.condition)  # type: ignore[union-attr]
-            count = self.builder.known.get(loop.range.size)
-            if count is not None and index in self.builder.known:
-                return self.builder.constant(self.builder.known[index] < count)
             return self.builder.apply("lt", [index, loop.range.size])
 
         if going is None:
@@ -255,8 +252,9 @@ class Loops(Calls):
 
     def unrolled(self, node: program.For, items: Any) -> None:
         """A loop over a list: one iteration after another."""
-        if type(items) is not tuple or len(items) > MAX_UNROLLED:
-            raise NotCompiled("a loop goes over a `range`, or a short list", node.span)
+        items = self.rows(items, node.iterable.span)
+        if len(items) > MAX_UNROLLED:
+            raise NotCompiled("a loop over a long list is not compiled", node.span)
         loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
         going = self.builder.constant(True)
         for item in items:
@@ -290,13 +288,7 @@ def _becomes_float(before: Kind, after: Kind) -> bool:
 
 
 def _difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
-    """a - b, known where these are."""
-    known = builder.known
-    if known.get(b) == 0:
-        return a
-    if a in known and b in known:
-        return builder.constant(known[a] - known[b])
-    return builder.apply("sub", [a, b], span)
+    return a if builder.known.get(b) == 0 else builder.apply("sub", [a, b], span)
 
 
 def _flat(held: Sequence[Any]) -> Iterator[Value]:

@@ -12,8 +12,9 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
+from .elements import Step
 from .flow import is_loop, leaves, returns
-from .kinds import Maybe
+from .kinds import Array, Maybe
 from .loops import Finish, Loops
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
@@ -103,17 +104,29 @@ class Lowering(Loops):
         if isinstance(target, program.NameTarget):
             self.names.held[Name(self.frame, target.slot.index)] = value
         elif isinstance(target, program.ListTarget):
-            if type(value) is not tuple or len(value) != len(target.items):
-                raise NotCompiled("what is unpacked is no list of known length", target.span)
-            for item, part in zip(target.items, value, strict=True):
+            parts = self.rows(value, target.span)
+            if len(parts) != len(target.items):
+                raise NotCompiled("what is unpacked has another length", target.span)
+            for item, part in zip(target.items, parts, strict=True):
                 self.bind(item, part)
         else:
-            raise NotCompiled("writing an element is not compiled", target.span)
+            whole = self.read(target.slot, target.span)
+            if isinstance(whole, Array) and target.slot.index in self.own_parameters:
+                whole = Array(whole.shape, whole.items, whole.type)
+            path = self.entry_path(target)
+            name = Name(self.frame, target.slot.index)
+            self.names.held[name] = self.replaced(whole, path, value, target.span)
+
+    def entry_path(self, target: program.EntryTarget) -> list[list[Step]]:
+        if any(type(step) is str for step in target.path):
+            raise NotCompiled("dicts and modules are not compiled", target.span)
+        return [self.steps(step, target.span) for step in target.path]
 
     def augment(self, node: program.Augment) -> None:
-        if not isinstance(node.target, program.NameTarget):
-            raise NotCompiled("writing an element is not compiled", node.span)
         held = self.read(node.target.slot, node.span)
+        if isinstance(node.target, program.EntryTarget):
+            for steps in self.entry_path(node.target):
+                held = self.part(held, steps, node.span)
         self.bind(node.target, self.apply(node.op, [held, self.expression(node.value)], node.span))
 
     def evaluate(self, node: program.Evaluate) -> None:

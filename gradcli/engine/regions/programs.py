@@ -9,30 +9,31 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Region, Value
+from ..ir.instructions import Block, Region
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, Scalar
+from .arrays import MAX_ELEMENTS
 from .flow import assigned
-from .kinds import Kind, flat, in_python, is_value, kind_of
+from .kinds import ArrayOf, Kind, flat, fresh, in_python, is_value, kind_of, scalars_of
 from .lowering import Lowering
 from .names import Name, NotCompiled, Unknown
 
 _DTYPES = {"float": F64, "float64": F64, "int": I64, "int64": I64, "bool": BOOL}
-# Of values from outside, where the program doesn't say: ints become floats.
 _TYPES: dict[type, Scalar] = {float: F64, int: F64, bool: BOOL}
+_CODES = {"f": F64, "i": F64, "b": BOOL}  # the same, of arrays
 
 
 class Lowered(NamedTuple):
     """A program in IR.
 
     region      its parameters are the states of its variables, its results the outputs
-    parameters  their names
+    parameters  the names of the variables, each with its kind
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
     """
 
     region: Region
-    parameters: list[str]
+    parameters: dict[str, Kind]
     results: dict[str, Kind]
     reasons: list[NotCompiled]
 
@@ -59,7 +60,7 @@ class _Main:
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
         self.lowering = Lowering(Builder(self.block), Liveness((*node.body, *read)))
-        self.parameters: list[str] = []
+        self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
         everything = own_nodes(node.body, frozenset())
@@ -117,19 +118,47 @@ class _Main:
 
     def declare(self, node: program.Declare) -> None:
         """A declared variable is a parameter of the type that its state has."""
-        name = node.slot.name
+        name, span = node.slot.name, node.span
         with self.lowering.builder.inside(Block()):
-            first = None if node.value is None else self.lowering.expression(node.value)
-        kind = _TYPES.get(type(self.inputs.get(name)))
-        if first is not None:
-            kind = getattr(first, "type", None)
-        if node.type is not None:
-            kind = _DTYPES.get(node.type.dtype) if node.type.shape is None else None
-        if not isinstance(kind, Scalar):
-            raise NotCompiled(f"`{name}` is no number, or has no value", node.span)
+            value = None if node.value is None else self.lowering.expression(node.value)
+            first = None if value is None else kind_of(self.lowering.as_array(value, span))
+        given = self.inputs.get(name)
+        kind = declared_kind(node.type, first, given)
+        if not isinstance(kind, Scalar | ArrayOf) or len(list(scalars_of(kind))) > MAX_ELEMENTS:
+            raise NotCompiled(f"`{name}` is no number and no small array of known shape", span)
         if node.slot.cell and self.updates:
-            raise NotCompiled("functions may update this variable with `:=`", node.span)
-        value = Value(kind)
-        self.block.parameters += (value,)
-        self.parameters.append(name)
-        self.lowering.names.held[Name(1, node.slot.index)] = value
+            raise NotCompiled("functions may update this variable with `:=`", span)
+        held = fresh(kind)
+        self.block.parameters += tuple(flat(held))
+        self.parameters[name] = kind
+        self.lowering.names.held[Name(1, node.slot.index)] = held
+
+
+def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: Any) -> Kind | None:
+    """The kind of a variable that is declared with a type, or a value, or is given one from
+    outside; None where it isn't known."""
+    kind = getattr(first, "type", first) if first is not None else _scalar_given(given)
+    shape = getattr(first, "shape", ()) if given is None else _shape_given(given)
+    if declared is not None:
+        kind = _DTYPES.get(declared.dtype)
+        if given is None and first is None:
+            shape = declared.shape or ()
+    if not isinstance(kind, Scalar) or not isinstance(shape, tuple):
+        return None
+    if not all(type(size) is int and size > 0 for size in shape):
+        return None
+    return ArrayOf(shape, kind, variable=True) if shape else kind
+
+
+def _shape_given(value: Any) -> tuple[int, ...]:
+    if isinstance(value, list):
+        return (len(value), *(_shape_given(value[0]) if value else ()))
+    return getattr(value, "shape", ())
+
+
+def _scalar_given(value: Any) -> Scalar | None:
+    """The type of numbers from outside, where the program doesn't say: ints become floats."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    code = getattr(getattr(value, "dtype", None), "kind", None)
+    return _TYPES.get(type(value)) if code is None else _CODES.get(code)

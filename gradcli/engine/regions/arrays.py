@@ -1,0 +1,131 @@
+"""Arrays of few elements in IR: one scalar an element.
+
+What is compiled has the bits of NumPy's functions, which the interpreter calls: arithmetic, and
+sums in its order. Other functions differ in the last place between processors, and so does the
+order in which BLAS adds the products of `@`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ...ops.op import Op
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64, I64, Scalar
+from .kinds import Array, Mixed
+from .names import NotCompiled
+from .scalars import Scalars
+
+SQUARE = OPS["square"]
+MAX_ELEMENTS = 64
+# Ops that have the same bits on the elements of an array as on numbers.
+EXACT = frozenset(
+    (
+        *("add", "sub", "mul", "div", "neg", "pos", "abs", "square", "sqrt", "sign", "where"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "logical_not", "isnan", "isinf", "isfinite"),
+        *("floor", "ceil", "trunc", "round", "minimum", "maximum", "clip", "relu", "leaky_relu"),
+        *("floordiv", "mod", "fmod"),
+    )
+)
+
+
+class Arrays(Scalars):
+    """The lowering of arrays: lists as arrays, and elementwise ops on them."""
+
+    def as_array(self, held: Any, span: Span) -> Any:
+        """A list of numbers as an array; an array or a number as it is."""
+        if type(held) is not tuple:
+            if not isinstance(held, Value | Mixed | Array):
+                raise NotCompiled("a list that holds no numbers is no array", span)
+            return held
+        rows = [self.as_array(item, span) for item in held]
+        shapes = {row.shape if isinstance(row, Array) else () for row in rows} or {()}
+        if len(shapes) > 1:
+            raise NotCompiled("the rows of a list differ in length", span)
+        items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
+        return self.array((len(rows), *shapes.pop()), items, span)
+
+    def array(self, shape: tuple[int, ...], items: Sequence[Any], span: Span) -> Array:
+        """An array of these elements, which become of one type."""
+        if len(items) > MAX_ELEMENTS:
+            raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements", span)
+        types = {F64 if isinstance(item, Mixed) else item.type for item in items}
+        kind = F64 if F64 in types or not types else I64 if I64 in types else BOOL
+        sure = [item for item in items if not isinstance(item, Mixed)]
+        if len(sure) < len(items) and all(item.type != F64 for item in sure):
+            raise NotCompiled("whether this array has ints or floats isn't known", span)
+        return Array(shape, tuple([self.as_type(item, kind, span) for item in items]), kind)
+
+    def as_type(self, number: Any, kind: Scalar, span: Span) -> Value:
+        return self.as_float(number, span) if kind == F64 else self.builder.cast(number, kind)
+
+    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Array:
+        """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
+        parts = [self.as_array(operand, span) for operand in operands]
+        if op.name == "pow" and parts[0].type == F64:
+            return self.power(parts[0], parts[1], span)
+        if op.name not in EXACT and op.name != "pow":
+            raise NotCompiled(f"`{op.infix or op.name}` of an array is not compiled", span)
+        shape = _broadcast([p.shape for p in parts if isinstance(p, Array)])
+        if shape is None or prod(shape) == 0:
+            raise NotCompiled("the shapes of these arrays don't fit", span)
+        spread = [_spread(p, shape) if isinstance(p, Array) else [p] * prod(shape) for p in parts]
+        self.count(span, prod(shape))
+        items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
+        return self.array(shape, items, span)
+
+    def power(self, base: Any, exponent: Any, span: Span) -> Array:
+        """A power of an array of floats: of those that the interpreter computes by products, the
+        one whose derivative is that of a product, too."""
+        if not isinstance(base, Array) or self.builder.known.get(exponent) != 2:
+            raise NotCompiled("a power of an array other than its square is not compiled", span)
+        return self.elementwise(SQUARE, [base], span)
+
+    # ---- sums ------------------------------------------------------------------------------------
+
+    def total(self, items: Sequence[Value], span: Span) -> Value:
+        """The sum of elements, in the order of NumPy, which adds eight at a time."""
+        first = self.builder.constant(0 if items and items[0].type != F64 else 0.0)
+        self.count(span, len(items))
+        return self.added([first, self.pairwise(items, span)], span) if items else first
+
+    def pairwise(self, items: Sequence[Value], span: Span) -> Value:
+        """The sum of up to 128 elements: eight sums, and then what is left over."""
+        if len(items) < 8:
+            return self.added(items, span)
+        whole = len(items) // 8 * 8
+        r = [self.added(items[k:whole:8], span) for k in range(8)]
+        while len(r) > 1:
+            r = [self.added(r[k : k + 2], span) for k in range(0, len(r), 2)]
+        return self.added([*r, *items[whole:]], span)
+
+    def added(self, items: Sequence[Value], span: Span) -> Value:
+        total = items[0]
+        for item in items[1:]:
+            total = self.builder.apply("add", [total, item], span)
+        return total
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that shapes broadcast to; None where they don't."""
+    found: list[int] = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for k, size in enumerate(shape, len(found) - len(shape)):
+            if size != 1 and found[k] not in (1, size):
+                return None
+            found[k] = size if found[k] == 1 else found[k]
+    return tuple(found)
+
+
+def _spread(array: Array, shape: tuple[int, ...]) -> list[Value]:
+    """The elements of an array that is broadcast to a shape."""
+    sizes = (1,) * (len(shape) - len(array.shape)) + array.shape
+    places = [0]
+    for size, wanted in zip(sizes, shape, strict=True):
+        steps = range(wanted) if size == wanted else [0] * wanted
+        places = [place * size + step for place in places for step in steps]
+    return [array.items[place] for place in places]

@@ -1,0 +1,221 @@
+"""Elements and parts of lists and arrays in IR, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...diagnostics import Span
+from ...lang import program
+from ..ir.instructions import Check, Value
+from ..ir.types import BOOL, F64, I64
+from .arrays import Arrays
+from .kinds import Array, Mixed
+from .names import NotCompiled
+
+# One step into a list or an array: a value for an int, a slice of known ints.
+Step = Value | slice
+
+
+class Elements(Arrays):
+    """The lowering of indices and slices."""
+
+    def expression(self, node: Any) -> Any:
+        raise NotImplementedError
+
+    def index(self, node: program.Index) -> Any:
+        return self.part(self.expression(node.object), self.steps(node.items, node.span), node.span)
+
+    def steps(self, items: Sequence[Any], span: Span) -> list[Step]:
+        """The steps of an index in brackets."""
+        return [self.step(item, span) for item in items]
+
+    def step(self, item: Any, span: Span) -> Step:
+        if isinstance(item, program.Slice):
+            bounds = [self.bound(b) for b in (item.start, item.stop, item.step)]
+            if bounds[2] == 0:
+                raise NotCompiled("the step of this slice is 0", span)
+            return slice(*bounds)
+        found = None if isinstance(item, program.EllipsisItem) else self.expression(item)
+        if not isinstance(found, Value) or found.type != I64:
+            raise NotCompiled("an index that is no int and no slice is not compiled", span)
+        return found
+
+    def bound(self, node: Any) -> int | None:
+        """A bound of a slice, which is known."""
+        value = None if node is None else self.expression(node)
+        known = self.builder.known.get(value)  # type: ignore[arg-type]
+        if value is not None and type(known) is not int:
+            raise NotCompiled("a bound of a slice that isn't known is not compiled", node.span)
+        return known
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def rows(self, held: Any, span: Span) -> list[Any]:
+        """The items of a list, the rows of an array, or the elements of one of one axis."""
+        if type(held) is tuple:
+            return list(held)
+        if not isinstance(held, Array):
+            raise NotCompiled("only lists and small arrays have elements here", span)
+        rest, n = held.shape[1:], held.shape[0]
+        size = len(held.items) // n if n else 0
+        parts = [held.items[k * size : (k + 1) * size] for k in range(n)]
+        return [Array(rest, part, held.type) if rest else part[0] for part in parts]
+
+    def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
+        """What an index gives of a list or an array."""
+        if not steps:
+            return held
+        step, *rest = steps
+        if isinstance(step, slice):
+            if type(held) is tuple:
+                return self.part(self.as_array(held, span), steps, span) if rest else held[step]
+            return self.rows_of(held, step, rest, span)
+        row = self.known(self.chosen(self.rows(held, span), step, isinstance(held, Array), span))
+        return self.part(row, rest, span)
+
+    def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
+        """A part of an array, of several rows of it. Of what isn't whole rows NumPy keeps another
+        order in memory, in which it adds."""
+        picked = self.rows(held, span)[step]
+        if not picked:
+            raise NotCompiled("a part without elements is not compiled", span)
+        parts = [self.part(row, rest, span) for row in picked]
+        if (step.step or 1) < 0 or (
+            isinstance(parts[0], Array) and (rest or step.step not in (None, 1))
+        ):
+            raise NotCompiled("a part of an array that isn't whole rows is not compiled", span)
+        found: Array = self.as_array(tuple(parts), span)
+        return found
+
+    def chosen(self, items: list[Any], at: Value, in_array: bool, span: Span) -> Any:
+        """The item at an index. It depends on all the elements of an array, as the interpreter has
+        it, and of a list on the item alone."""
+        known = self.builder.known.get(at)
+        if not (items if known is None else -len(items) <= known < len(items)):
+            raise NotCompiled("this index is out of range", span)
+        if known is not None:
+            return items[known]
+        at = self.counted_from_0(at, len(items), span)
+
+        def among(low: int, high: int) -> Any:
+            if high == low + 1:
+                return items[low]
+            middle = (low + high) // 2
+            is_low = self.builder.apply("lt", [at, self.builder.constant(middle)], span)
+            if in_array:
+                return self.selected(is_low, among(low, middle), among(middle, high), span)
+            return self.either(
+                is_low, lambda: among(low, middle), lambda: among(middle, high), span
+            )
+
+        return among(0, len(items))
+
+    def selected(self, condition: Value, a: Any, b: Any, span: Span) -> Any:
+        """One of two elements or rows of an array."""
+        if not isinstance(a, Array):
+            return self.builder.apply("where", [condition, a, b], span)
+        pairs = zip(a.items, b.items, strict=True)
+        items = [self.builder.apply("where", [condition, *pair], span) for pair in pairs]
+        self.count(span, len(items))
+        return Array(a.shape, tuple(items), a.type)
+
+    def counted_from_0(self, at: Value, n: int, span: Span) -> Value:
+        """An index that isn't known, from 0, after a check that it is in range."""
+        builder = self.builder
+        size, zero = builder.constant(n), builder.constant(0)
+        from_end = builder.apply("lt", [at, zero], span)
+        below = builder.apply("add", [at, size], span)
+        found = builder.apply("where", [from_end, below, at], span)
+        builder.add(Check(builder.apply("le", [zero, found], span)))
+        builder.add(Check(builder.apply("lt", [found, size], span)))
+        return found
+
+    # ---- writing ---------------------------------------------------------------------------------
+
+    def replaced(self, held: Any, path: Sequence[Sequence[Step]], value: Any, span: Span) -> Any:
+        """A list or an array with another value where a path of indices leads to."""
+        steps, *rest = path
+        if rest:
+            value = self.replaced(self.part(held, steps, span), rest, value, span)
+        return self.with_part(held, steps, value, span)
+
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+        if not steps:
+            return value
+        step, *rest = steps
+        if isinstance(held, Array):
+            if held.variable:
+                raise NotCompiled("this array is a variable, or may be", span)
+            return self.array_with(held, steps, self.as_array(value, span), span)
+        if isinstance(step, slice):
+            raise NotCompiled("an entry of a list is named by an int", span)
+        items = self.rows(held, span)
+
+        def put(item: Any) -> Any:
+            return self.with_part(item, rest, value, span)
+
+        return tuple(self.put_at(items, step, put, self.one_of, span))
+
+    def one_of(self, condition: Value, a: Any, b: Any, span: Span) -> Any:
+        return self.either(condition, lambda: a, lambda: b, span)
+
+    def put_at(
+        self,
+        items: list[Any],
+        at: Value,
+        put: Callable[[Any], Any],
+        choose: Callable[[Value, Any, Any, Span], Any],
+        span: Span,
+    ) -> list[Any]:
+        """The items, with what `put` makes of the one at an index in its place."""
+        known = self.builder.known.get(at)
+        if not (items if known is None else -len(items) <= known < len(items)):
+            raise NotCompiled("this index is out of range", span)
+        if known is not None:
+            items[known] = put(items[known])
+            return items
+        at, builder = self.counted_from_0(at, len(items), span), self.builder
+        found = []
+        for k, item in enumerate(items):
+            is_here = builder.apply("eq", [at, builder.constant(k)], span)
+            found.append(choose(is_here, put(item), item, span))
+        return found
+
+    def array_with(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+        """An array, a row of it or an element, with another value at an index into it."""
+        if not steps:
+            return self.fitted(value, held, span)
+        step, *rest = steps
+        rows = self.rows(held, span)
+        if isinstance(step, slice):
+            places = range(len(rows))[step]
+            each = self.rows(value, span) if isinstance(value, Array) else [value] * len(places)
+            if len(each) != len(places):
+                raise NotCompiled("a value that is broadcast into a part is not compiled", span)
+            for k, row in zip(places, each, strict=True):
+                rows[k] = self.array_with(rows[k], rest, row, span)
+        else:
+            rows = self.put_at(
+                rows, step, lambda row: self.array_with(row, rest, value, span), self.selected, span
+            )
+        items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
+        return Array(held.shape, tuple(items), held.type)
+
+    def fitted(self, value: Any, held: Any, span: Span) -> Any:
+        """A value that replaces an element or a row of an array, and gets its type."""
+        if isinstance(held, Array) and not isinstance(value, Array):
+            value = Array(held.shape, (value,) * len(held.items), held.type)
+        if isinstance(held, Array):
+            if value.shape != held.shape:
+                raise NotCompiled("a value that is broadcast into a part is not compiled", span)
+            pairs = zip(value.items, held.items, strict=True)
+            items = [self.fitted(new, old, span) for new, old in pairs]
+            return Array(held.shape, tuple(items), held.type)
+        if isinstance(value, Array):
+            raise NotCompiled("an array is no element of an array", span)
+        if held.type != F64 and (isinstance(value, Mixed) or value.type == F64):
+            raise NotCompiled("a float doesn't fit into an array of ints", span)
+        if held.type == BOOL and value.type != BOOL:
+            raise NotCompiled("an int doesn't fit into an array of bools", span)
+        return self.as_type(value, held.type, span)
