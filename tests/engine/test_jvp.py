@@ -22,12 +22,13 @@ def compare(source: str) -> int:
     """How many derivatives of a program are those of the interpreter."""
     found = lowered(source)
     compared = 0
+    names = list(found.parameters)
     for number, value in enumerate(found.region.block.parameters):
         if value.type != F64:
             continue
         region = jvp(found.region, [number])
         verify([region])
-        x = found.parameters[number]
+        x = names[number]
         program = gradcli.load(source=source).with_options(wrt=(x,), mode="forward")
         try:
             gradients = program.run().gradients
