@@ -32,7 +32,7 @@ def _llvm(region: Region) -> Iterator[str]:
     try:
         from ..engine.codegen.llvm_blocks import NotNative, kernel_text
     except ImportError:
-        help = "install it with `pip install 'gradcli[native]'`"
+        help = "install it with `pip install llvmlite`"
         message = "--show llvm needs llvmlite, which isn't installed"
         raise GradcliError(Diagnostic("E001", message, help=help)) from None
     try:

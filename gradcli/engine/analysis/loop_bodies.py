@@ -43,25 +43,6 @@ def inline_looped(
     )
 
 
-def inline_iterations(node: program.While | program.For, known: dict[int, Known]) -> Looped:
-    """Inlines a loop of a frame, as a function of all the names in it, which it may change; it
-    returns nothing. Raises NotInlinedError where that is impossible."""
-    if any(isinstance(inner, program.Return) for inner in own_nodes([node])):
-        raise NotInlinedError
-    inliner = Inliner(branches=False, chooses=True)
-    scope = _Turns(inliner, known)
-    if isinstance(node, program.While):
-        loop: Part = Loop(scope.condition(node.condition), None, (), scope.parts(node.body))
-    else:
-        loop = scope.range(node)
-    names = [(formula.value, program.Read(slot, span=node.span)) for slot, formula in scope.names()]
-    numbers = tuple([k for k, _ in names])
-    begin = Step(numbers, tuple([Formula("operand", k) for k in numbers]))
-    return Looped(
-        list(names), begin, list(numbers), None, scope.result.value, len(inliner.operands), [loop]
-    )
-
-
 def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Function, Home]:
     """The function that is called, and the frame that what it captures is from."""
     if isinstance(node, program.FunctionLiteral):
@@ -289,29 +270,3 @@ class _Body(_Statements):
 
     def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
         return self._called.get(slot.index)
-
-
-class _Turns(_Statements, Home):
-    """The names of the frame that a loop is in. All of them may be something else in the next
-    turn."""
-
-    def __init__(self, inliner: Inliner, known: dict[int, Known]) -> None:
-        super().__init__(inliner)
-        self.known = known
-        self._slots: dict[int, program.Slot] = {}
-
-    def names(self) -> list[tuple[program.Slot, Formula]]:
-        return [(slot, self._numbers[k]) for k, slot in self._slots.items()]
-
-    def numbered(self, slot: program.Slot) -> Formula:
-        if slot.index in self.known:
-            raise NotInlinedError
-        self._slots[slot.index] = slot
-        return super().numbered(slot)
-
-    def read(self, slot: program.Slot) -> Formula:
-        # Functions may see a name, too, that is only read: it stays what it is.
-        return self.values[slot.index] if slot.index in self.values else self.numbered(slot)
-
-    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
-        return _held(slot, self)

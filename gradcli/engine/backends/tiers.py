@@ -28,6 +28,7 @@ class Heat(NamedTuple):
     elements     computed by an expression on arrays or rows; of rows those of operands with
                  `least_elements`
     operations   on elements by NumPy, before native code replaces it
+    instructions of a region that Python text runs, before machine code replaces it
     """
 
     evaluations: int = 40
@@ -36,6 +37,7 @@ class Heat(NamedTuple):
     elements: int = 2**16
     least_elements: int = 2**10
     operations: int = 2**24
+    instructions: int = 2**20
 
 
 HEAT = Heat()
@@ -46,6 +48,7 @@ FIRST_USE = Heat(
     elements=1,
     least_elements=1,
     operations=0,
+    instructions=0,
 )  # for tests: code is hot when it is first used
 
 

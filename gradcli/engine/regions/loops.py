@@ -59,13 +59,20 @@ class Iteration(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """What is known of a loop before its iterations are lowered. `range` is None for `while`."""
+    """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
+    may have a `limit`: the number of iterations after which it stops."""
 
     node: program.While | program.For
     range: Range | None
     names: list[Name]
     leaves: bool
     peeled: bool = False
+    limit: Value | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the number of the iteration is carried where there is a condition."""
+        return self.range is not None or self.limit is not None
 
 
 class Loops(Calls):
@@ -190,20 +197,25 @@ class Loops(Calls):
         """Whether there is an iteration at an index."""
 
         def asked() -> Value:
-            if loop.range is None:
+            if loop.range is None and loop.limit is None:
                 return self.condition(loop.node.condition)  # type: ignore[union-attr]
+            if loop.range is None:
+                within = self.builder.apply("lt", [index, loop.limit])  # type: ignore[list-item]
+                return self.either(within, *sides, loop.node.span)  # type: ignore[no-any-return]
             return self.builder.apply("lt", [index, loop.range.size])
 
+        no = self.builder.constant
+        sides = (lambda: self.condition(loop.node.condition), lambda: no(False))  # type: ignore[union-attr]
         if going is None:
             return asked()
-        no = self.builder.constant
-        found: Value = self.either(going, asked, lambda: no(False), loop.node.span)
+        found: Value = self.either(going, asked, sides[1], loop.node.span)
         return found
 
     def add_loop(
         self, loop: Loop, kinds: list[Kind], iteration: Iteration, going: Value | None
-    ) -> None:
-        """Adds a loop whose iteration carries on what it is given."""
+    ) -> tuple[Value, ...]:
+        """Adds a loop whose iteration carries on what it is given. Returns what it carries besides:
+        whether it goes on, if it can be left, and the number of iterations, if that is counted."""
         carried = self.names.of(loop.names)
         initial = [as_kind(self.builder, *pair) for pair in zip(carried, kinds, strict=True)]
         block, given = iteration.block, iteration.given
@@ -212,12 +224,14 @@ class Loops(Calls):
             block.results = tuple([v for pair in on for v in flat(as_kind(self.builder, *pair))])
         results = [fresh(kind) for kind in kinds]
         after = tuple(_flat(results))
+        own: tuple[Value, ...] = ()
         if loop.range is None or loop.leaves:
-            self.add_while(loop, iteration, kinds, tuple(_flat(initial)), after, going)
+            own = self.add_while(loop, iteration, kinds, tuple(_flat(initial)), after, going)
         else:
             block.parameters = (iteration.number, *_flat(iteration.carried))
             self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
         self.names.put(loop.names, results)
+        return own
 
     def add_while(
         self,
@@ -227,11 +241,11 @@ class Loops(Calls):
         initial: tuple[Value, ...],
         after: tuple[Value, ...],
         going: Value | None,
-    ) -> None:
-        """Adds a loop with a condition: it carries whether it hasn't been left, and, over a range,
-        the index, before the rest."""
+    ) -> tuple[Value, ...]:
+        """Adds a loop with a condition: it carries whether it hasn't been left, and the index,
+        where it counts, before the rest."""
         flags = [Value(BOOL)] if going is not None else []
-        indices = [iteration.number] if loop.range is not None else []
+        indices = [iteration.number] if loop.counts else []
         body, builder = iteration.block, self.builder
         body.parameters = (*flags, *indices, *_flat(iteration.carried))
         with builder.inside(body):
@@ -249,6 +263,7 @@ class Loops(Calls):
         first = (*_some(going), *[builder.constant(0) for _ in indices])
         own = tuple([Value(v.type) for v in first])
         builder.add(While((*first, *initial), asked, body, (*own, *after)))
+        return own
 
     def unrolled(self, node: program.For, items: Any) -> None:
         """A loop over a list: one iteration after another."""

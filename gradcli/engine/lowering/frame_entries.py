@@ -1,0 +1,130 @@
+"""The names of a frame as the entries of a region: the numbers that it takes, and what it is
+specialised on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ...lang import program
+from ...lang.program.walks import own_nodes
+from ...ops.op import Op
+from ..ir.types import BOOL, F64, I64, Scalar
+from ..regions.entries import (
+    UNASSIGNED,
+    Entry,
+    FunctionEntry,
+    ListEntry,
+    NoEntry,
+    Thing,
+)
+from ..regions.flow import assigned
+from ..trace.run import Run
+from ..values.boxes import Dual
+from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Variable, read
+
+MAX_ITEMS = 64
+MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
+_TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
+
+
+def slots_of(node: program.Statement) -> list[program.Slot]:
+    """The slots of a frame that a statement reads or assigns."""
+    found = {slot.index: slot for slot in assigned([node])}
+    for inner in own_nodes([node]):
+        if isinstance(inner, program.Read):
+            found[inner.slot.index] = inner.slot
+        elif isinstance(inner, program.FunctionLiteral):
+            found |= {outside.index: outside for outside, _ in inner.function.captures}
+    return list(found.values())
+
+
+class Observed(NamedTuple):
+    """What the slots of a frame hold at the moment.
+
+    entries    by slot
+    values     the numbers that the region takes, in order, as they are: traced, or with tangents
+    boxes      of each of these: "traced", "dual", or "" for a plain number
+    variables  the positions of those that are the states of variables
+    """
+
+    entries: dict[int, Entry]
+    values: list[Any]
+    boxes: tuple[str, ...]
+    variables: frozenset[int]
+
+
+def observe(frame: list[Any], slots: Iterable[program.Slot]) -> Observed:
+    """What slots of a frame hold, and those that functions in them read."""
+    return _Observer(frame).observed({slot.index: slot for slot in slots})
+
+
+class _Observer:
+    def __init__(self, frame: list[Any]) -> None:
+        self.frame = frame
+        self.run: Run = frame[0]
+        self.values: list[Any] = []
+        self.boxes: list[str] = []
+        self.variables: set[int] = set()
+        self.more: dict[int, program.Slot] = {}  # that functions of this frame read
+
+    def observed(self, slots: dict[int, program.Slot]) -> Observed:
+        entries: dict[int, Entry] = {}
+        self.more = slots
+        while waiting := [slot for k, slot in self.more.items() if k not in entries]:
+            for slot in waiting:
+                entries[slot.index] = self.entry(self.held(slot), 0)
+        return Observed(entries, self.values, tuple(self.boxes), frozenset(self.variables))
+
+    def held(self, slot: program.Slot) -> Any:
+        value = self.frame[slot.index + FRAME_HEAD]
+        return value[0] if slot.cell else value
+
+    def entry(self, value: Any, depth: int) -> Entry:
+        if type(value) is Variable:
+            self.variables.add(len(self.values))
+        value = read(value)
+        box, number = _unboxed(self.run, value)
+        kind = _TYPES.get(type(number))
+        if kind is not None:
+            self.values.append(value)
+            self.boxes.append(box)
+            return kind
+        if value is UNSET:
+            return UNASSIGNED
+        if isinstance(value, Op) or type(value) is str or value is None:
+            return Thing(value)
+        if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ITEMS:
+            return ListEntry(tuple(self.entries(value.items, depth)))
+        if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
+            return self.function(value, depth)
+        return NoEntry("this value is not compiled")
+
+    def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
+        return (self.entry(value, depth + 1) for value in values)
+
+    def function(self, value: Function, depth: int) -> Entry:
+        """A function: its names are this frame's if it was made here."""
+        node = value.code.node
+        outside = [slot for slot, _ in node.captures]
+        own = [self.frame[slot.index + FRAME_HEAD] for slot in outside]
+        shared = [a is b for a, b in zip(own, value.cells, strict=True)]
+        captured = None
+        if all(shared):
+            self.more = {**self.more, **{slot.index: slot for slot in outside}}
+        elif any(a is b for a in value.cells for b in self.frame):
+            return NoEntry("a function of another frame shares names with this one")
+        else:
+            captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
+        return FunctionEntry(node, captured, tuple(self.entries(value.defaults, depth)))
+
+
+def _unboxed(run: Run, value: Any) -> tuple[str, Any]:
+    """How a number is held, and the number."""
+    if type(value) is tuple:
+        active = value[2].trace is run.trace and run.trace.segment is not None
+        return ("traced", value[0]) if active and type(value[0]) is float else ("", None)
+    if type(value) is Dual:
+        plain = type(value.primal) is type(value.tangent) is float
+        return ("dual", value.primal) if plain else ("", None)
+    return "", value

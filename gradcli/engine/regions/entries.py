@@ -1,0 +1,83 @@
+"""What names hold when a region is entered, as far as the region is specialised on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...lang import program
+from ...ops.op import Op
+from ..ir.instructions import Value
+from ..ir.types import Scalar
+from .calls import Calls
+from .names import ABSENT, MISSING, Closure, Name, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """A list, by its items."""
+
+    items: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEntry:
+    """A function of the program. `captured` are the values that it took from where it was made;
+    None if that is the frame of the region, whose names it reads."""
+
+    function: program.Function
+    captured: tuple[Entry, ...] | None
+    defaults: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What is known without running: a string, a builtin, none."""
+
+    value: str | Op | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoEntry:
+    """A name that has no value, or one that isn't compiled, which is why `reason` says."""
+
+    reason: str
+
+
+# A scalar is a number that the region takes as a parameter.
+Entry: TypeAlias = Scalar | ListEntry | FunctionEntry | Thing | NoEntry
+UNASSIGNED = NoEntry("")
+
+
+def parameters_of(entry: Entry) -> Iterator[Scalar]:
+    """The types of the parameters for an entry, in order."""
+    if isinstance(entry, Scalar):
+        yield entry
+    elif isinstance(entry, ListEntry):
+        for item in entry.items:
+            yield from parameters_of(item)
+    elif isinstance(entry, FunctionEntry):
+        for part in (*(entry.captured or ()), *entry.defaults):
+            yield from parameters_of(part)
+
+
+def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
+    """What a name holds that has an entry; its numbers are the next parameters."""
+    if isinstance(entry, Scalar):
+        return next(parameters)
+    if isinstance(entry, ListEntry):
+        return tuple([enter(lowering, item, parameters) for item in entry.items])
+    if isinstance(entry, Thing):
+        return entry.value
+    if isinstance(entry, NoEntry):
+        return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
+    frame = lowering.frame
+    if entry.captured is not None:
+        frame = lowering.names.new_frame()
+        outside = [Name(frame, slot.index) for slot, _ in entry.function.captures]
+        held = [enter(lowering, part, parameters) for part in entry.captured]
+        lowering.names.put(outside, held)
+    defaults = [enter(lowering, part, parameters) for part in entry.defaults]
+    given = [MISSING if default is ABSENT else default for default in defaults]
+    return Closure(entry.function, frame, tuple(given))

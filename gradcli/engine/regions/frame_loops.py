@@ -1,0 +1,82 @@
+"""A loop of a frame as a region: some of its iterations, on the names of the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...lang import program
+from ...lang.program.liveness import Liveness
+from ...ops import OPS
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Region, Value
+from ..ir.types import I64, Scalar
+from .entries import Entry, enter, parameters_of
+from .flow import assigned, breaks, returns
+from .kinds import kind_of
+from .loops import Loop, Range
+from .lowering import Lowering
+from .names import Name, NotCompiled
+
+WHERE = OPS["where"]
+
+
+class FrameLoop(NamedTuple):
+    """A loop in IR.
+
+    region   takes how many iterations to run, the first value of a range (0 for `while`), and the
+             parameters of the entries; gives whether the loop ended with one of the iterations,
+             and the values of `changed`
+    changed  the slots that iterations assign
+    """
+
+    region: Region
+    changed: list[int]
+
+
+def lower_loop(
+    node: program.While | program.For, entries: Mapping[int, Entry], step: int
+) -> FrameLoop:
+    """The region of a loop in a frame whose slots have these entries; `step` is that of its range.
+
+    Raises NotCompiled.
+    """
+    if returns(node):
+        raise NotCompiled("a `return` ends the frame of this loop", node.span)
+    changed = list({slot.index: slot for slot in assigned([node])}.values())
+    span = node.span
+    reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in changed]
+    block = Block((Value(I64), Value(I64)))
+    lowering = Lowering(Builder(block), Liveness((node, *reads)))
+    for slot, entry in entries.items():
+        given = tuple([Value(kind) for kind in parameters_of(entry)])
+        block.parameters += given
+        lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
+    with lowering.builder.inside(block):
+        names = [Name(lowering.frame, slot.index) for slot in changed]
+        ended = _iterations(lowering, node, names, step)
+        block.results = (ended, *lowering.names.of(names))
+    return FrameLoop(Region("loop", block), [slot.index for slot in changed])
+
+
+def _iterations(
+    lowering: Lowering, node: program.While | program.For, names: list[Name], step: int
+) -> Value:
+    """Adds the loop; gives whether it ended."""
+    builder = lowering.builder
+    size, start = builder.block.parameters[:2]
+    over = Range(start, builder.constant(step), size) if isinstance(node, program.For) else None
+    limit = size if over is None else None
+    loop = Loop(node, over, names, breaks(node.body), limit=limit)
+    kinds = [kind_of(held) for held in lowering.names.of(names)]
+    iteration = lowering.iteration(loop, kinds)
+    given = [kind_of(held) for held in iteration.given[loop.leaves :]]
+    if given != kinds or not all(isinstance(kind, Scalar) for kind in kinds):
+        raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
+    going = builder.constant(True) if loop.leaves else None
+    own = lowering.add_loop(loop, kinds, iteration, going)
+    # A condition has ended the loop where it ran fewer iterations than it was to.
+    ended = builder.constant(False) if over else builder.apply("lt", [own[-1], size])
+    if loop.leaves:
+        ended = builder.operation(WHERE, [own[0], ended, builder.constant(True)])
+    return ended
