@@ -36,7 +36,10 @@ def _llvm(region: Region) -> Iterator[str]:
         message = "--show llvm needs llvmlite, which isn't installed"
         raise GradcliError(Diagnostic("E001", message, help=help)) from None
     try:
-        yield kernel_text(region.block).rstrip()
+        text, called = kernel_text(region.block)
+        if called:
+            yield f"; Python functions in its table: {', '.join(called)}"
+        yield text.rstrip()
     except NotNative as reason:
         yield _reason(reason.reason, reason.span)
 

@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.diagnostics import Source, Span
+from gradcli.engine.ir.instructions import Block, Operation, Region, Value
+from gradcli.engine.ir.types import I64
+from gradcli.engine.regions.programs import Lowered
+from gradcli.ops import OPS
+
 Run = Callable[..., Any]
 
 
@@ -252,11 +258,24 @@ def test_machine_code(gradcli: Run) -> None:
     assert '= call double @"pow"' in shown
 
 
-def test_machine_code_says_what_has_none(gradcli: Run) -> None:
+def test_machine_code_names_what_it_calls_of_python(gradcli: Run) -> None:
     pytest.importorskip("llvmlite")
-    program = "var x = 2.0\nprint x\n\ny = hypot(x, 1.0)\n"
-    assert gradcli("eval", "-e", program, "--show", "llvm").out == (
-        "; from x to y\n; line 4: `hypot` has no machine code\n; line 2: `print` is not compiled\n"
+    program = "var x = 2.0\nprint x\ny = hypot(x, 1.0)\n"
+    shown = gradcli("eval", "-e", program, "--show", "llvm").out
+    assert shown.startswith("; from x to y\n; Python functions in its table: hypot\n")
+    assert shown.endswith("; line 2: `print` is not compiled\n")
+
+
+def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program comes to that yet: so a region takes a power that none has."""
+    pytest.importorskip("llvmlite")
+    base = Value(I64)
+    power = Operation(OPS["pow"], (base, base), Value(I64), Span(Source("p", "\n\nn**n"), 2, 6))
+    region = Region("main", Block((base,), [power], (power.result,)))
+    found = Lowered(region, ["n"], ["y"], [])
+    monkeypatch.setattr("gradcli.tasks.regions.lower_program", lambda node, inputs: found)
+    assert gradcli("eval", "-e", "1", "--show", "llvm").out == (
+        "; from n to y\n; line 3: `pow` of ints has no machine code\n"
     )
 
 

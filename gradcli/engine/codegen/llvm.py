@@ -10,6 +10,8 @@ import ctypes
 import struct
 from typing import Any, NamedTuple
 
+from ...ops import OPS
+from ..formulas.functions import scalar_function
 from ..ir.instructions import Region
 from ..ir.types import BOOL, F64, I64
 from .llvm_blocks import kernel_text
@@ -36,13 +38,16 @@ UNLIMITED = Limits()
 class Kernel:
     """The machine code of a region, as a function of its parameters that returns its results.
 
-    Raises StepBack, and what signal handlers raise.
+    Raises StepBack, and what Python raises meanwhile.
     """
 
     def __init__(self, region: Region) -> None:
         """Raises NotNative for what has no machine code."""
-        self.engine, address = assembled(kernel_text(region.block))  # the engine owns the code
-        self.run = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
+        text, called = kernel_text(region.block)
+        self.engine, address = assembled(text)  # the engine owns the code
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(address)
+        functions: list[Any] = [scalar_function(OPS[name]) for name in called]
+        self.table = (ctypes.py_object * max(1, len(called)))(*functions)
         given, found = (
             "".join([_LETTERS[value.type] for value in values])  # type: ignore[index]
             for values in (region.block.parameters, region.block.results)
@@ -56,7 +61,7 @@ class Kernel:
     def __call__(self, *parameters: Any, limits: Limits = UNLIMITED) -> tuple[Any, ...]:
         record = self.buffer()
         self.given.pack_into(record, 0, *limits, *parameters)
-        if self.run(record):
+        if self.run(record, self.table):
             raise StepBack
         return self.record.unpack_from(record)[self.first_result :]
 

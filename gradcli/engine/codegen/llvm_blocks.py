@@ -1,15 +1,15 @@
 """Blocks of IR as LLVM text: values stay in single assignment, branches and loops become basic
 blocks with phis.
 
-All names are invented, and arithmetic is that of IEEE 754, without fast-math flags. A kernel has
-one argument, the address of a record of its limits, parameters and results; it returns 0, or 1 to
-step back.
+All names are invented, and arithmetic is that of IEEE 754, without fast-math flags. The arguments
+of a kernel are the addresses of a record of its limits, parameters and results, and of a table of
+the Python functions that it calls. It returns 0, or 1 to step back or where Python raised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
@@ -30,24 +30,36 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import BOOL, F64, I64, Type
-from .llvm_guards import BYTE, Guards, Stack
-from .llvm_scalars import BIT, DOUBLE, INT, STATUS, NotNative, Scalars
+from .llvm_calls import ADDRESS, BIT, BYTE, DOUBLE, INT, STATUS
+from .llvm_guards import Guards, Stack
+from .llvm_scalars import NotNative, Scalars
 
 __all__ = ["NotNative", "kernel_text"]
+
+# They may go bit by bit through the quotient, which has up to 2,000.
+DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 
 _TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
 
 
-def kernel_text(block: Block) -> str:
-    """The module whose function `kernel` computes a block. Raises NotNative."""
+class KernelText(NamedTuple):
+    """The module of the function `kernel`, and the ops whose Python functions are in its table."""
+
+    text: str
+    called: tuple[str, ...]
+
+
+def kernel_text(block: Block) -> KernelText:
+    """A kernel that computes a block. Raises NotNative."""
     ends = [_llvm_type(value.type) for value in (*block.parameters, *block.results)]
     fields = [INT, INT, *[BYTE if kind == BIT else kind for kind in ends]]
-    record = ir.LiteralStructType(fields)
+    arguments = [ir.LiteralStructType(fields).as_pointer(), ADDRESS.as_pointer()]
     module = ir.Module()
-    function = ir.Function(module, ir.FunctionType(STATUS, [record.as_pointer()]), "kernel")
+    function = ir.Function(module, ir.FunctionType(STATUS, arguments), "kernel")
     function.attributes.add("nounwind")
-    _Emitter(function).kernel(block)
-    return str(module)
+    emitter = _Emitter(function)
+    emitter.kernel(block)
+    return KernelText(str(module), tuple(emitter.scalars.calls.called))
 
 
 def _llvm_type(kind: Type) -> Any:
@@ -60,10 +72,10 @@ class _Emitter:
     """Emits the instructions of a region where a builder stands."""
 
     def __init__(self, function: Any) -> None:
-        self.record = function.args[0]
+        self.record, table = function.args
         start, self.step_back = (function.append_basic_block() for _ in range(2))
         self.builder = ir.IRBuilder(start)
-        self.scalars = Scalars(self.builder, self.step_back)
+        self.scalars = Scalars(self.builder, self.step_back, table)
         self.values: dict[Value, Any] = {}
 
     def kernel(self, block: Block) -> None:
@@ -158,7 +170,7 @@ class _Emitter:
             self.read(made.initial),
             lambda carried: self.run(made.condition, carried)[0],
             lambda carried: self.run(made.body, carried),
-            _instructions([made.condition, made.body]),
+            _work([made.condition, made.body]),
         )
         self.values.update(zip(made.results, found, strict=True))
 
@@ -173,7 +185,7 @@ class _Emitter:
             [ir.Constant(INT, 0), *self.read(made.initial)],
             lambda carried: make.icmp_signed("<", carried[0], count),
             iteration,
-            _instructions([made.body]),
+            _work([made.body]),
         )
         self.values.update(zip(made.results, found, strict=True))
 
@@ -214,11 +226,12 @@ def _join(joined: Any, value: Any, end: Any) -> None:
         joined.add_incoming(value, end)
 
 
-def _instructions(blocks: Iterable[Block]) -> int:
-    """How many there are in blocks, but for those in the loops inside; 1 at least."""
+def _work(blocks: Iterable[Block]) -> int:
+    """The instructions in blocks, but for those in the loops inside; 1 at least."""
     found = 1
-    for block in blocks:
-        found += len(block.instructions)
-        branches = [each for each in block.instructions if isinstance(each, Branch)]
-        found += _instructions([inner for each in branches for inner in blocks_of(each)]) - 1
+    for made in [made for block in blocks for made in block.instructions]:
+        slow = isinstance(made, Operation) and made.op.name in DIVISIONS
+        found += SLOW if slow else 1
+        if isinstance(made, Branch):
+            found += _work(blocks_of(made)) - 1
     return found

@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_scalars import BIT, INT, STATUS, step_back_if
+from .llvm_calls import ADDRESS, BIT, BYTE, INT, STATUS, declared, step_back_if
 
-BYTE = ir.IntType(8)
-ADDRESS = BYTE.as_pointer()
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
 FIRST_SIZE = 4096  # bytes of a stack
 
@@ -54,11 +52,7 @@ class Guards:
 
     def function(self, name: str, result: Any, *parameters: Any) -> Any:
         """A function of Python's C interface."""
-        declared = self.builder.module.globals.get(name)
-        if declared is None:
-            kind = ir.FunctionType(result, parameters)
-            declared = ir.Function(self.builder.module, kind, name)
-        return declared
+        return declared(self.builder.module, name, ir.FunctionType(result, parameters))
 
     # ---- stacks ----------------------------------------------------------------------------------
 
@@ -139,9 +133,8 @@ class Guards:
     def _poll(self) -> Any:
         """The function that lets other threads run, and gives 0 unless a signal handler raises."""
         module = self.builder.module
-        declared = module.globals.get("poll")
-        if declared is not None:
-            return declared
+        if "poll" in module.globals:
+            return module.globals["poll"]
         poll = ir.Function(module, ir.FunctionType(STATUS, []), "poll")
         poll.linkage = "internal"
         poll.attributes.add("noinline")

@@ -1,7 +1,8 @@
 """Operations of the table on scalars as LLVM instructions, with the bits of the scalar functions.
 
 Most are one instruction, or a call of the function of the C library that Python's `math` calls;
-the others are formulas of these. Arithmetic on ints steps back where 64 bits don't hold the result.
+the others are formulas of these, or calls of Python. Arithmetic on ints steps back where 64 bits
+don't hold the result.
 """
 
 from __future__ import annotations
@@ -17,10 +18,7 @@ from ...ops import OPS
 from ...ops.formula import Formula, read_forward
 from ..backends.backend import INT_MIN
 from ..formulas.reading import forward_formula
-from .machine import has_function
-
-DOUBLE, INT, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
-STATUS = ir.IntType(32)
+from .llvm_calls import BIT, DOUBLE, INT, Calls, step_back_if
 
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INSTRUCTIONS = {
@@ -40,12 +38,6 @@ _INTRINSICS = {
     "round": "rint",
     "copysign": "copysign",
 }
-# The functions that `math` has from the C library, which returns what IEEE 754 asks for where
-# `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
-LIBRARY = {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
-    "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
-}  # fmt: skip
 
 
 def _extreme(sign: str) -> Callable[..., Formula]:
@@ -145,19 +137,13 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
         self.span: Span | None = None
 
 
-def step_back_if(builder: Any, condition: Any, step_back: Any) -> None:
-    """Branches to a block that leaves the kernel, which is seldom."""
-    after = builder.append_basic_block()
-    builder.cbranch(condition, step_back, after).set_weights([1, 99])
-    builder.position_at_end(after)
-
-
 class Scalars:
     """Emits operations on scalars where a builder stands. `step_back` is the block that leaves the
-    kernel for the interpreter."""
+    kernel for the interpreter, `table` the address of the Python functions that it calls."""
 
-    def __init__(self, builder: Any, step_back: Any) -> None:
+    def __init__(self, builder: Any, step_back: Any, table: Any) -> None:
         self.builder, self.step_back = builder, step_back
+        self.calls = Calls(builder, step_back, table)
 
     def step_back_if(self, condition: Any) -> None:
         step_back_if(self.builder, condition, self.step_back)
@@ -199,18 +185,6 @@ class Scalars:
             values, None, lambda name, operands: self.apply(name, operands, kind)
         )
 
-    def _function(self, name: str, arity: int) -> Any:
-        """A function of the C library."""
-        declared = self.builder.module.globals.get(name)
-        if declared is not None:
-            return declared
-        if not has_function(name):
-            raise NotNative(f"the C library has no `{name}`")
-        kind = ir.FunctionType(DOUBLE, [DOUBLE] * arity)
-        function = ir.Function(self.builder.module, kind, name)
-        function.attributes.add("nobuiltin")  # LLVM's own knowledge of it may give other bits
-        return function
-
     def _on_floats(self, name: str, values: list[Any]) -> Any:
         if name in _INSTRUCTIONS:
             return getattr(self.builder, _INSTRUCTIONS[name])(*values)
@@ -220,12 +194,10 @@ class Scalars:
                 full, [DOUBLE], ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
             )
             return self.builder.call(function, values)
-        if name in LIBRARY:
-            return self.builder.call(self._function(name, len(values)), values)
         if name in ON_FLOATS:
             return self._formula(ON_FLOATS[name], values, DOUBLE)
         if OPS[name].forward is None:
-            raise NotNative(f"`{name}` has no machine code")
+            return self.calls.call(name, values)
         return self._formula(forward_formula(OPS[name]), values, DOUBLE)
 
     def _on_ints(self, name: str, values: list[Any]) -> Any:

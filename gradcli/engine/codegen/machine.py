@@ -17,6 +17,9 @@ PYTHON = (
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
     "PyErr_CheckSignals",
+    "PyObject_CallFunction",
+    "PyFloat_AsDouble",
+    "Py_DecRef",
 )
 
 
