@@ -10,6 +10,7 @@ The tour of the house. Each room is a folder, and imports go one way, downwards 
 
 cli         how it is asked: one thin file a command; typer enters only here
 report      how answers look: one file a format
+editor      what an editor asks about a program that is being written, and the language server
 tidy        how a program is written: `fmt` lays it out, `lint` finds what could be better
 tasks       what a user asks for: plain functions that return result dataclasses
 rows        how rows of data come and go: one file a format; pyarrow enters only here

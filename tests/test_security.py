@@ -27,6 +27,7 @@ TESTS = {
     "A program can't run commands": "test_security.py::test_a_program_only_computes",
     "A program imports files only from": "test_security.py::test_imports_stay_in_the_folder",
     "No text of a program is given": "test_security.py::test_nothing_evaluates_text",
+    "`gradcli lsp` runs no program": "editor/test_server.py::test_nothing_runs",
     "A program can compute for ever": "test_security.py::test_limits",
     "Inputs, rows and gradients": "test_security.py::test_a_pickle_is_refused",
     "No Python module there runs": "cli/test_hostile_folder.py::test_nothing_of_the_folder_runs",

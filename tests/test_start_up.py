@@ -27,6 +27,8 @@ HEAVY = {
     "lark",
     "rich",
     "prompt_toolkit",
+    "pygls",
+    "lsprotocol",
     "pygments",
     "pandas",
     "pyarrow",

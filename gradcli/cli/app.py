@@ -33,6 +33,7 @@ COMMANDS = (
     "plot",
     "fmt",
     "lint",
+    "lsp",
     "ops",
     "explain",
 )

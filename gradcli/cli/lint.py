@@ -64,7 +64,7 @@ def command(
         raise GradcliError(Diagnostic("E001", "--fix rewrites files", help="name them"))
     from ..tidy.linting import Wanted, lint_all
 
-    wanted = Wanted(_codes(select, "--select"), _codes(ignore, "--ignore"), fix)
+    wanted = Wanted(codes(select, "--select"), codes(ignore, "--ignore"), fix)
     names = programs_to_write(files, expr) if fix else programs(files, expr)
     linted = list(lint_all(names, expr, wanted))
     answer = report.render_lint(format, linted, style)
@@ -72,7 +72,7 @@ def command(
     return max((one.exit_code for one in linted), default=0)
 
 
-def _codes(given: list[str] | None, option: str) -> tuple[str, ...]:
+def codes(given: list[str] | None, option: str) -> tuple[str, ...]:
     """The codes, or beginnings of codes, that an option names. Raises GradcliError (E001)."""
     codes = tuple(code.upper() for code in options.names(given))
     for code in codes:

@@ -80,6 +80,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
     "repl": {**_any_of("color precision dtype device seed max-steps max-memory")},
     "fmt": _any_of("color check diff"),
     "lint": {**_LOOK, **_any_of("select ignore")},
+    "lsp": _any_of("select ignore stdio"),
     "ops": _LOOK,
     "explain": _any_of("color"),
 }

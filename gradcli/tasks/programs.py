@@ -13,6 +13,7 @@ from ..diagnostics import Diagnostic, GradcliError, Source
 if TYPE_CHECKING:
     from ..lang.program import Program
     from ..lang.results import Role
+    from ..lang.syntax import Module
 
 # bytes: longer sources are refused, so there is no point in reading more of /dev/zero
 _ENOUGH = 10_000_004
@@ -84,13 +85,25 @@ def parse_program(
     are given. `texts` are what it imports, where that is in no file. `role` is what it
     is resolved as.
     """
-    from ..lang.imports import Importer
     from ..lang.parser import parse
+
+    return resolve_program(parse(source), source, given, texts, role)
+
+
+def resolve_program(
+    tree: Module,
+    source: Source,
+    given: Iterable[str] = (),
+    texts: Mapping[str, str] | None = None,
+    role: Role = "program",
+) -> Program:
+    """The same of a syntax tree."""
+    from ..lang.imports import Importer
     from ..lang.resolve import resolve
 
     path = None if source.name.startswith("<") else Path(source.name)
     load = Importer(path, texts=texts).load
-    return resolve(parse(source), source, load, frozenset(given), role=role)
+    return resolve(tree, source, load, frozenset(given), role=role)
 
 
 def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Program]:

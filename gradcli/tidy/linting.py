@@ -10,7 +10,7 @@ from ..diagnostics import GradcliError, Source
 from ..engine.analysis.discarded import discarded
 from ..lang.parser import parse
 from ..platform.recursion import recursion
-from ..tasks.programs import parse_program, program_source
+from ..tasks.programs import program_source, resolve_program
 from .each import each
 from .facts import Facts
 from .findings import Finding, Fix, Linted
@@ -67,9 +67,10 @@ def lint(name: str, expr: str | None = None, wanted: Wanted = EVERYTHING) -> Lin
 
 def find(source: Source, wanted: Wanted = EVERYTHING) -> list[Finding]:
     """The findings in a program, in the order of the text. Raises GradcliError."""
-    program = parse_program(source)
+    tree = parse(source)
+    program = resolve_program(tree, source)
     with recursion(FRAMES):
-        facts = Facts(parse(source), source)
+        facts = Facts(tree, source)
         found = [finding for rule in RULES for finding in rule(facts)]
     found += [Finding(warning) for warning in discarded(program) if warning.span is not None]
     found = [finding for finding in found if wanted.has(finding.diagnostic.code)]

@@ -92,7 +92,7 @@ def offered(
         ("eval nowhere.tg --wrt ", "words", []),
         ("eval data --wrt ", "words", []),
         ("nothing --w", "words", []),
-        ("", "words", ["eval", "check", "diff", "batch", "symbolic", "why", "trace", "repl", "plot", "fmt", "lint", "ops", "explain"]),
+        ("", "words", ["eval", "check", "diff", "batch", "symbolic", "why", "trace", "repl", "plot", "fmt", "lint", "lsp", "ops", "explain"]),
     ],
     ids=str,
 )  # fmt: skip
