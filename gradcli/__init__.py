@@ -23,6 +23,7 @@ library     layers, losses and optimizers in the language itself: `import nn` re
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 eager       the engine without the language: `gradcli.Tape`, and the values that it records;
             numpy.py has their functions
+notebook    `%%gradcli`: cells of notebooks that are programs; IPython enters only here
 extension   `gradcli.register`: functions of other packages join the table
 platform    what is changed of the process: one of gradcli's own is arranged for the work, any other
             is put back as it was
@@ -82,7 +83,9 @@ _HOMES = {
     "Value": "eager.arrays",
     "Variable": "eager.arrays",
     "load": "api",
+    "load_ipython_extension": "notebook",
     "register": "extension",
+    "unload_ipython_extension": "notebook",
     "unregister": "extension",
 }
 __all__ = [

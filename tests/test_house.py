@@ -50,12 +50,13 @@ LAW: dict[str, set[str]] = {
     },
     "cli": {"tasks", "tidy", "report", "editor", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
+    "notebook": {"api", "report", "tasks"},
     "eager": {"engine", "ops"},
     "numpy": {"eager", "ops"},
     "extension": {"ops", "lang.expressions", "lang.lexer"},
     "__main__": {"cli"},
     "pytest_plugin": {"tasks", "report"},
-    "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
+    "": {"api", "eager", "extension", "notebook", "tasks", "diagnostics"},  # the front door
 }
 
 # The rooms of the engine, from the bottom up: each imports from those below it. What has no room is
@@ -110,6 +111,7 @@ DOORS: dict[str, set[str]] = {
     "prompt_toolkit": {"cli.line_editor"},
     "pygls": {"editor.server"},
     "lsprotocol": {"editor.server"},
+    "IPython": {"notebook"},
     "plotext": {"report.plot_terminal"},
     "matplotlib": {"report.plot_file"},
     "dask": {"tasks.batch.cluster"},

@@ -16,7 +16,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable, printable_lines
-from .style import Style
+from .style import PLAIN, Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
 if TYPE_CHECKING:
@@ -29,18 +29,23 @@ _EDGE = 3
 _NAME, _OFF = "\x1b[1;36m", "\x1b[0m"
 
 
+def plain_text(evaluation: Evaluation) -> str:
+    """The values and derivatives of one evaluation, without what it printed."""
+    return "\n".join(_table(list(rows_of(evaluation)), PLAIN))
+
+
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:
     parts = []
     for evaluation in evaluations:
         lines = [printable_lines(line) for line in evaluation.printed]
-        lines += _table(list(_rows(evaluation)), style)
+        lines += _table(list(rows_of(evaluation)), style)
         if len(evaluations) > 1:
             lines.insert(0, f"{printable(evaluation.file)}:")
         parts.append("".join(line + "\n" for line in lines))
     return "\n".join(part for part in parts if part)
 
 
-def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
+def rows_of(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
     """Each output, and behind it its derivatives; behind a number its closed form, which has no
     label."""
     tables = evaluation.gradients, evaluation.jacobians, evaluation.hessians
