@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import subprocess
+import sys
 import tracemalloc
 from threading import Timer
 
@@ -12,6 +14,7 @@ from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
+from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.verifier import verify
 
 pytest.importorskip("llvmlite")
@@ -143,3 +146,28 @@ def test_ctrl_c_ends_a_loop() -> None:
     with pytest.raises(KeyboardInterrupt):
         kernel(0, limits=Limits(work=2**36))  # else it would never end
     timer.join()
+
+
+PROGRAM = """
+import resource, sys
+from gradcli.engine.codegen import kernel, python
+from gradcli.engine.ir.parser import parse
+
+[region] = parse(sys.stdin.read())
+python.compiled(region)(1)  # with what that imports
+with open("/proc/self/status") as lines:
+    taken = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
+resource.setrlimit(resource.RLIMIT_DATA, (taken + int(sys.argv[1]),) * 2)
+print(kernel._machine_code(region, 20)(10), "llvmlite" in sys.modules)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is no such limit")
+@pytest.mark.parametrize("size", [2**19, 2**22, 2**23, 2**24, 2**28])
+def test_where_llvm_finds_no_memory_there_is_no_machine_code(size: int) -> None:
+    """It would end the process."""
+    command = [sys.executable, "-c", PROGRAM, str(size)]
+    source = text([region(SUM, "f64, i64")])
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == f"(45.0, 5) {size == 2**28}\n"

@@ -8,6 +8,7 @@ from typing import Any
 from ..backends.tiers import policy
 from ..ir.instructions import Block, Region, blocks_of
 from . import python
+from .machine import has_room
 
 
 class Kernel:
@@ -28,7 +29,7 @@ class Kernel:
         if self._region is not None:
             self._left -= iterations * self._size
             if self._left < 0 and policy().compiles:
-                self._function, self._region = _machine_code(self._region), None
+                self._function, self._region = _machine_code(self._region, self._size), None
         if self._function is None:
             assert self._region is not None
             self._function = python.compiled(self._region)
@@ -41,8 +42,10 @@ def _size(block: Block) -> int:
     return len(block.instructions) + sum(map(_size, inner))
 
 
-def _machine_code(region: Region) -> Callable[..., tuple[Any, ...]]:
+def _machine_code(region: Region, size: int) -> Callable[..., tuple[Any, ...]]:
     """The region as machine code; as Python text where there is none."""
+    if not has_room(size):
+        return python.compiled(region)
     try:
         from . import llvm
     except ImportError:

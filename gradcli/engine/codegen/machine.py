@@ -6,10 +6,13 @@ import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..backends.host_memory import free_host_memory
 from .cache import cached
 
 # Those of LLVM's passes that run: variables go to registers, and empty blocks away.
 PASSES = ("sroa", "simplify_cfg")
+# Bytes that LLVM takes at most, altogether and for each instruction of a region.
+ROOM, ROOM_EACH = 2**25, 2**14
 # What kernels call of Python.
 PYTHON = (
     "PyMem_RawRealloc",
@@ -93,6 +96,12 @@ def assembled(text: str) -> tuple[Any, int]:
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")
+
+
+def has_room(instructions: int) -> bool:
+    """Whether there is memory to load LLVM and compile so many instructions. Where LLVM finds none,
+    it ends the process."""
+    return free_host_memory() > ROOM + ROOM_EACH * instructions
 
 
 @cache

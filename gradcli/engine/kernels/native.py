@@ -16,6 +16,7 @@ from typing import Any
 from ...ops.formula import Formula
 from ..backends.backend import CPU
 from ..backends.tiers import policy
+from ..codegen.machine import has_room
 from .strided import FLOATS, Kernel, Strided, strided
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
@@ -29,6 +30,8 @@ def is_there() -> bool:
 
 @cache
 def _can_compile() -> bool:
+    if not has_room(0):
+        return False
     try:
         from llvmlite import binding
 
@@ -93,7 +96,8 @@ class Kernels:
     ) -> bool:
         """Computes the arrays `results` for `m` elements of `n` rows.
 
-        Returns False if the memory layout of an operand isn't one that kernels accept.
+        Returns False if the memory layout of an operand isn't one that kernels accept, or there is
+        no memory to compile one.
         """
         # Numbers have no address of their own.
         arrays = [v if type(v) is CPU.xp.ndarray else CPU.xp.array(v) for v in operands]
@@ -104,6 +108,8 @@ class Kernels:
         by_row = tuple([v.shape[-1:] == (n,) for v in arrays])
         key = by_row, char, *variant
         if key not in self._made:
+            if not has_room(self._operations):
+                return False
             self._made[key] = self._make(*key)
         self._made[key](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
         return True
