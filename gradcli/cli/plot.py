@@ -82,6 +82,7 @@ def command(
             help="Draw to this file, .png, .svg or .pdf, instead of the terminal.",
         ),
     ] = None,
+    watch: options.Watch = False,
     max_steps: options.MaxSteps = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
@@ -102,11 +103,16 @@ def command(
       gradcli plot -e '(1 - x)**2 + 100 * (y - x**2)**2' --over x=-2:2 --over y=-1:3
       gradcli plot -e 'var x = 1.0; y = tan(x); output y' --over x=-pi:pi --order 2
     """
-    verify_apart([file] if file else None, output_file)
-    terminal = Terminal(color, quiet, verbose)
-    name = program(file, expr)
+    files = [file] if file else None
+    verify_apart(files, output_file)
     picture = _picture_of(output_file)
     _verify_installed("matplotlib" if picture else "plotext")
+    if watch:
+        from .watching import watch as watch_files
+
+        return watch_files(files, expr, Terminal(color, quiet))
+    terminal = Terminal(color, quiet, verbose)
+    name = program(file, expr)
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for it
 
     wanted = Options(
@@ -125,7 +131,7 @@ def command(
         from ..tasks.plot.plotting import plot
         from ..tasks.programs import parse_program, program_source
 
-        request = _request(over, family, order, points, bool(picture))
+        request = request_of(over, family, order, points, bool(picture))
         values = options.values(set_, inputs)
         chosen = [axis.name for axis in request.axes]
         given = [*values, *chosen, *([request.family[0]] if request.family else [])]
@@ -137,9 +143,14 @@ def command(
     return 0
 
 
-def _request(
-    over: list[str] | None, family: str | None, order: int | None, points: int, fine: bool
+def request_of(
+    over: list[str] | None,
+    family: str | None = None,
+    order: int | None = None,
+    points: int = POINTS,
+    fine: bool = False,
 ) -> Request:
+    """What a plot is asked to show, as its options say it. Raises GradcliError."""
     from ..tasks.plot.plotting import Request
     from ..tasks.plot.ranges import parse_axis, parse_family
 
@@ -187,12 +198,17 @@ def _draw(answer: Plot, picture: str, path: str | None, terminal: Terminal) -> N
         output.write(render(answer, picture), path)
         terminal.note(f"{path}: {answer.evaluations} points evaluated")
         return
-    from ..report.plot_terminal import Screen
-    from ..report.plot_terminal import render as characters
+    is_colored = terminal.color and path in (None, "-")
+    output.write(drawn(answer, is_colored), path, is_colored)
+    terminal.note(f"{answer.evaluations} points evaluated")
+
+
+def drawn(answer: Plot, is_colored: bool) -> str:
+    """A plot in the characters of this terminal. Raises GradcliError where plotext isn't
+    installed."""
+    _verify_installed("plotext")
+    from ..report.plot_terminal import Screen, render
 
     size = shutil.get_terminal_size((80, 24))
-    is_text = path not in (None, "-")
     width = min(max(size.columns, NARROWEST), WIDEST)
-    screen = Screen(width, size.lines, terminal.color and not is_text)
-    output.write(characters(answer, screen), path, screen.color)
-    terminal.note(f"{answer.evaluations} points evaluated")
+    return render(answer, Screen(width, size.lines, is_colored))

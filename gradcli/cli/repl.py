@@ -24,6 +24,9 @@ printed as they come. An entry that fails, or that Ctrl-C ends, changes nothing.
   :grad y x     the gradient of y by x; of the last value, by all variables, without names
   :why y x      why this gradient is none, zero, nan, or what it is
   :check        verify every gradient of the program so far
+  :plot y x=-3:3  draw y and its derivative over a range; with two ranges contours,
+                and with a=1,2 a curve for each value of another input
+  :trace y x    the operations between, with values, partials and cotangents
   :list         print the program so far
   :undo         take the last entry back
   :save FILE    write the program to a new file; :save! FILE replaces one
@@ -101,6 +104,8 @@ class _Prompt:
             "grad": self._grad,
             "why": self._why,
             "check": self._check,
+            "plot": self._plot,
+            "trace": self._trace,
             "list": lambda _: self._print(self.session.text),
             "undo": lambda _: self._print(f"took back: {self.session.undo()}\n"),
             "save": self._save,
@@ -192,6 +197,29 @@ class _Prompt:
         self._print(report.render_checks("text", [found], self.style))
         self._told(found.diagnostics)
         self.code = max(self.code, found.exit_code)
+
+    def _plot(self, words: str) -> None:
+        from .plot import drawn, request_of
+
+        over = [word for word in words.split() if "=" in word and ":" in word]
+        families = [word for word in words.split() if "=" in word and ":" not in word]
+        of = options.names(word for word in words.split() if "=" not in word)
+        if not over or len(families) > 1:
+            help = "write `:plot y x=-3:3`, and for a family of curves `a=1,2,3`"
+            raise GradcliError(
+                Diagnostic("E001", "`:plot` needs the range of a variable", help=help)
+            )
+        found = self.session.plot(of, request_of(over, families[0] if families else None))
+        self._print(drawn(found, self.style.color))
+        for note in found.notes:
+            self.terminal.summary(f"note: {note}")
+
+    def _trace(self, words: str) -> None:
+        from ..report import traces
+
+        found = self.session.trace(*_of_and_wrt(words))
+        self._print(traces.render("text", [found], self.style))
+        self._told(found.diagnostics)
 
     def _save(self, path: str, replaces: bool = False) -> None:
         from ..tasks.programs import write_program

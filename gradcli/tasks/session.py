@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.execution import Execution, Expectation, running
@@ -28,7 +28,12 @@ from .evaluation import Evaluation, Options
 from .explanations import Answer as Explanations
 from .programs import parse_program
 from .second_runs import explain
+from .traced import Traced
 from .why import explain as explain_gradients
+
+if TYPE_CHECKING:
+    from .plot.plotting import Request
+    from .plot.results import Plot
 
 _OPENING, _CLOSING = "([{", ")]}"
 
@@ -132,6 +137,19 @@ class Session:
         options = replace(self._options, of=of, wrt=wrt)
         return _without_discarded(explain_gradients(self._node, self._inputs, options))
 
+    def plot(self, of: tuple[str, ...], request: Request) -> Plot:
+        """These values, or else the last one, over ranges of variables."""
+        from .plot.plotting import plot
+
+        return plot(self._node, self._inputs, replace(self._options, of=of), request)
+
+    def trace(self, of: tuple[str, ...], wrt: tuple[str, ...]) -> Traced:
+        """The operations between these variables and values."""
+        from .trace import trace
+
+        options = replace(self._options, of=of, wrt=wrt)
+        return _without_discarded(trace(self._node, self._inputs, options))
+
     def check(self) -> Check:
         """Every gradient of the program against the methods of `check`."""
         options = CheckOptions(run=replace(self._options, mode="reverse"))
@@ -143,7 +161,7 @@ def _key(warning: Diagnostic) -> tuple[Any, ...]:
     return warning.code, warning.message, warning.span and warning.span.start
 
 
-Found = TypeVar("Found", Evaluation, Explanations, Check)
+Found = TypeVar("Found", Evaluation, Explanations, Check, Traced)
 
 
 def _without_discarded(found: Found) -> Found:

@@ -105,6 +105,21 @@ def test_control_c_ends_a_computation_and_not_the_session(
     assert it.end() == 0
 
 
+def test_plots_and_traces(start: Callable[..., Terminal]) -> None:
+    pytest.importorskip("plotext")
+    it = start()
+    enter(it, "var x = 3.0; var a = 2.0", "> var x = 3.0; var a = 2.0")
+    enter(it, "y = abs(x) * a", "y = 6.0")
+    it.type(":plot y x=-3:3\r")
+    it.until(ends_with("  y: kink at x = 0", "  ∂y/∂x: jump at x = 0"))
+    assert any("◆" in line for line in it.lines)
+    it.type(":trace y x\r")
+    it.until(ends_with("2 operations, 16 bytes"))
+    assert any("abs(x)" in line for line in it.lines)
+    it.type("\x04")
+    assert it.end() == 0
+
+
 def test_an_interrupt_is_not_lost_in_a_finalizer() -> None:
     class Raised:
         def __del__(self) -> None:
@@ -160,6 +175,23 @@ def piped(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProce
         text=True,
         check=False,
     )
+
+
+def test_what_is_plotted_and_traced(tmp_path: Path) -> None:
+    pytest.importorskip("plotext")
+    begin = "var x = 3.0\nvar a = 2.0\ny = x * a\nz = y**2\n"
+    assert "∂z/∂x" in piped(tmp_path, f"{begin}:plot x=-1:1").stdout  # the last value
+    assert "y, a = 1  + y, a = 2" in piped(tmp_path, f"{begin}:plot y x=-1:1 a=1,2").stdout
+    assert "y  (x →, a ↑)" in piped(tmp_path, f"{begin}:plot y x=-1:1 a=-1:1").stdout
+    assert "2 operations" in piped(tmp_path, f"{begin}:trace").stdout
+    assert "1 operation," in piped(tmp_path, f"{begin}:trace y").stdout
+    for entry in (":plot y", ":plot", ":plot y x=1", ":plot y x=0:1 a=1 b=2"):
+        done = piped(tmp_path, begin + entry)
+        assert (done.returncode, "write `:plot y x=-3:3`" in done.stderr) == (2, True)
+    for entry in (":plot q x=0:1", ":plot y y=0:1", ":trace q", ":plot y x=1:x"):
+        done = piped(tmp_path, f"{begin}{entry}\nx")
+        assert (done.returncode, done.stdout[-4:]) == (2, "3.0\n")
+        assert "error[E00" in done.stderr
 
 
 def test_entries_from_a_pipe(tmp_path: Path) -> None:

@@ -126,6 +126,24 @@ def test_what_is_imported_is_watched(tmp_path: Path, watch: Any) -> None:
     assert it.end() == 130
 
 
+def test_plot_draws_again(tmp_path: Path, watch: Any) -> None:
+    pytest.importorskip("plotext")
+    pytest.importorskip("matplotlib")
+    write(tmp_path / "a.tg", "var x = 3.0\ny = abs(x)\n")
+    it = watch("plot", "a.tg", "--over", "x=-1:1")
+    assert "  y: kink at x = 0" in it.until("watching 1 file;")
+    write(tmp_path / "a.tg", "var x = 3.0\ny = abs(x - 0.5)\n")
+    assert "  y: kink at x = 0.5" in it.until("watching 1 file;")
+    assert it.end() == 130
+    it = watch("plot", "a.tg", "--over", "x=-1:1", "-o", "a.svg")
+    it.until("watching 1 file;")
+    before = (tmp_path / "a.svg").read_bytes()
+    write(tmp_path / "a.tg", "var x = 3.0\ny = x**2\n")
+    it.until("watching 1 file;")
+    assert (tmp_path / "a.svg").read_bytes() != before
+    assert it.end() == 130
+
+
 def test_check_watches_a_folder(tmp_path: Path, watch: Any) -> None:
     write(tmp_path / "a.tg", "var x = 3.0\ny = x**2\n")
     it = watch("check", ".", "--methods", "complex")
