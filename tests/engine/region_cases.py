@@ -98,8 +98,8 @@ STEPS_BACK = {
 def lowered(source: str) -> Lowered:
     """The region of a program, verified; its text parses to the same text."""
     found = lower_program(gradcli.load(source=source)._resolved, {})
-    verify([found.region])
-    written = text([found.region])
+    verify([found.region, *found.others])
+    written = found.text
     again = parse(written)
     verify(again)
     assert text(again) == re.sub(r" @ \d+:\d+", "", written)
@@ -150,10 +150,10 @@ def compare(source: str) -> str:
         outputs = gradcli.load(source=source).with_options(grad=False).run().outputs
     except GradcliError as error:
         with pytest.raises(StepBack):
-            compiled(found.region)(*states(source, found.parameters))
+            compiled(found.region, found.others)(*states(source, found.parameters))
         return error.diagnostics[0].code
     try:
-        results = compiled(found.region)(*states(source, found.parameters))
+        results = compiled(found.region, found.others)(*states(source, found.parameters))
     except StepBack:
         return "steps back"
     given = found.outputs(results)

@@ -113,3 +113,26 @@ class Writer:
         if kind < 0.93 and calls:
             return f"{self.random.choice(calls)}({a})"
         return f"({a} if {self.condition(names)} else {b})"
+
+
+class RecursiveWriter(Writer):
+    """Writes a program with a function that calls itself, on numbers of either kind."""
+
+    def program(self) -> str:
+        names = ["a", "b", "x", "k"]
+        lines = self.statement(names, [], 1)
+        lines.append(f"if k {self.random.choice(['<', '=='])} 1 {{ return {self.atom(names)} }}")
+        again = f"r({self.expression(names, [], 1)}, k - 1{self.random.choice(['', ', k'])})"
+        other = self.expression(names, [], 1)
+        lines += self.random.choice(
+            [
+                [f"return {again} {self.random.choice('+-*')} {other}"],
+                [f"s = {again}", f"return s * s if {self.condition([*names, 's'])} else {other}"],
+                ["s = 0", f"for i in range(2) {{ s += {again} }}", "return s"],
+                [f"if {self.condition(names)} {{ return {again} }}", f"return {other} - {again}"],
+                ["j = 0", f"while j < 2 {{ j += 1; if {again} > a {{ return j }} }}", "return a"],
+            ]
+        )
+        body = "\n".join(f"  {line}" for line in lines)
+        outputs = "output r(x, 3), r(n, 4), r(y, 1, x)"
+        return f"{HEAD}c = {self.atom(['x', 'n'])}\nfn r(a, k, b = c) {{\n{body}\n}}\n{outputs}\n"

@@ -31,7 +31,6 @@ REASONS = {
         "this makes the region too large",
     ),
     "output sin": (3, "this output is no number, and no list of these"),
-    "fn f(a) = f(a - 1) if a > 0 else 0.0\noutput f(x)": (3, "recursion is not compiled"),
     "fn f(a) { return a } backward (dy) { return dy }\noutput f(x)": (
         4,
         "a function with a rule of its own is not compiled",

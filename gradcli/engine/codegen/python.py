@@ -46,11 +46,30 @@ class StepBack(Exception):  # noqa: N818 - an answer, not an error
     """A kernel has met what only the interpreter knows how to tell."""
 
 
-def compiled(region: Region) -> Callable[..., tuple[Any, ...]]:
-    """A function of the region's parameters that returns its results. It raises StepBack."""
+def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tuple[Any, ...]]:
+    """A function of the region's parameters that returns its results. It raises StepBack. `others`
+    are the regions that it calls."""
     writer = _Writer()
-    source = writer.source(region)
-    return function_of(source, f"<region {region.name}>", writer.names)
+    functions = {
+        each.name: function_of(writer.source(each), f"<region {each.name}>", writer.names)
+        for each in (region, *others)
+    }
+    writer.names.update({_called(name): function for name, function in functions.items()})
+    return _without_recursion_error(functions[region.name]) if others else functions[region.name]
+
+
+def _called(name: str) -> str:
+    return f"region_{name}"
+
+
+def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*operands: Any) -> Any:
+        try:
+            return function(*operands)
+        except RecursionError:
+            raise StepBack from None
+
+    return call
 
 
 class _Writer:
@@ -127,7 +146,9 @@ class _Writer:
         elif isinstance(made, For):
             yield from self.for_loop(made, depth)
         elif isinstance(made, Call):
-            raise NotImplementedError("calls of regions are inlined before they are written")
+            results = "".join([f"{self.name(v)}, " for v in made.results])
+            call = f"{_called(made.region)}({', '.join(map(self.name, made.operands))})"
+            yield f"{indent}{results}= {call}" if results else f"{indent}{call}"
 
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
         indent = "    " * depth

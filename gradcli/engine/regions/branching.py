@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import Span
@@ -12,7 +13,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, Value
 from .flow import assigned
 from .kinds import Maybe, as_kind, flat, joined, kind_of, rebuilt
-from .names import ABSENT, Name, Names, NotCompiled, Unknown
+from .names import ABSENT, Name, Names, NotCompiled, Unknown, Unresolved
 
 MAX_SIZE = 20_000  # of a region: what it makes of a statement or an element counts each time
 DIFFER = "what the paths hold that meet here is of different kinds"
@@ -79,11 +80,15 @@ class Branching:
         before, sides = dict(self.names.held), []
         for side in (then, otherwise):
             self.names.held = dict(before)
-            with self.builder.inside(Block()) as block:
+            with suppress(Unresolved), self.builder.inside(Block()) as block:
                 given = side()
-            sides.append((block, (given, *self.names.of(merged))))
+                sides.append((block, (given, *self.names.of(merged))))
         self.names.held = before
-        given, *held = self.meet(condition, sides, Unknown(DIFFER, span))
+        if not sides:
+            raise Unresolved
+        given, *held = (
+            self.meet(condition, sides, Unknown(DIFFER, span)) if len(sides) > 1 else sides[0][1]
+        )
         self.names.put(merged, held)
         return self.known(given)
 

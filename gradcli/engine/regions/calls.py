@@ -10,7 +10,7 @@ from ...lang.program.liveness import Liveness
 from ...ops.op import Op
 from ..ir.builder import Builder
 from .expressions import Expressions
-from .names import ABSENT, MISSING, Closure, Name, NotCompiled
+from .names import ABSENT, Closure, Name, NotCompiled
 
 MAX_INLINED = 40  # calls inside each other
 
@@ -20,7 +20,7 @@ class Calls(Expressions):
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
-        self.depth = 0
+        self.depth = self.deepest = 0  # of the calls that are being inlined, and were
         self.own_parameters: set[int] = set()  # slots of the function that is being inlined
         self.bodies: dict[int, Liveness] = {}  # of functions
 
@@ -56,27 +56,42 @@ class Calls(Expressions):
         return self.inlined(callee, given, named, span)
 
     def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        function = callee.function
-        if function.rule is not None or function.opaque:
+        if callee.function.rule is not None or callee.function.opaque:
             raise NotCompiled("a function with a rule of its own is not compiled", span)
+        return self.entered(callee, self.arguments(callee, given, named, span), span)
+
+    def arguments(
+        self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span
+    ) -> list[Any]:
+        """What each parameter of a function gets."""
+        names = [parameter.slot.name for parameter in callee.function.parameters]
+        rest = names[len(given) :]
+        if len(given) > len(names) or not named.keys() <= set(rest):
+            raise NotCompiled("the arguments don't fit the parameters", span)
+        held = dict(zip(names, self.names.of(callee.defaults), strict=True))
+        held.update(zip(names, given, strict=False))
+        held.update(named)
+        if ABSENT in held.values():
+            raise NotCompiled("an argument is missing", span)
+        return list(held.values())
+
+    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        """What a call gives: the body of the function is lowered where it is called."""
         if self.depth == MAX_INLINED:
-            raise NotCompiled("recursion is not compiled", span)
+            raise NotCompiled("calls are too deep inside each other", span)
+        function, held = callee.function, self.names.held
         outer, self.frame = (self.frame, self.liveness, self.own_parameters), self.names.new_frame()
         self.liveness = self.liveness_of(function)
         self.own_parameters = {parameter.slot.index for parameter in function.parameters}
-        held = self.names.held
-        for k, parameter in enumerate(function.parameters):
-            name = parameter.slot.name
-            value = given[k] if k < len(given) else named.get(name, callee.defaults[k])
-            if value is MISSING:
-                raise NotCompiled(f"the argument `{name}` is missing", span)
-            held[Name(self.frame, parameter.slot.index)] = value
+        slots = [parameter.slot.index for parameter in function.parameters]
+        self.names.put([Name(self.frame, slot) for slot in slots], arguments)
         captured = [Name(callee.frame, outside.index) for outside, _ in function.captures]
         own = [Name(self.frame, slot.index) for _, slot in function.captures]
         self.names.put(own, self.names.of(captured))
         if function.self_slot is not None:
             held[Name(self.frame, function.self_slot.index)] = callee
         self.depth += 1
+        self.deepest = max(self.deepest, self.depth)
         try:
             returned = self.surely(self.call_body(function))
             return None if returned is ABSENT else returned

@@ -10,7 +10,7 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL
 from .builtins import Builtins
 from .kinds import Array
-from .names import MISSING, Closure, NotCompiled
+from .names import ABSENT, Closure, NotCompiled
 
 INT_MAX = 2**63 - 1
 
@@ -49,7 +49,7 @@ class Expressions(Builtins):
 
     def literal(self, node: program.FunctionLiteral) -> Closure:
         defaults = [
-            MISSING if p.default is None else self.expression(p.default)
+            self.names.hidden(ABSENT if p.default is None else self.expression(p.default))
             for p in node.function.parameters
         ]
         return Closure(node.function, self.frame, tuple(defaults))

@@ -15,10 +15,10 @@ from ...lang import program
 from ..ir.builder import Builder
 from ..ir.instructions import Block, For, Value, While
 from ..ir.types import BOOL, F64, I64
-from .calls import Calls
 from .flow import breaks, returns
 from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
-from .names import RETURNED, Name, NotCompiled, Unknown
+from .names import RETURNED, Name, NotCompiled, Unknown, Unresolved
+from .recursion import Recursion
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
@@ -75,7 +75,7 @@ class Loop(NamedTuple):
         return self.range is not None or self.limit is not None
 
 
-class Loops(Calls):
+class Loops(Recursion):
     """The lowering of loops."""
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
@@ -154,7 +154,10 @@ class Loops(Calls):
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         with self.builder.inside(Block()) as block:
             self.names.put(loop.names, carried)
-            given = self.turn(loop, index)
+            try:
+                given = self.turn(loop, index)
+            except Unresolved:  # as if there were no iteration
+                given = (*[self.builder.constant(True)] * loop.leaves, *carried)
         self.names.held = before
         return Iteration(block, index, carried, given)
 

@@ -22,7 +22,15 @@ class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
         self.reason, self.span = reason, span
 
 
-MISSING: Any = object()
+class Unresolved(Exception):  # noqa: N818 - an answer, not an error
+    """What a recursive call gives isn't known yet: other paths say it."""
+
+
+class Name(NamedTuple):
+    """Where a name lives."""
+
+    frame: int
+    slot: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,7 +39,7 @@ class Closure:
 
     function: program.Function
     frame: int
-    defaults: tuple[Any, ...]  # of its parameters; `MISSING` for one without
+    defaults: tuple[Name, ...]  # of its parameters: where they are held, if there are any
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,13 +58,6 @@ ABSENT = Absent()
 RETURNED = -1  # the slot of what a `return` in a loop gives
 
 
-class Name(NamedTuple):
-    """Where a name lives."""
-
-    frame: int
-    slot: int
-
-
 class Names:
     """The frames of a region that is being lowered. A name that has no value isn't there."""
 
@@ -67,6 +68,12 @@ class Names:
     def new_frame(self) -> int:
         self.frames += 1
         return self.frames
+
+    def hidden(self, held: Any) -> Name:
+        """A new name for what is held, which no program mentions."""
+        name = Name(self.new_frame(), 0)
+        self.put([name], [held])
+        return name
 
     def of(self, names: Iterable[Name]) -> tuple[Any, ...]:
         """What each of some names holds."""

@@ -26,16 +26,18 @@ _CODES = {"f": F64, "i": F64, "b": BOOL}  # the same, of arrays
 class Lowered(NamedTuple):
     """A program in IR.
 
-    region      its parameters are the states of its variables, its results the outputs
+    region      its parameters are the states of the variables, its results the outputs
     parameters  the names of the variables, each with its kind
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
+    others      the regions that it calls: functions that call themselves
     """
 
     region: Region
     parameters: dict[str, Kind]
     results: dict[str, Kind]
     reasons: list[NotCompiled]
+    others: list[Region]
 
     def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
         """The outputs, of the numbers that the region gives."""
@@ -44,8 +46,8 @@ class Lowered(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The region as text."""
-        return text([self.region])
+        """The regions as text."""
+        return text([self.region, *self.others])
 
 
 def lower_program(node: program.Program, inputs: Mapping[str, Any]) -> Lowered:
@@ -74,7 +76,8 @@ class _Main:
                 self.output(name, expression)
         self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
         kinds = {name: kind_of(held) for name, held in self.results.items()}
-        return Lowered(Region("main", self.block), self.parameters, kinds, self.reasons)
+        others = [specialised.region for specialised in self.lowering.specialised]
+        return Lowered(Region("main", self.block), self.parameters, kinds, self.reasons, others)
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)

@@ -43,12 +43,12 @@ class Scalars(Branching):
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:
         """An op on operands of which the k-th is an int or a float. Beside a float, and where the
         op makes floats of ints, it is a float."""
-        mixed, before, after = operands[k], operands[:k], operands[k + 1 :]
+        mixed = operands[k]
 
         def of(value: Value) -> Any:
-            return self.scalar(op, [*before, value, *after], span)
+            return self.scalar(op, [value if v is mixed else v for v in operands], span)
 
-        floats = any(is_float(v.type) for v in (*before, *after) if isinstance(v, Value))
+        floats = any(is_float(v.type) for v in operands if isinstance(v, Value))
         if floats or (op.integers == "float" and op is not WHERE):
             return of(self.as_float(mixed, span))
         return self.either(mixed.is_int, lambda: of(mixed.whole), lambda: of(mixed.real), span)

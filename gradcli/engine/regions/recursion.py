@@ -1,0 +1,179 @@
+"""Functions that call themselves, in IR: regions that call each other.
+
+A function that is inlined inside itself again and again is lowered as a region of its own, once for
+each kinds of arguments. What it reads from outside is passed to it, and how deep it is: it steps
+back where the interpreter would say that calls are too deep. The kind of its result follows from
+the paths on which it doesn't call itself, and then from the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...diagnostics import Span
+from ...lang import program
+from ...lang.program.liveness import Liveness
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Call, Check, Region, Value
+from ..ir.types import I64
+from .calls import Calls
+from .kinds import Kind, Maybe, as_kind, flat, fresh, joined, kind_of
+from .names import Closure, Name, NotCompiled, Unknown, Unresolved
+
+MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
+MAX_NESTED = 3  # calls of a function inside itself that are inlined
+MAX_REGIONS = 20
+
+
+class Recursive(Exception):  # noqa: N818 - an answer, not an error
+    """A function calls itself."""
+
+
+@dataclass(slots=True)
+class Specialised:
+    """A function as a region, for arguments of given kinds and names from outside."""
+
+    region: Region
+    callee: Closure
+    arguments: list[Kind]
+    outside: dict[Name, Kind]
+    result: Kind | None = None  # not known yet
+
+    def fits(self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind]) -> bool:
+        same = callee.function is self.callee.function and callee.frame == self.callee.frame
+        return same and (arguments, outside) == (self.arguments, self.outside)
+
+
+class Recursion(Calls):
+    """The lowering of functions that call themselves."""
+
+    def __init__(self, builder: Builder, liveness: Liveness) -> None:
+        super().__init__(builder, liveness)
+        self.level: Value | None = None  # of the call that the region is; None in the main one
+        self.entering: list[int] = []  # the functions that are being inlined
+        self.recursive: set[int] = set()
+        self.specialised: list[Specialised] = []
+
+    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        function = id(callee.function)
+        if function in self.recursive:
+            return self.called_region(callee, arguments, span)
+        if self.entering.count(function) == MAX_NESTED:
+            self.recursive.add(function)
+            raise Recursive
+        before, length = dict(self.names.held), len(self.builder.block.instructions)
+        self.entering.append(function)
+        try:
+            return super().entered(callee, arguments, span)
+        except Recursive:
+            if function not in self.recursive or function in self.entering[:-1]:
+                raise
+        finally:
+            self.entering.pop()
+        del self.builder.block.instructions[length:]
+        self.names.held = before
+        return self.called_region(callee, arguments, span)
+
+    def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        names = self.reached(callee, arguments)
+        outside = {name: kind_of(self.names.held[name]) for name in names}
+        found = self.specialisation(callee, [kind_of(a) for a in arguments], outside, span)
+        if found.result is None:
+            raise Unresolved
+        if isinstance(found.result, Unknown):
+            raise NotCompiled(found.result.reason, span)
+        operands = [self.next_level(span), *_flat(arguments), *_flat(self.names.of(names))]
+        result = fresh(found.result)
+        self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
+        return result
+
+    def next_level(self, span: Span) -> Value:
+        """How deep a call from here is."""
+        if self.level is None:
+            return self.builder.constant(self.depth + 1)
+        return self.builder.apply("add", [self.level, self.builder.constant(self.depth)], span)
+
+    def reached(self, callee: Closure, arguments: Sequence[Any]) -> list[Name]:
+        """The names that a function reads from outside, itself or by functions that it gets."""
+        found: dict[Name, None] = {}
+        pending = [callee, *arguments]
+        while pending:
+            held = pending.pop()
+            if type(held) is tuple:
+                pending += held
+            elif isinstance(held, Maybe):
+                pending.append(held.held)
+            elif isinstance(held, Closure):
+                captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
+                new = {*captured, *held.defaults} & self.names.held.keys() - found.keys()
+                found.update(dict.fromkeys(sorted(new)))
+                pending += self.names.of(sorted(new))
+        return list(found)
+
+    def specialisation(
+        self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind], span: Span
+    ) -> Specialised:
+        """The region of a function for these kinds. One that is being lowered has the kind of
+        result that is known so far."""
+        for each in self.specialised:
+            if each.fits(callee, arguments, outside):
+                return each
+        if len(self.specialised) == MAX_REGIONS:
+            raise NotCompiled("this recursion needs too many regions", span)
+        region = Region(self.region_name(callee.function), Block())
+        made = Specialised(region, callee, arguments, outside)
+        self.specialised.append(made)
+        others = len(self.specialised)
+        try:
+            region.block = self.settled(made, others, span)
+        except NotCompiled:
+            del self.specialised[others - 1 :]
+            raise
+        return made
+
+    def settled(self, made: Specialised, others: int, span: Span) -> Block:
+        """The body of a function that returns what its calls of itself are taken to return."""
+        differ = Unknown("what a recursive function returns is of different kinds", span)
+        while True:
+            block, result = self.lowered_region(made, span)
+            kind = kind_of(result)
+            wider = kind if made.result is None else joined(made.result, kind, differ)
+            if wider == made.result:
+                break
+            made.result = wider
+            del self.specialised[others:]  # which were lowered with the old kind
+        with self.builder.inside(block):
+            block.results = tuple(flat(as_kind(self.builder, result, wider)))
+        return block
+
+    def lowered_region(self, made: Specialised, span: Span) -> tuple[Block, Any]:
+        """The body of a function as a block, and what it returns."""
+        outer = self.names.held, self.level, self.entering, self.depth, self.deepest
+        arguments = [fresh(kind) for kind in made.arguments]
+        outside = {name: fresh(kind) for name, kind in made.outside.items()}
+        self.names.held, self.level, self.entering = dict(outside), Value(I64), []
+        self.depth = self.deepest = 0
+        try:
+            with self.builder.inside(Block()) as block:
+                block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
+                with self.builder.inside(Block()) as body:
+                    result = Calls.entered(self, made.callee, arguments, span)
+                most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
+                self.builder.add(Check(self.builder.apply("le", [self.level, most])))
+                block.instructions += body.instructions
+        except Unresolved:
+            raise NotCompiled("this recursion has no end", span) from None
+        finally:
+            self.names.held, self.level, self.entering, self.depth, self.deepest = outer
+        return block, result
+
+    def region_name(self, function: program.Function) -> str:
+        name = function.name if function.name.isascii() and function.name else "function"
+        return f"{name}_{len(self.specialised) + 1}"
+
+
+def _flat(held: Any) -> Iterator[Value]:
+    for each in held:
+        yield from flat(each)
