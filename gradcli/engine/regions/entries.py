@@ -11,7 +11,7 @@ from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import Scalar
 from .calls import Calls
-from .names import ABSENT, MISSING, Closure, Name, Unknown
+from .names import ABSENT, Closure, Name, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,4 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         held = [enter(lowering, part, parameters) for part in entry.captured]
         lowering.names.put(outside, held)
     defaults = [enter(lowering, part, parameters) for part in entry.defaults]
-    given = [MISSING if default is ABSENT else default for default in defaults]
-    return Closure(entry.function, frame, tuple(given))
+    return Closure(entry.function, frame, tuple(map(lowering.names.hidden, defaults)))

@@ -56,6 +56,8 @@ def lower_loop(
         names = [Name(lowering.frame, slot.index) for slot in changed]
         ended = _iterations(lowering, node, names, step)
         block.results = (ended, *lowering.names.of(names))
+    if lowering.specialised:
+        raise NotCompiled("a function that calls itself is in no region of a loop", span)
     return FrameLoop(Region("loop", block), [slot.index for slot in changed])
 
 
