@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tracemalloc
 from threading import Timer
+from types import FunctionType
 
 import pytest
 
-from gradcli.engine.codegen import python
+from gradcli.engine.codegen import kernel, machine, python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
@@ -104,23 +105,23 @@ def test_a_stack_that_leaves_its_region_has_no_machine_code() -> None:
 
 
 def test_memory_is_limited() -> None:
-    kernel = compiled(region(SUM, "f64, i64"))
+    summed = compiled(region(SUM, "f64, i64"))
     needed = 18 * 1000  # bytes
-    assert kernel(1000, limits=Limits(memory=4 * needed))
+    assert summed(1000, limits=Limits(memory=4 * needed))
     with pytest.raises(StepBack):
-        kernel(1000, limits=Limits(memory=needed - 1))
+        summed(1000, limits=Limits(memory=needed - 1))
 
 
 def test_memory_is_given_back() -> None:
-    kernel = compiled(region(SUM, "f64, i64"))
+    summed = compiled(region(SUM, "f64, i64"))
     limits = Limits(memory=10**6)
     tracemalloc.start()
     try:
-        kernel(10)
+        summed(10)
         before, _ = tracemalloc.get_traced_memory()
-        kernel(10_000, limits=limits)
+        summed(10_000, limits=limits)
         with pytest.raises(StepBack):
-            kernel(10**9, limits=limits)
+            summed(10**9, limits=limits)
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -130,9 +131,9 @@ def test_memory_is_given_back() -> None:
 
 @pytest.mark.parametrize("work", [1, 1000, 2**20, 10**7])
 def test_work_is_limited(work: int) -> None:
-    kernel = compiled(region(FOREVER))
+    forever = compiled(region(FOREVER))
     with pytest.raises(StepBack):
-        kernel(0, limits=Limits(work=work))
+        forever(0, limits=Limits(work=work))
 
 
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
@@ -141,10 +142,10 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
 
 def test_ctrl_c_ends_a_loop() -> None:
     """The other thread can send it, too: the kernel lets it run."""
-    kernel, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)
+    forever, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        kernel(0, limits=Limits(work=2**36))  # else it would never end
+        forever(0, limits=Limits(work=2**36))  # else it would never end
     timer.join()
 
 
@@ -171,3 +172,12 @@ def test_where_llvm_finds_no_memory_there_is_no_machine_code(size: int) -> None:
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.stdout == f"(45.0, 5) {size == 2**28}\n"
+
+
+def test_without_llvmlite_a_region_stays_python_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine._is_there.cache_clear()
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    function = kernel._machine_code(region(SUM, "f64, i64"), 20)
+    machine._is_there.cache_clear()
+    assert type(function) is FunctionType
+    assert function(10) == (45.0, 5)

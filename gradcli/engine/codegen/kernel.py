@@ -8,7 +8,7 @@ from typing import Any
 from ..backends.tiers import policy
 from ..ir.instructions import Block, Region, blocks_of
 from . import python
-from .machine import has_room
+from .machine import can_compile
 
 
 class Kernel:
@@ -44,12 +44,10 @@ def _size(block: Block) -> int:
 
 def _machine_code(region: Region, size: int) -> Callable[..., tuple[Any, ...]]:
     """The region as machine code; as Python text where there is none."""
-    if not has_room(size):
+    if not can_compile(size):
         return python.compiled(region)
-    try:
-        from . import llvm
-    except ImportError:
-        return python.compiled(region)
+    from . import llvm
+
     try:
         return llvm.compiled(region)
     except llvm.NotNative:

@@ -98,10 +98,19 @@ def assembled(text: str) -> tuple[Any, int]:
     return engine, engine.get_function_address("kernel")
 
 
-def has_room(instructions: int) -> bool:
-    """Whether there is memory to load LLVM and compile so many instructions. Where LLVM finds none,
-    it ends the process."""
-    return free_host_memory() > ROOM + ROOM_EACH * instructions
+def can_compile(instructions: int) -> bool:
+    """Whether LLVM is there, and memory to compile so many instructions. Where LLVM finds none, it
+    ends the process."""
+    return free_host_memory() > ROOM + ROOM_EACH * instructions and _is_there()
+
+
+@cache
+def _is_there() -> bool:
+    try:
+        import llvmlite.binding  # noqa: F401
+    except (ImportError, OSError):  # not installed, or its library doesn't load
+        return False
+    return True
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any
 from ...ops.formula import Formula
 from ..backends.backend import CPU
 from ..backends.tiers import policy
-from ..codegen.machine import has_room
+from ..codegen.machine import can_compile
 from .strided import FLOATS, Kernel, Strided, strided
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
@@ -25,19 +25,12 @@ _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
 
 def is_there() -> bool:
     """Returns whether native code can be compiled here."""
-    return policy().compiles and _can_compile()
+    return policy().compiles and _is_there()
 
 
 @cache
-def _can_compile() -> bool:
-    if not has_room(0):
-        return False
-    try:
-        from llvmlite import binding
-
-        return bool(binding.llvm_version_info >= (15,))  # since then pointers have no types
-    except ImportError:
-        return False
+def _is_there() -> bool:
+    return can_compile(0)
 
 
 @contextmanager
@@ -108,7 +101,7 @@ class Kernels:
         by_row = tuple([v.shape[-1:] == (n,) for v in arrays])
         key = by_row, char, *variant
         if key not in self._made:
-            if not has_room(self._operations):
+            if not can_compile(self._operations):
                 return False
             self._made[key] = self._make(*key)
         self._made[key](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
