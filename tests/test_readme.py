@@ -6,7 +6,6 @@ from __future__ import annotations
 import doctest
 import re
 import tomllib
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -14,29 +13,17 @@ import pytest
 import gradcli
 from gradcli.ops.registry import REGISTERED
 
-from .shell import shell
+from .shell import commands, shell
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def commands(text: str = README) -> list[tuple[str, str]]:
-    """Each command of a console block, with its further lines (`> `), and what stands below it."""
-    found = []
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            lines = part.splitlines(keepends=True)
-            more = list(takewhile(lambda line: line.startswith("> "), lines[1:]))
-            command = "".join([lines[0], *(line[2:] for line in more)])
-            found.append((command.rstrip("\n"), "".join(lines[1 + len(more) :])))
-    return found
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
 
 
-@pytest.mark.parametrize(("command", "output"), commands())
+@pytest.mark.parametrize(("command", "output"), commands(README))
 def test_console(command: str, output: str, tmp_path: Path) -> None:
     assert shell(command, ROOT, tmp_path) == output
 
