@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Value
+from ..ir.instructions import Block, NewStack, Value
+from ..ir.types import F64, STACK, Type
 from ..ir.verifier import WHERE
 
 
@@ -42,16 +43,28 @@ class Differentiation:
         return self.builder.constant(-0.0)
 
     def results(self, derivatives: Iterable[Derivative | None]) -> tuple[Value, ...]:
-        """What a block gives of derivatives: their values, each with its bool."""
+        """What a block gives of derivatives of floats: their values, each with its bool."""
+        return self.of_types([(F64, each) for each in derivatives])
+
+    def of_types(self, derivatives: Iterable[tuple[Type, Derivative | None]]) -> tuple[Value, ...]:
+        """The same of values of these types: that of a stack is a stack, too."""
         found: list[Value] = []
-        for each in derivatives:
-            value = self.nothing() if each is None else each.value
+        for kind, each in derivatives:
+            value = each.value if each else self.new_stack() if kind == STACK else self.nothing()
             flag = each and each.connected
             found += [value, flag or self.builder.constant(each is not None)]
         return tuple(found)
 
+    def new_stack(self) -> Value:
+        stack = Value(STACK)
+        self.builder.add(NewStack(stack))
+        return stack
+
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:
-    """Derivatives from their values, each with its bool."""
+    """Derivatives from their values, each with its bool. Stacks are always connected."""
     given = iter(values)
-    return [Derivative(value, flag) for value, flag in zip(given, given, strict=True)]
+    return [
+        Derivative(value, None if value.type == STACK else flag)
+        for value, flag in zip(given, given, strict=True)
+    ]

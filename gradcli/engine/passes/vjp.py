@@ -136,8 +136,10 @@ class _Pullback(Differentiation):
                 g = cotangents.pop(made.result, None)
                 if g is not None:
                     self.operation(made, g, cotangents)
-            elif isinstance(made, Push | Pop | NewStack) and self.varied.intersection(made.results):
-                raise NoRule("the derivative of a stack is not compiled")
+            elif isinstance(made, Pop):
+                self.pop(made, cotangents)
+            elif isinstance(made, Push):
+                self.push(made, cotangents)
             elif isinstance(made, Call):
                 raise NoRule("the derivative of a call is not compiled")
 
@@ -150,9 +152,33 @@ class _Pullback(Differentiation):
                 part = self.builder.operation(WHERE, [g.connected, part, self.nothing()])
             self.add(cotangents, operand, Derivative(part, g.connected))
 
+    def pop(self, made: Pop, cotangents: Derivatives) -> None:
+        """The cotangent of a stack is one of the cotangents of its floats."""
+        if made.stack not in self.varied:
+            return
+        stack, _ = self.of_types([(STACK, cotangents.pop(made.result, None))])
+        entry = self.results([cotangents.pop(v, None) for v in made.entry if v.type == F64])
+        after = Value(STACK)
+        self.builder.add(Push(stack, entry, after))
+        cotangents[made.stack] = Derivative(after)
+
+    def push(self, made: Push, cotangents: Derivatives) -> None:
+        g = cotangents.pop(made.result, None)
+        if g is not None:
+            floats = [value for value in made.entry if value.type == F64]
+            entry, after = self.values_of(floats), Value(STACK)
+            self.builder.add(Pop(g.value, entry, after))
+            for value, share in zip(floats, pairs(entry), strict=True):
+                self.add(cotangents, value, share)
+            self.add(cotangents, made.stack, Derivative(after))
+
+    def values_of(self, values: Iterable[Value]) -> tuple[Value, ...]:
+        """New values for the cotangents of some values, each with its bool."""
+        return tuple([Value(kind) for value in values for kind in (value.type, BOOL)])
+
     def outer(self, blocks: Iterable[Block]) -> list[Value]:
         """The values from outside whose cotangents blocks add to."""
-        return [value for value in used(blocks) if value in self.varied and value.type == F64]
+        return [value for value in used(blocks) if value in self.varied]
 
     def branch(self, made: Branch, cotangents: Derivatives) -> None:
         given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
@@ -168,7 +194,7 @@ class _Pullback(Differentiation):
                     self.add(inside, side.results[k], g)
                 self.back(side, inside)
                 end = [inside.get(value) for value in touched]
-                block.results = (*self.results(end), *self.stacks(made))
+                block.results = (*self.given(touched, end), *self.stacks(made))
             blocks.append(block)
             ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
@@ -179,8 +205,15 @@ class _Pullback(Differentiation):
         for k, (value, a, b) in enumerate(zip(touched, *ends, strict=True)):
             if a or b:
                 certain = a and b and a.connected is b.connected is None
-                flag = None if certain else results[2 * k + 1]
+                flag = None if certain or value.type == STACK else results[2 * k + 1]
                 cotangents[value] = Derivative(results[2 * k], flag)
+
+    def given(
+        self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
+    ) -> tuple[Value, ...]:
+        """What a block gives of the cotangents of values."""
+        types = [value.type for value in values]
+        return self.of_types(zip(types, derivatives, strict=True))
 
     def stacks(self, made: Instruction) -> tuple[Value, ...]:
         """The stack, for an instruction that changes it."""
@@ -205,12 +238,13 @@ class _Pullback(Differentiation):
         parameters = made.body.parameters[1:] if isinstance(made, For) else made.body.parameters
         carried = [k for k in range(n) if parameters[k] in self.varied]
         touched = self.outer([made.body])
+        values = [*[parameters[k] for k in carried], *touched]
         start = [cotangents.pop(made.results[k], None) for k in carried]
         start += [cotangents.get(value) for value in touched]
-        initial = (self.stack, *self.results(start))
+        initial = (self.stack, *self.given(values, start))
         number = Value(I64)
         self.stack = Value(STACK)
-        inner = [Value(kind) for _ in start for kind in (F64, BOOL)]
+        inner = self.values_of(values)
         body = Block((number, self.stack, *inner))
         given = pairs(inner)
         with self.builder.inside(body):
@@ -218,9 +252,7 @@ class _Pullback(Differentiation):
             for k, g in zip(carried, given, strict=False):
                 self.add(inside, made.body.results[k], g)
             self.back(made.body, inside)
-            ends = [inside.get(parameters[k]) for k in carried]
-            ends += [inside.get(value) for value in touched]
-            body.results = (self.stack, *self.results(ends))
+            body.results = (self.stack, *self.given(values, map(inside.get, values)))
         count = made.count if isinstance(made, For) else made.results[n]
         self.keep(made, body, number, count)
         results = tuple([Value(value.type) for value in body.results])
