@@ -12,6 +12,7 @@ from ...ops.op import Op
 from ..ir.types import BOOL, F64, I64, Scalar
 from ..regions.entries import (
     UNASSIGNED,
+    DerivativeEntry,
     Entry,
     FunctionEntry,
     ListEntry,
@@ -19,9 +20,10 @@ from ..regions.entries import (
     Thing,
 )
 from ..regions.flow import assigned
+from ..regions.transforms import FORWARD, REVERSE
 from ..trace.run import Run
 from ..values.boxes import Dual
-from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Variable, read
+from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
 
 MAX_ITEMS = 64
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
@@ -98,7 +100,17 @@ class _Observer:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
             return self.function(value, depth)
+        if depth < MAX_DEPTH and type(value) is Transform:
+            return self.transform(value, depth)
         return NoEntry("this value is not compiled")
+
+    def transform(self, value: Transform, depth: int) -> Entry:
+        function = self.entry(value.function, depth + 1)
+        usual = value.mode == "auto" and not value.sparse and value.kind in REVERSE + FORWARD
+        if not usual or not isinstance(function, FunctionEntry | DerivativeEntry | Thing):
+            return NoEntry("this derivative is not compiled")
+        positions, listed = tuple(value.positions), isinstance(value.wrt, list)
+        return DerivativeEntry(value.kind, function, positions, listed)
 
     def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
         return (self.entry(value, depth + 1) for value in values)

@@ -11,7 +11,7 @@ from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import Scalar
 from .calls import Calls
-from .names import ABSENT, Closure, Name, Unknown
+from .names import ABSENT, Closure, Derivative, Name, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,16 @@ class FunctionEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivativeEntry:
+    """A derivative of a function, as `names.Derivative` has it."""
+
+    kind: str
+    function: FunctionEntry | DerivativeEntry | Thing
+    wrt: tuple[int, ...]
+    listed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Thing:
     """What is known without running: a string, a builtin, none."""
 
@@ -46,7 +56,7 @@ class NoEntry:
 
 
 # A scalar is a number that the region takes as a parameter.
-Entry: TypeAlias = Scalar | ListEntry | FunctionEntry | Thing | NoEntry
+Entry: TypeAlias = Scalar | ListEntry | FunctionEntry | DerivativeEntry | Thing | NoEntry
 UNASSIGNED = NoEntry("")
 
 
@@ -60,6 +70,8 @@ def parameters_of(entry: Entry) -> Iterator[Scalar]:
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
+    elif isinstance(entry, DerivativeEntry):
+        yield from parameters_of(entry.function)
 
 
 def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
@@ -72,6 +84,10 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return entry.value
     if isinstance(entry, NoEntry):
         return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
+    if isinstance(entry, DerivativeEntry):
+        function = enter(lowering, entry.function, parameters)
+        assert isinstance(function, Closure | Derivative | Op)
+        return Derivative(entry.kind, function, entry.wrt, entry.listed)
     frame = lowering.frame
     if entry.captured is not None:
         frame = lowering.names.new_frame()

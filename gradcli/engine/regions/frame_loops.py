@@ -57,6 +57,8 @@ def lower_loop(
         ended = _iterations(lowering, node, names, step)
         block.results = (ended, *lowering.names.of(names))
     if lowering.specialised:
+        raise NotCompiled("a loop with recursion is not compiled", span)
+    if lowering.specialised:
         raise NotCompiled("a function that calls itself is in no region of a loop", span)
     return FrameLoop(Region("loop", block), [slot.index for slot in changed])
 

@@ -18,7 +18,7 @@ from ..ir.types import BOOL, F64, I64
 from .flow import breaks, returns
 from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
 from .names import RETURNED, Name, NotCompiled, Unknown, Unresolved
-from .recursion import Recursion
+from .transforms import Transforms
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
@@ -75,7 +75,7 @@ class Loop(NamedTuple):
         return self.range is not None or self.limit is not None
 
 
-class Loops(Recursion):
+class Loops(Transforms):
     """The lowering of loops."""
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...lang import program
+from ...ops.op import Op
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
@@ -40,6 +41,17 @@ class Closure:
     function: program.Function
     frame: int
     defaults: tuple[Name, ...]  # of its parameters: where they are held, if there are any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Derivative:
+    """A derivative of a function, as a function: by the arguments at the positions `wrt`, which are
+    a list in the program, or one."""
+
+    kind: str
+    function: Closure | Derivative | Op
+    wrt: tuple[int, ...]
+    listed: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -20,7 +20,7 @@ from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
 from .calls import Calls
 from .kinds import Kind, Maybe, as_kind, flat, fresh, joined, kind_of
-from .names import Closure, Name, NotCompiled, Unknown, Unresolved
+from .names import Closure, Derivative, Name, NotCompiled, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
@@ -105,6 +105,8 @@ class Recursion(Calls):
                 pending += held
             elif isinstance(held, Maybe):
                 pending.append(held.held)
+            elif isinstance(held, Derivative):
+                pending.append(held.function)
             elif isinstance(held, Closure):
                 captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
                 new = {*captured, *held.defaults} & self.names.held.keys() - found.keys()
