@@ -1,13 +1,11 @@
-"""Machine code of LLVM text, by llvmlite."""
+"""Machine code of LLVM text, by llvmlite. What only compiling needs is imported then."""
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
 from ..backends.host_memory import free_host_memory
-from .cache import cached
 
 # Those of LLVM's passes that run: variables go to registers, and empty blocks away.
 PASSES = ("sroa", "simplify_cfg")
@@ -42,6 +40,8 @@ class Processor(NamedTuple):
 
 @cache
 def _processor() -> Processor:
+    import ctypes
+
     from llvmlite import binding
 
     for part in ("target", "asmprinter"):
@@ -91,6 +91,8 @@ def _engine() -> Any:
 def assembled(text: str) -> tuple[Any, int]:
     """The engine that owns the code of a module, and the address of its function `kernel`."""
     from llvmlite import binding
+
+    from .cache import cached
 
     code, engine = cached(_made_of(text), lambda: _object(text)), _engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
