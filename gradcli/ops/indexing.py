@@ -114,6 +114,16 @@ OPS = [
         jvp=lambda m, t, y, x, index: t[0][index],
     ),
     Op(
+        "beside",
+        "x, other",
+        "x as an element of an array that depends on `other`.",
+        internal=True,
+        symbolic=lambda s, x, other: x,
+        category="arithmetic",
+        forward=lambda m, x, other: x,
+        partials=(lambda m, y, x, other: 1.0, lambda m, y, x, other: 0.0),
+    ),
+    Op(
         "strict_mul",
         "a, b",
         "The product of a cotangent or tangent and a partial: exactly 0 where either is.",

@@ -52,6 +52,8 @@ PROGRAMS = {
     "an int or a float": "a = 1\nif x > 1 { a = 2.0 }\noutput a, a // 2, a / 2, a * 3, sin(a), a == 2, -a, a + x, where(x > 1, a, n)",
     "two ints or floats": "a = 7 if x > 1 else 7.0\nb = 2.0 if x > 1 else 2\nc = a\noutput a // b, a % c, a * a, a + c > 3",
     "an int or a float that a function returns": "fn f(a) { if a > 1 { return 1 }; return 0.5 }\noutput f(x) * n, f(-x) * n",
+    "a list that becomes an array": "p = [x, 1]\nfor i in range(n) { p = p * 2 }\noutput p",
+    "a name that begins as none": "b = none\nfor i in range(n) { if b == none { b = x } else { b = b + i } }\noutput b",
     "a list of ints and floats": "v = [0, 0]\nfor i in range(n) { a, b = v; v = [a + x, b + i] }\noutput v",
     "a name that a loop begins": "for i in range(n) { k = i * x }\noutput k, i",
     "a name that a branch begins": "if x > 1 { k = x }\noutput k",
@@ -84,6 +86,9 @@ LOOPS = {
     "twice the same": "s = x\nfor i in range(n) { s = s * s + s }\noutput s + s",
     "infinite slopes": "s = x - 1.5\nfor i in range(n) { s = sqrt(s) * y }\noutput s",
     "of a constant": "output 2.0",
+    "elements of an array, which depends on all": "v = [x, 2.0] * 1\nc = v[1]\noutput c, v[0] * y",
+    "vectors": "p = [x, y]\nfor i in range(n) { p = p - 0.1 * [p[0] * p[1], sum(p * p)] }\na = p[0]\noutput a, p[1]",
+    "elements that are written": "u = zeros(3)\nu[0] = y\nb = u[2]\nfor i in range(2) { u[i + 1] = u[i] * x }\nu[1] += 1.0\na = u[0]\nc = u[2]\noutput a, b, c, sum(u)",
 }  # fmt: skip
 STEPS_BACK = {
     "output n * 9223372036854775807": "E305",

@@ -58,7 +58,7 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x),
     "softplus": lambda x: MP.log(1 + MP.exp(x)),
     "sinc": lambda x: MP.sin(MP.pi * x) / (MP.pi * x) if x else MP.one,
-    "logaddexp": lambda a, b: MP.log(MP.exp(a) + MP.exp(b)), "strict_mul": lambda g, p: g * p,
+    "logaddexp": lambda a, b: MP.log(MP.exp(a) + MP.exp(b)), "strict_mul": lambda g, p: g * p, "beside": lambda x, other: x,
     "beta_edge_slope": lambda i, j, a, b, x: MP.zero,  # see test_special.py
     **special_functions.COUNTERPARTS,
 }  # fmt: skip

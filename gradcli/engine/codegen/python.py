@@ -38,7 +38,7 @@ from ..ir.verifier import WHERE
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_STRICT = OPS["strict_mul"]
+_STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
 _CASTS = {"f64": "float", "i64": "int"}
 
 
@@ -194,6 +194,8 @@ class _Writer:
             return f"{operands[0]} {_INFIX[name]} {operands[1]}"
         if made.op is _STRICT:
             return f"{operands[0]} * {operands[1]}"
+        if made.op is _BESIDE:
+            return operands[0]
         return self.call(made)
 
     def call(self, made: Operation) -> str:

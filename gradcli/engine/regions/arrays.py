@@ -20,7 +20,7 @@ from .kinds import Array, Mixed
 from .names import NotCompiled
 from .scalars import Scalars
 
-SQUARE = OPS["square"]
+BESIDE, SQUARE = OPS["beside"], OPS["square"]
 MAX_ELEMENTS = 64
 # Ops that have the same bits on the elements of an array as on numbers.
 EXACT = frozenset(
@@ -38,11 +38,35 @@ class Arrays(Scalars):
 
     def as_array(self, held: Any, span: Span) -> Any:
         """A list of numbers as an array; an array or a number as it is."""
+        found = self.stacked(held, span)
+        return self.tied(found) if type(held) is tuple else found
+
+    def tied(self, array: Array) -> Array:
+        """An array of which all elements depend on what any depends on, as the interpreter has
+        it."""
+        if array.type != F64:
+            return array
+        moving = [item for item in dict.fromkeys(array.items) if item not in self.builder.known]
+        if not moving or len(set(array.items)) == 1:
+            return array
+        every = moving[0]
+        for item in moving[1:]:
+            every = self.builder.operation(BESIDE, [every, item])
+        items = [self.beside(item, every) for item in array.items]
+        return Array(array.shape, tuple(items), array.type, array.variable)
+
+    def beside(self, item: Value, other: Value) -> Value:
+        """An element of an array with another one."""
+        if item is other or item.type != F64 or other in self.builder.known:
+            return item
+        return self.builder.operation(BESIDE, [item, other])
+
+    def stacked(self, held: Any, span: Span) -> Any:
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
                 raise NotCompiled("a list that holds no numbers is no array", span)
             return held
-        rows = [self.as_array(item, span) for item in held]
+        rows = [self.stacked(item, span) for item in held]
         shapes = {row.shape if isinstance(row, Array) else () for row in rows} or {()}
         if len(shapes) > 1:
             raise NotCompiled("the rows of a list differ in length", span)

@@ -94,8 +94,9 @@ class Builtins(Elements):
         rows = self.rows(operands[0], span)
         return tuple([(self.builder.constant(k), row) for k, row in enumerate(rows)])
 
-    def some_array(self, held: Any, span: Span) -> Array:
-        found = self.as_array(held, span)
+    def some_array(self, held: Any, span: Span, whole: bool = False) -> Array:
+        """What is held as an array; `whole`: no element is read on its own."""
+        found = self.stacked(held, span) if whole else self.as_array(held, span)
         if not isinstance(found, Array):
             raise NotCompiled("a number is no array here", span)
         return found
@@ -128,7 +129,8 @@ class Builtins(Elements):
     def groups(self, held: Any, options: Options, span: Span) -> tuple[Array, list[list[Value]]]:
         """An array, and the elements that a reduction along an axis takes together: all of them if
         there is none."""
-        array, axis = self.some_array(held, span), options.get("axis")
+        axis = options.get("axis")
+        array = self.some_array(held, span, whole=axis is None)
         self.only(options, ["axis"], span)
         if axis is None:
             return array, [list(array.items)]

@@ -85,7 +85,7 @@ class Elements(Arrays):
             isinstance(parts[0], Array) and (rest or step.step not in (None, 1))
         ):
             raise NotCompiled("a part of an array that isn't whole rows is not compiled", span)
-        found: Array = self.as_array(tuple(parts), span)
+        found: Array = self.stacked(tuple(parts), span)
         return found
 
     def chosen(self, items: list[Any], at: Value, in_array: bool, span: Span) -> Any:
@@ -147,7 +147,7 @@ class Elements(Arrays):
         if isinstance(held, Array):
             if held.variable:
                 raise NotCompiled("this array is a variable, or may be", span)
-            return self.array_with(held, steps, self.as_array(value, span), span)
+            return self.array_with(held, steps, self.as_array(value, span), span, tie=True)
         if isinstance(step, slice):
             raise NotCompiled("an entry of a list is named by an int", span)
         items = self.rows(held, span)
@@ -182,8 +182,11 @@ class Elements(Arrays):
             found.append(choose(is_here, put(item), item, span))
         return found
 
-    def array_with(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
-        """An array, a row of it or an element, with another value at an index into it."""
+    def array_with(
+        self, held: Any, steps: Sequence[Step], value: Any, span: Span, tie: bool = False
+    ) -> Any:
+        """An array, a row of it or an element, with another value at an index into it; `tie`: the
+        other elements depend on the value, too."""
         if not steps:
             return self.fitted(value, held, span)
         step, *rest = steps
@@ -200,6 +203,11 @@ class Elements(Arrays):
                 rows, step, lambda row: self.array_with(row, rest, value, span), self.selected, span
             )
         items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
+        if tie:
+            new = [a for a, b in zip(items, held.items, strict=True) if a is not b]
+            items = (
+                [self.beside(a, new[-1]) if a in held.items else a for a in items] if new else items
+            )
         return Array(held.shape, tuple(items), held.type)
 
     def fitted(self, value: Any, held: Any, span: Span) -> Any:
@@ -218,4 +226,4 @@ class Elements(Arrays):
             raise NotCompiled("a float doesn't fit into an array of ints", span)
         if held.type == BOOL and value.type != BOOL:
             raise NotCompiled("an int doesn't fit into an array of bools", span)
-        return self.as_type(value, held.type, span)
+        return self.beside(self.as_type(value, held.type, span), held)

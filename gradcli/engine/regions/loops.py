@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.builder import Builder
-from ..ir.instructions import Block, For, Value, While
+from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
 from .flow import breaks, returns
 from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
-from .names import RETURNED, Name, NotCompiled, Unknown, Unresolved
+from .names import RETURNED, Absent, Name, NotCompiled, Unknown, Unresolved
 from .transforms import Transforms
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
@@ -130,11 +130,11 @@ class Loops(Transforms):
         before = self.names.of(loop.names)
         kinds = [kind_of(held) for held in before]
         iteration = self.iteration(loop, kinds)
-        if not loop.peeled and any(map(_becomes_float, kinds, _given(loop, iteration))):
-            settled = _given(loop, iteration)
-            if _given(loop, self.iteration(loop, settled)) == settled:
-                self.peel(loop, going)
-                return
+        settled = _given(loop, iteration)
+        changes = set(map(_change, kinds, settled)) - {""}
+        if changes and not loop.peeled and self.settles(loop, settled):
+            self.peel(loop, going, surely="kind" in changes)
+            return
         while (wider := self.widened(loop, kinds, iteration)) != kinds:
             if loop.names[-1].slot == RETURNED and wider[:-1] == kinds[:-1]:
                 iteration.carried[-1] = fresh(wider[-1])  # which no iteration reads
@@ -142,6 +142,10 @@ class Loops(Transforms):
                 iteration = self.iteration(loop, wider)
             kinds = wider
         self.add_loop(loop, kinds, iteration, going)
+
+    def settles(self, loop: Loop, kinds: list[Kind]) -> bool:
+        """Whether an iteration carries on the kinds that are carried into it."""
+        return _given(loop, self.iteration(loop, kinds)) == kinds
 
     def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
         """The kinds of what is carried into an iteration, or on from it."""
@@ -183,8 +187,9 @@ class Loops(Transforms):
 
         return finish
 
-    def peel(self, loop: Loop, going: Value | None) -> None:
-        """Adds the first iteration, if there is one, and a loop with the others."""
+    def peel(self, loop: Loop, going: Value | None, surely: bool) -> None:
+        """Adds the first iteration, if there is one, and a loop with the others; `surely`: after a
+        check that there is one."""
 
         def first_and_others() -> None:
             given = self.turn(loop, self.builder.constant(0))
@@ -194,6 +199,9 @@ class Loops(Transforms):
             self.repeat(rest, given[0] if loop.leaves else None)
 
         begins = self.goes_on(loop, going, self.builder.constant(0))
+        if surely:
+            self.builder.add(Check(begins))
+            begins = self.builder.constant(True)
         self.either(begins, first_and_others, lambda: None, loop.node.span, loop.names)
 
     def goes_on(self, loop: Loop, going: Value | None, index: Value) -> Value:
@@ -299,10 +307,18 @@ def _given(loop: Loop, iteration: Iteration) -> list[Kind]:
     return [kind_of(held) for held in iteration.given[loop.leaves :]]
 
 
-def _becomes_float(before: Kind, after: Kind) -> bool:
+def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
+    """How an iteration changes what a name holds, such that the next may keep its kind: an int
+    becomes a float, or anything becomes of another kind, as a list becomes an array."""
+    if before == after or isinstance(before, Absent | Unknown) or isinstance(after, Unknown):
+        return ""
+    differ = Unknown("", None)
+    if joined(before, after, differ) is differ:
+        return "kind"
     if isinstance(before, ListOf) and isinstance(after, ListOf):
-        return any(map(_becomes_float, before.items, after.items))
-    return before in (I64, MIXED) and after == F64
+        changes = set(map(_change, before.items, after.items))
+        return "kind" if "kind" in changes else "float" if "float" in changes else ""
+    return "float" if before in (I64, MIXED) and after == F64 else ""
 
 
 def _difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
