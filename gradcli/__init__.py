@@ -24,6 +24,8 @@ diagnostics what errors and warnings are made of, and how one is drawn; codes.py
 eager       the engine without the language: `gradcli.Tape`, and the values that it records;
             numpy.py has their functions
 notebook    `%%gradcli`: cells of notebooks that are programs; IPython enters only here
+highlighting
+            the lexer for Pygments: colours of programs in documents
 extension   `gradcli.register`: functions of other packages join the table
 platform    what is changed of the process: one of gradcli's own is arranged for the work, any other
             is put back as it was

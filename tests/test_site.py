@@ -57,6 +57,9 @@ def test_it_builds_strictly(tmp_path: Path) -> None:
     assert '"../gradcli' not in architecture
     assert '<a href="../tidy/' in (tmp_path / "site" / "editors" / "index.html").read_text("utf-8")
     assert "fonts.g" not in architecture
+    tutorial = (tmp_path / "site" / "tutorial" / "index.html").read_text("utf-8")
+    assert '<span class="k">var</span>' in tutorial  # coloured
+    assert 'data-md-component="search"' in tutorial
 
 
 @needs_mkdocs
