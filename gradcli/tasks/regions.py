@@ -38,7 +38,7 @@ def _llvm(region: Region) -> Iterator[str]:
     try:
         text, called = kernel_text(region.block)
         if called:
-            yield f"; Python functions in its table: {', '.join(called)}"
+            yield f"; calls of Python: {', '.join(called)}"
         yield text.rstrip()
     except NotNative as reason:
         yield _reason(reason.reason, reason.span)

@@ -14,7 +14,7 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ir.instructions import Block, Operation, Region, Value
 from gradcli.engine.ir.types import I64
-from gradcli.engine.regions.programs import Lowered
+from gradcli.engine.regions.programs import lower_program
 from gradcli.ops import OPS
 
 Run = Callable[..., Any]
@@ -254,7 +254,7 @@ def test_machine_code(gradcli: Run) -> None:
     pytest.importorskip("llvmlite")
     shown = gradcli("eval", "-e", "x**2", "--set", "x=3.5", "--show", "llvm").out
     assert shown.startswith("; from x to result\n")
-    assert 'define i32 @"kernel"' in shown
+    assert 'define i8* @"kernel"' in shown
     assert '= call double @"pow"' in shown
 
 
@@ -262,7 +262,7 @@ def test_machine_code_names_what_it_calls_of_python(gradcli: Run) -> None:
     pytest.importorskip("llvmlite")
     program = "var x = 2.0\nprint x\ny = hypot(x, 1.0)\n"
     shown = gradcli("eval", "-e", program, "--show", "llvm").out
-    assert shown.startswith("; from x to y\n; Python functions in its table: hypot\n")
+    assert shown.startswith("; from x to y\n; calls of Python: hypot\n")
     assert shown.endswith("; line 2: `print` is not compiled\n")
 
 
@@ -272,9 +272,11 @@ def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.Monke
     base = Value(I64)
     power = Operation(OPS["pow"], (base, base), Value(I64), Span(Source("p", "\n\nn**n"), 2, 6))
     region = Region("main", Block((base,), [power], (power.result,)))
-    found = Lowered(region, ["n"], ["y"], [])
-    monkeypatch.setattr("gradcli.tasks.regions.lower_program", lambda node, inputs: found)
-    assert gradcli("eval", "-e", "1", "--show", "llvm").out == (
+    monkeypatch.setattr(
+        "gradcli.tasks.regions.lower_program",
+        lambda node, inputs: lower_program(node, inputs)._replace(region=region),
+    )
+    assert gradcli("eval", "-e", "var n = 2\ny = n", "--show", "llvm").out == (
         "; from n to y\n; line 3: `pow` of ints has no machine code\n"
     )
 

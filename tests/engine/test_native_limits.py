@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import subprocess
 import sys
 import tracemalloc
@@ -84,7 +85,7 @@ def test_a_stack_that_is_made_in_a_loop_begins_empty() -> None:
       yield %10
     }
     return %2"""
-    assert compiled(region(body))(10_000, limits=Limits(memory=4096)) == (49_995_000,)
+    assert compiled(region(body))(10_000, *Limits(memory=4096)) == (49_995_000,)
 
 
 def test_stacks_that_change_places_have_no_machine_code() -> None:
@@ -100,16 +101,16 @@ def test_stacks_that_change_places_have_no_machine_code() -> None:
 
 
 def test_a_stack_that_leaves_its_region_has_no_machine_code() -> None:
-    with pytest.raises(NotNative, match="stack has no machine code"):
+    with pytest.raises(NotNative, match="stack that leaves its region"):
         compiled(region("%1 = new stack\nreturn %1", "stack"))
 
 
 def test_memory_is_limited() -> None:
     summed = compiled(region(SUM, "f64, i64"))
     needed = 18 * 1000  # bytes
-    assert summed(1000, limits=Limits(memory=4 * needed))
+    assert summed(1000, *Limits(memory=4 * needed))
     with pytest.raises(StepBack):
-        summed(1000, limits=Limits(memory=needed - 1))
+        summed(1000, *Limits(memory=needed - 1))
 
 
 def test_memory_is_given_back() -> None:
@@ -119,9 +120,9 @@ def test_memory_is_given_back() -> None:
     try:
         summed(10)
         before, _ = tracemalloc.get_traced_memory()
-        summed(10_000, limits=limits)
+        summed(10_000, *limits)
         with pytest.raises(StepBack):
-            summed(10**9, limits=limits)
+            summed(10**9, *limits)
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -133,11 +134,29 @@ def test_memory_is_given_back() -> None:
 def test_work_is_limited(work: int) -> None:
     forever = compiled(region(FOREVER))
     with pytest.raises(StepBack):
-        forever(0, limits=Limits(work=work))
+        forever(0, *Limits(work=work))
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    same = compiled(region("return %0"))
+    assert same(-1) == (-1,)
+    for wrong in [(), (1, 2), (1, 2, 3, 4), ("a",), (1.5,), (1, 2**62, "a")]:
+        with pytest.raises(TypeError):
+            same(*wrong)
+    with pytest.raises(OverflowError):
+        same(2**63)
+
+
+def test_a_kernel_lives_as_long_as_its_function() -> None:
+    functions = [compiled(region(f"%1 = const {k} : i64\nreturn %1")) for k in range(5)]
+    again = compiled(region("%1 = const 2 : i64\nreturn %1"))
+    del functions[1:4]
+    gc.collect()
+    assert [f(0) for f in [*functions, again]] == [(0,), (4,), (2,)]
 
 
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
-    assert compiled(region(SUM, "f64, i64"))(1000, limits=Limits(work=50_000))[1] == 500
+    assert compiled(region(SUM, "f64, i64"))(1000, *Limits(work=50_000))[1] == 500
 
 
 def test_ctrl_c_ends_a_loop() -> None:
@@ -145,7 +164,7 @@ def test_ctrl_c_ends_a_loop() -> None:
     forever, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        forever(0, limits=Limits(work=2**36))  # else it would never end
+        forever(0, *Limits(work=2**36))  # else it would never end
     timer.join()
 
 

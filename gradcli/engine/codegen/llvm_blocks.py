@@ -1,9 +1,7 @@
 """Blocks of IR as LLVM text: values stay in single assignment, branches and loops become basic
 blocks with phis.
 
-All names are invented, and arithmetic is that of IEEE 754, without fast-math flags. The arguments
-of a kernel are the addresses of a record of its limits, parameters and results, and of a table of
-the Python functions that it calls. It returns 0, or 1 to step back or where Python raised.
+All names are invented, and arithmetic is that of IEEE 754, without fast-math flags.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import BOOL, F64, I64, Type
-from .llvm_calls import ADDRESS, BIT, BYTE, DOUBLE, INT, STATUS
+from .llvm_frame import BIT, DOUBLE, INT, Frame
 from .llvm_guards import Guards, Stack
 from .llvm_scalars import NotNative, Scalars
 
@@ -43,7 +41,7 @@ _TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, and the ops whose Python functions are in its table."""
+    """The module of the function `kernel`, and the ops whose Python functions it calls."""
 
     text: str
     called: tuple[str, ...]
@@ -51,15 +49,9 @@ class KernelText(NamedTuple):
 
 def kernel_text(block: Block) -> KernelText:
     """A kernel that computes a block. Raises NotNative."""
-    ends = [_llvm_type(value.type) for value in (*block.parameters, *block.results)]
-    fields = [INT, INT, *[BYTE if kind == BIT else kind for kind in ends]]
-    arguments = [ir.LiteralStructType(fields).as_pointer(), ADDRESS.as_pointer()]
-    module = ir.Module()
-    function = ir.Function(module, ir.FunctionType(STATUS, arguments), "kernel")
-    function.attributes.add("nounwind")
-    emitter = _Emitter(function)
+    emitter = _Emitter()
     emitter.kernel(block)
-    return KernelText(str(module), tuple(emitter.scalars.calls.called))
+    return KernelText(str(emitter.builder.module), tuple(emitter.scalars.calls.called))
 
 
 def _llvm_type(kind: Type) -> Any:
@@ -71,31 +63,19 @@ def _llvm_type(kind: Type) -> Any:
 class _Emitter:
     """Emits the instructions of a region where a builder stands."""
 
-    def __init__(self, function: Any) -> None:
-        self.record, table = function.args
-        start, self.step_back = (function.append_basic_block() for _ in range(2))
-        self.builder = ir.IRBuilder(start)
-        self.scalars = Scalars(self.builder, self.step_back, table)
+    def __init__(self) -> None:
+        self.frame = Frame()
+        self.builder = self.frame.builder
+        self.scalars = Scalars(self.frame)
         self.values: dict[Value, Any] = {}
 
     def kernel(self, block: Block) -> None:
-        """The whole kernel, from the parameters in the record to the results in it."""
-        make = self.builder
-        work, memory, *given = [make.load(self.member(k)) for k in range(2 + len(block.parameters))]
-        self.guards = Guards(make, self.step_back, work, memory)
-        body = make.append_basic_block()  # the variables are made before it
-        make.branch(body)
-        make.position_at_end(body)
-        values = [make.trunc(v, BIT) if v.type == BYTE else v for v in given]
-        for k, value in enumerate(self.run(block, values), 2 + len(given)):
-            make.store(make.zext(value, BYTE) if value.type == BIT else value, self.member(k))
-        self.guards.leave(0)
-        make.position_at_end(self.step_back)
-        self.guards.leave(1)
-
-    def member(self, k: int) -> Any:
-        """The address of a field of the record."""
-        return self.builder.gep(self.record, [STATUS(0), STATUS(k)], inbounds=True)
+        """The whole kernel, from its parameters to its results."""
+        work, memory = self.frame.limits(len(block.parameters))
+        self.guards = Guards(self.frame, work, memory)
+        given = self.frame.parameters([_llvm_type(value.type) for value in block.parameters])
+        results = [_scalar(value) for value in self.run(block, given)]
+        self.frame.done(results, self.guards.release)
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """The results of a block, for the values of its parameters."""
@@ -215,6 +195,12 @@ class _Emitter:
         make.branch(head)
         make.position_at_end(after)
         return carried
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, Stack):
+        raise NotNative("a stack that leaves its region has no machine code")
+    return value
 
 
 def _join(joined: Any, value: Any, end: Any) -> None:

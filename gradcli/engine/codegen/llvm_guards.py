@@ -1,9 +1,6 @@
 """What keeps machine code within bounds: stacks that grow, a count of work, and a poll for signals.
 
-A kernel works on local variables, one set for each stack and one for the count, which LLVM puts in
-registers. Everything leaves by one block, which gives the memory back.
-
-Kernels are called with the interpreter's lock held. After every `INTERVAL` instructions or so a
+A kernel holds the interpreter's lock. After every `INTERVAL` instructions or so a
 kernel lets other threads have it, and asks Python to run the handlers of pending signals. Where one
 raises, as that of Ctrl-C or of a timer does, the kernel stops, and the call raises that exception.
 This needs no thread, no pipe and no callback, and holds on every system: in other threads than the
@@ -17,7 +14,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_calls import ADDRESS, BIT, BYTE, INT, STATUS, declared, step_back_if
+from .llvm_frame import BIT, BYTE, INT, NULL, STATUS, Frame, python
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
 FIRST_SIZE = 4096  # bytes of a stack
@@ -32,34 +29,23 @@ class Stack(NamedTuple):
 
 
 class Guards:
-    """Emits pushes and pops, the count of work, and the ways out of a kernel."""
+    """Emits pushes and pops, and the count of work."""
 
-    def __init__(self, builder: Any, step_back: Any, work: Any, memory: Any) -> None:
-        """`work` and `memory` are the limits: instructions, and bytes of all stacks."""
-        self.builder, self.step_back = builder, step_back
+    def __init__(self, frame: Frame, work: Any, memory: Any) -> None:
+        """`work` and `memory` are the variables of the limits: instructions, and bytes of all
+        stacks. They hold what is left."""
+        self.frame, self.builder = frame, frame.builder
         self.stacks: list[Stack] = []
-        self.memory = self.variable(memory)
-        first = self._interval(work)
-        self.until_poll = self.variable(first)
-        self.left = self.variable(builder.sub(work, first))
-
-    def variable(self, value: Any) -> Any:
-        """A variable of the kernel, with its first value."""
-        with self.builder.goto_entry_block():
-            place = self.builder.alloca(value.type)
-            self.builder.store(value, place)
-        return place
-
-    def function(self, name: str, result: Any, *parameters: Any) -> Any:
-        """A function of Python's C interface."""
-        return declared(self.builder.module, name, ir.FunctionType(result, parameters))
+        self.memory, self.left = memory, work
+        self.until_poll = frame.variable(ir.Constant(INT, 0))
+        self._grant(self.builder.load(work), ir.Constant(INT, 0))
 
     # ---- stacks ----------------------------------------------------------------------------------
 
     def new_stack(self) -> Stack:
         zero = ir.Constant(INT, 0)
         stack = Stack(
-            self.variable(ir.Constant(ADDRESS, None)), self.variable(zero), self.variable(zero)
+            self.frame.variable(NULL), self.frame.variable(zero), self.frame.variable(zero)
         )
         self.stacks.append(stack)
         self.builder.store(zero, stack.used)  # in a loop, the memory serves again
@@ -100,12 +86,11 @@ class Guards:
         added = make.add(size, least)
         memory = make.sub(make.load(self.memory), added)
         make.store(memory, self.memory)
-        step_back_if(make, make.icmp_signed("<", memory, ir.Constant(INT, 0)), self.step_back)
+        exceeds = make.icmp_signed("<", memory, ir.Constant(INT, 0))
+        self.frame.leave_if(exceeds, self.frame.step_back)
         larger = make.add(size, added)
-        reallocate = self.function("PyMem_RawRealloc", ADDRESS, ADDRESS, INT)
-        moved = make.call(reallocate, [make.load(stack.base), larger])
-        lacks = make.icmp_unsigned("==", moved, ir.Constant(ADDRESS, None))
-        step_back_if(make, lacks, self.step_back)
+        moved = python(make, "PyMem_RawRealloc", make.load(stack.base), larger)
+        self.frame.leave_if(make.icmp_unsigned("==", moved, NULL), self.frame.step_back)
         make.store(moved, stack.base)
         make.store(larger, stack.size)
 
@@ -118,17 +103,17 @@ class Guards:
         make.store(rest, self.until_poll)
         with make.if_then(make.icmp_signed("<", rest, zero), likely=False):
             asked = make.call(self._poll(), [])
-            step_back_if(make, make.icmp_signed("!=", asked, STATUS(0)), self.step_back)
+            self.frame.leave_if(make.icmp_signed("!=", asked, STATUS(0)), self.frame.raised)
             left = make.load(self.left)
-            step_back_if(make, make.icmp_signed("<=", left, zero), self.step_back)
-            granted = self._interval(left)
-            make.store(make.sub(left, granted), self.left)
-            make.store(make.add(rest, granted), self.until_poll)
+            self.frame.leave_if(make.icmp_signed("<=", left, zero), self.frame.step_back)
+            self._grant(left, rest)
 
-    def _interval(self, left: Any) -> Any:
-        """The instructions until the next poll."""
-        most = ir.Constant(INT, INTERVAL)
-        return self.builder.select(self.builder.icmp_signed("<", left, most), left, most)
+    def _grant(self, left: Any, rest: Any) -> None:
+        """Adds to the work until the next poll, out of what is left altogether."""
+        make, most = self.builder, ir.Constant(INT, INTERVAL)
+        granted = make.select(make.icmp_signed("<", left, most), left, most)
+        make.store(make.sub(left, granted), self.left)
+        make.store(make.add(rest, granted), self.until_poll)
 
     def _poll(self) -> Any:
         """The function that lets other threads run, and gives 0 unless a signal handler raises."""
@@ -139,19 +124,14 @@ class Guards:
         poll.linkage = "internal"
         poll.attributes.add("noinline")
         make = ir.IRBuilder(poll.append_basic_block())
-        thread = make.call(self.function("PyEval_SaveThread", ADDRESS), [])
-        make.call(self.function("PyEval_RestoreThread", ir.VoidType(), ADDRESS), [thread])
-        make.ret(make.call(self.function("PyErr_CheckSignals", STATUS), []))
+        python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
+        make.ret(python(make, "PyErr_CheckSignals"))
         return poll
 
-    # ---- ways out --------------------------------------------------------------------------------
-
-    def leave(self, status: int) -> None:
-        """Gives the memory back, and returns from the kernel."""
-        free = self.function("PyMem_RawFree", ir.VoidType(), ADDRESS)
+    def release(self) -> None:
+        """Gives the memory of the stacks back."""
         for stack in self.stacks:
-            self.builder.call(free, [self.builder.load(stack.base)])
-        self.builder.ret(ir.Constant(STATUS, status))
+            python(self.builder, "PyMem_RawFree", self.builder.load(stack.base))
 
 
 def _size(kind: Any) -> int:

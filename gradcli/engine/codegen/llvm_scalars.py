@@ -18,7 +18,8 @@ from ...ops import OPS
 from ...ops.formula import Formula, read_forward
 from ..backends.backend import INT_MIN
 from ..formulas.reading import forward_formula
-from .llvm_calls import BIT, DOUBLE, INT, Calls, step_back_if
+from .llvm_calls import Calls
+from .llvm_frame import BIT, DOUBLE, INT, Frame
 
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INSTRUCTIONS = {
@@ -138,15 +139,13 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Scalars:
-    """Emits operations on scalars where a builder stands. `step_back` is the block that leaves the
-    kernel for the interpreter, `table` the address of the Python functions that it calls."""
+    """Emits operations on scalars."""
 
-    def __init__(self, builder: Any, step_back: Any, table: Any) -> None:
-        self.builder, self.step_back = builder, step_back
-        self.calls = Calls(builder, step_back, table)
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.builder, self.calls = frame, frame.builder, Calls(frame)
 
     def step_back_if(self, condition: Any) -> None:
-        step_back_if(self.builder, condition, self.step_back)
+        self.frame.leave_if(condition, self.frame.step_back)
 
     def converted(self, value: Any, to: Any) -> Any:
         """A value, or a number of a formula, as one of another type."""

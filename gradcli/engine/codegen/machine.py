@@ -11,17 +11,6 @@ from ..backends.host_memory import free_host_memory
 PASSES = ("sroa", "simplify_cfg")
 # Bytes that LLVM takes at most, altogether and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
-# What kernels call of Python.
-PYTHON = (
-    "PyMem_RawRealloc",
-    "PyMem_RawFree",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyErr_CheckSignals",
-    "PyObject_CallFunction",
-    "PyFloat_AsDouble",
-    "Py_DecRef",
-)
 
 
 class Processor(NamedTuple):
@@ -40,15 +29,10 @@ class Processor(NamedTuple):
 
 @cache
 def _processor() -> Processor:
-    import ctypes
-
     from llvmlite import binding
 
     for part in ("target", "asmprinter"):
         getattr(binding, f"initialize_native_{part}")()
-    for name in PYTHON:
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        binding.add_symbol(name, address)
     try:
         features = binding.get_host_cpu_features().flatten()
     except RuntimeError:  # where LLVM knows no way to ask; the name of the processor says enough
@@ -122,3 +106,14 @@ def has_function(name: str) -> bool:
 
     _engine()  # the first engine makes LLVM look into the libraries of the process
     return bool(binding.address_of_symbol(name))
+
+
+@cache
+def offer(name: str) -> None:
+    """Lets compiled code call a function of Python's C interface."""
+    import ctypes
+
+    from llvmlite import binding
+
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    binding.add_symbol(name, address)

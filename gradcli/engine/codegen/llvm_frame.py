@@ -1,0 +1,152 @@
+"""The frame of a kernel: how Python calls it, what it calls of Python, and how it is left.
+
+A kernel is a function of Python's C interface ("fastcall"), so a call costs no more than that of a
+builtin. It holds the interpreter's lock. Its `self` is a tuple: the class StepBack, and the Python
+functions that it calls, so that its code is the same in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from .machine import offer
+
+DOUBLE, INT, BIT, BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(1), ir.IntType(8)
+STATUS = ir.IntType(32)
+ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
+NULL = ir.Constant(ADDRESS, None)
+NO_LIMIT = 2**62
+# Of Python's C interface: results, and parameters.
+_INTERFACE: dict[str, tuple[Any, list[Any]]] = {
+    "PyBool_FromLong": (ADDRESS, [INT]),
+    "PyErr_BadArgument": (STATUS, []),
+    "PyErr_CheckSignals": (STATUS, []),
+    "PyErr_Occurred": (ADDRESS, []),
+    "PyErr_SetNone": (NOTHING, [ADDRESS]),
+    "PyEval_RestoreThread": (NOTHING, [ADDRESS]),
+    "PyEval_SaveThread": (ADDRESS, []),
+    "PyFloat_AsDouble": (DOUBLE, [ADDRESS]),
+    "PyLong_AsLongLong": (INT, [ADDRESS]),
+    "PyMem_RawFree": (NOTHING, [ADDRESS]),
+    "PyMem_RawRealloc": (ADDRESS, [ADDRESS, INT]),
+    "PyObject_CallFunction": (ADDRESS, [ADDRESS, ADDRESS]),
+    "PyObject_IsTrue": (STATUS, [ADDRESS]),
+    "PyTuple_GetItem": (ADDRESS, [ADDRESS, INT]),
+    "Py_BuildValue": (ADDRESS, [ADDRESS]),
+    "Py_DecRef": (NOTHING, [ADDRESS]),
+}
+_VARIADIC = {"PyObject_CallFunction", "Py_BuildValue"}
+
+
+def python(builder: Any, name: str, *values: Any) -> Any:
+    """Emits a call of Python's C interface."""
+    offer(name)
+    result, parameters = _INTERFACE[name]
+    kind = ir.FunctionType(result, parameters, var_arg=name in _VARIADIC)
+    return builder.call(declared(builder.module, name, kind), values)
+
+
+def declared(module: Any, name: str, kind: Any) -> Any:
+    """A function from outside."""
+    return module.globals.get(name) or ir.Function(module, kind, name)
+
+
+def text_of(builder: Any, text: str) -> Any:
+    """The address of a constant text."""
+    name = f"text_{text}"
+    if name not in builder.module.globals:
+        value = ir.Constant(ir.ArrayType(BYTE, len(text) + 1), bytearray(f"{text}\0".encode()))
+        made = ir.GlobalVariable(builder.module, value.type, name)
+        made.initializer, made.global_constant, made.linkage = value, True, "internal"
+    return builder.bitcast(builder.module.globals[name], ADDRESS)
+
+
+class Frame:
+    """The function `kernel` of a new module, where a builder stands.
+
+    step_back  the block that raises StepBack
+    raised     the block that leaves with the exception that Python has set
+    """
+
+    def __init__(self) -> None:
+        kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
+        function = ir.Function(ir.Module(), kind, "kernel")
+        function.attributes.add("nounwind")
+        self.held, self._arguments, self._count = function.args
+        start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
+        self.builder = ir.IRBuilder(start)
+
+    def variable(self, value: Any) -> Any:
+        """A variable with its first value, a constant. LLVM puts it in a register."""
+        with self.builder.goto_entry_block():
+            place = self.builder.alloca(value.type)
+            self.builder.store(value, place)
+        return place
+
+    def leave_if(self, condition: Any, block: Any) -> None:
+        """Branches to one of the blocks that leave the kernel, which is seldom."""
+        after = self.builder.append_basic_block()
+        self.builder.cbranch(condition, block, after).set_weights([1, 99])
+        self.builder.position_at_end(after)
+
+    # ---- in --------------------------------------------------------------------------------------
+
+    def parameters(self, types: Sequence[Any]) -> list[Any]:
+        """The values of the parameters."""
+        return [self._unboxed(self._argument(k), kind) for k, kind in enumerate(types)]
+
+    def limits(self, n: int) -> list[Any]:
+        """The variables of two limits, ints that may be given after `n` parameters."""
+        make, given = self.builder, ir.Constant(INT, n)
+        limits = [self.variable(ir.Constant(INT, NO_LIMIT)) for _ in range(2)]
+        with make.if_then(make.icmp_signed("!=", self._count, given), likely=False):
+            both = ir.Constant(INT, n + 2)
+            with make.if_then(make.icmp_signed("!=", self._count, both), likely=False):
+                python(make, "PyErr_BadArgument")
+                self.leave_if(ir.Constant(BIT, 1), self.raised)
+            for k, limit in enumerate(limits, n):
+                make.store(self._unboxed(self._argument(k), INT), limit)
+        return limits
+
+    def _argument(self, k: int) -> Any:
+        return self.builder.load(self.builder.gep(self._arguments, [ir.Constant(INT, k)]))
+
+    def _unboxed(self, argument: Any, kind: Any) -> Any:
+        make = self.builder
+        if kind == BIT:
+            found = python(make, "PyObject_IsTrue", argument)
+            self.leave_if(make.icmp_signed("<", found, STATUS(0)), self.raised)
+            return make.icmp_signed("!=", found, STATUS(0))
+        name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
+        value = python(make, name, argument)
+        equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
+        with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
+            error = python(make, "PyErr_Occurred")
+            self.leave_if(make.icmp_unsigned("!=", error, NULL), self.raised)
+        return value
+
+    # ---- out -------------------------------------------------------------------------------------
+
+    def done(self, results: Sequence[Any], release: Callable[[], None]) -> None:
+        """Ends the kernel with a tuple of results, and emits the blocks that leave it. `release`
+        emits what is to be done at every end."""
+        make = self.builder
+        letters = {DOUBLE: "d", INT: "L", BIT: "N"}
+        types = text_of(make, f"({''.join([letters[value.type] for value in results])})")
+        values = [
+            python(make, "PyBool_FromLong", make.zext(v, INT)) if v.type == BIT else v
+            for v in results
+        ]
+        found = python(make, "Py_BuildValue", types, *values)
+        release()
+        make.ret(found)
+        make.position_at_end(self.step_back)
+        kind = python(make, "PyTuple_GetItem", self.held, ir.Constant(INT, 0))
+        python(make, "PyErr_SetNone", kind)
+        make.branch(self.raised)
+        make.position_at_end(self.raised)
+        release()
+        make.ret(NULL)
