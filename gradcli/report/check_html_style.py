@@ -24,7 +24,7 @@ ul { padding-left: 1.25rem; }
 a { color: inherit; }
 code, pre, .number, .no { font-family: ui-monospace, Menlo, Consolas, monospace;
   font-size: .875rem; }
-code { overflow-wrap: anywhere; }
+code { overflow-wrap: break-word; }
 .faint, figcaption, .note { color: var(--faint); }
 .good { color: var(--good); } .bad { color: var(--bad); } .doubt { color: var(--doubt); }
 table { border-collapse: collapse; width: 100%; }

@@ -168,6 +168,20 @@ def test_a_kink_has_a_plot_of_the_function_around_it() -> None:
     assert "∂s/∂x[0] is -1 to the left, 1 to the right" in page.texts("figcaption")[0]
 
 
+JUMP = "var x = 1.0\nif x >= 1.0 { y = 3.0 * x } else { y = x }"
+ROOT = "var x = 0.0\ny = sqrt(abs(x))"
+ALONE = "var x = 1.0\nif x == 1.0 { y = 3.0 * x } else { y = x }"
+
+
+@pytest.mark.parametrize(("program", "lines"), [(JUMP, [9, 9]), (ROOT, [17]), (ALONE, [9, 1, 9])])
+def test_no_line_joins_what_is_not_connected(program: str, lines: list[int]) -> None:
+    page = Page(render_checks("html", [checked("a.tg", program)]))
+    found = [
+        attributes["points"] or "" for tag, attributes, _ in page.elements if tag == "polyline"
+    ]
+    assert sorted(len(points.split()) for points in found) == sorted(lines)
+
+
 def test_plots_have_gaps_where_there_is_no_value() -> None:
     curve = [(-2.0, math.nan), (-1.0, math.nan), (0.0, 0.0), (1.0, 1.0), (2.0, math.inf)]
     plot = small_plot(curve, "y", "x")

@@ -99,10 +99,21 @@ class Samples:
 
 def around(samples: Samples) -> list[tuple[float, float]]:
     """The output at steps that are evenly spread around the point, up to the largest one: as a plot
-    shows it. nan where it has no value."""
-    steps = [samples.first * k / CURVE for k in range(1, CURVE + 1)]
-    left = [(-step, samples.function(-step)) for step in reversed(steps)]
-    return [*left, (0.0, samples.value), *((step, samples.function(step)) for step in steps)]
+    shows it. nan where it has no value, and where it jumps beside the point."""
+    left, right = _beside(samples, -1), _beside(samples, 1)
+    return [*reversed(left), (0.0, samples.value), *right]
+
+
+def _beside(samples: Samples, side: int) -> list[tuple[float, float]]:
+    """The points of a plot to one side, from the nearest on."""
+    steps = [side * samples.first * k / CURVE for k in range(1, CURVE + 1)]
+    points = [(step, samples.function(step)) for step in steps]
+    levels = [samples.level(k) for k in range(LEVELS)]
+    ends = [(b.step, b.up if side > 0 else b.down) for b in levels]
+    near, value = min((end for end in ends if math.isfinite(end[1])), default=(0.0, samples.value))
+    if abs(value - samples.value) > abs(points[0][1] - samples.value) / 2:  # however near: a jump
+        points = [(side * near / 2, math.nan), (side * near, value), *points]
+    return points
 
 
 def ridders(
