@@ -118,8 +118,7 @@ def test_what_is_offered(
     ],
 )
 def test_lines_of_bash(line: str, current: str, of_bash: str) -> None:
-    at = str(len(line.encode()))
-    read, word = read_bash_line({"COMP_LINE": line + "|rest", "COMP_POINT": at})
+    read, word = read_bash_line({"COMP_LINE": line + "|rest", "COMP_POINT": str(len(line))})
     assert (read.current, word) == (current, of_bash)
 
 
@@ -178,7 +177,12 @@ def shell(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]:
     assert "_GRADCLI_COMPLETE" in script
     (folder / "script").write_text(script)
     become = "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"
-    variables = {"PATH": environment["PATH"], "HOME": str(folder), "INPUTRC": "/dev/null"}
+    variables = {
+        "PATH": environment["PATH"],
+        "HOME": str(folder),
+        "INPUTRC": "/dev/null",
+        "LC_ALL": "C.UTF-8",
+    }
     terminal = Terminal(folder, "-c", become, *SHELLS[name], **variables)
     terminal.type(f"{READY[name]}; echo re''ady\n")
     terminal.until(lambda lines: "ready" in lines)
@@ -199,6 +203,7 @@ def shell(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]:
         ("gradcli eval model.tg --wrt=rate,lo", "gradcli eval model.tg --wrt=rate,loss"),
         ("gradcli eval my\\ model.tg --set sc", "gradcli eval my\\ model.tg --set scale="),
         ("gradcli eval -e 'abc * 2' --set ", "gradcli eval -e 'abc * 2' --set abc="),
+        ("gradcli eval -e 'äöü * 2' --hessian-b", "gradcli eval -e 'äöü * 2' --hessian-blocks"),
         ("gradcli check --methods diff", "gradcli check --methods differences"),
         ("gradcli ops erfi", "gradcli ops erfinv"),
         ("gradcli explain detac", "gradcli explain detached"),

@@ -104,8 +104,7 @@ def read_words(words: Sequence[str]) -> Line:
 def read_bash_line(environment: Mapping[str, str]) -> tuple[Line, str]:
     """The line that bash says there is, and what bash takes for the word at the cursor."""
     text = environment.get("COMP_LINE", "")
-    text = text.encode()[: int(environment.get("COMP_POINT", "0"))].decode(errors="ignore")
-    words = list(_split(text)) or [""]
+    words = list(_split(text[: int(environment.get("COMP_POINT", "0"))]))  # counted in characters
     line = read_words(words[1:] or [""])
     breaks = environment.get("COMP_WORDBREAKS", _BEHIND + _WITH)
     starts = [line.current.rfind(c) + (c in _BEHIND) for c in _BEHIND + _WITH if c in breaks]
