@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .diagnostics import GradcliError, Source, did_you_mean
 from .ops.registry import changes
 from .tasks.evaluation import Evaluation, Options
+from .tasks.foreign import plain_inputs
 from .tasks.programs import parse_program, read_source
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Program:
         self._changes = 0
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
-        """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy
-        arrays.
+        """Runs the program with these inputs: numbers, bools, nested lists of them, NumPy arrays,
+        and what NumPy can read: arrays of JAX, tensors of PyTorch, which are detached.
 
         Names with a path (`layer.w`) go into the mapping; keywords win over it. Raises GradcliError
         for errors of the inputs or the program; its `evaluation` then holds what was computed and
@@ -55,7 +56,7 @@ class Program:
         from .tasks.answer import prepare
         from .tasks.evaluate import evaluate
 
-        values = {**(inputs or {}), **names}
+        values = plain_inputs({**(inputs or {}), **names})
         if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():
             # In a formula `e` and `pi` are inputs where they are given.
             program = Program(parse_program(self._resolved.source, values), self._options)

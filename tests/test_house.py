@@ -99,6 +99,7 @@ DOORS: dict[str, set[str]] = {
         "report.text",
         "report.values",
         "tasks.inputs",
+        "notebook",
         "cli.limits",
     },
     "cupy": {"engine"},

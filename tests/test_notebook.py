@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli import GradcliError, Tape, Variable
+from gradcli import GradcliError
 from gradcli.notebook.completing import words_at
 from gradcli.notebook.request import parse_request
-from gradcli.notebook.variables import inputs_of, plain, values_of
+from gradcli.notebook.variables import inputs_of, values_of
 from gradcli.report.evaluation_html import evaluation_html
 from gradcli.tasks.evaluation import Evaluation
 
@@ -29,6 +29,18 @@ loss = sum((w - x)**2)
 print "in the program", w
 expect loss > 0
 output loss"""
+# Interrupts the next cell once its program runs.
+ARM = """import threading, _thread, sys, os, time
+def interrupt(main):
+    inside = os.sep + os.path.join("gradcli", "engine") + os.sep
+    while True:
+        frame = sys._current_frames()[main]
+        while frame is not None and inside not in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is not None:
+            return _thread.interrupt_main()
+        time.sleep(0.01)
+threading.Thread(target=interrupt, args=[threading.get_ident()]).start()"""
 COMPLETE = """from IPython.core.completer import provisionalcompleter
 def complete(text):
     with provisionalcompleter():
@@ -51,6 +63,9 @@ CELLS = {
     "warning": "%%gradcli\nvar x = 2.0\ny = detach(x) * 2",
     "quiet": "%%gradcli --quiet\n1 + 1",
     "hostile": '%%gradcli\n{"<script>alert(1)</script>": 1.0}',
+    "arm": ARM,
+    "interrupt": "%%gradcli\ni = 0\nwhile true { i = 1 - i }",
+    "after": "%%gradcli\n6 * 7",
     "complete": COMPLETE,
     "unload": "%unload_ext gradcli\n'gradcli' in get_ipython().magics_manager.magics['cell']",
 }
@@ -142,6 +157,12 @@ def test_errors_have_the_lines_of_the_cell(outputs: dict[str, list[dict[str, Any
 
 
 @needs_a_kernel
+def test_an_interrupt_ends_the_program(outputs: dict[str, list[dict[str, Any]]]) -> None:
+    assert error(outputs["interrupt"]) == "the program was interrupted"
+    assert "42" in text(outputs["after"])
+
+
+@needs_a_kernel
 def test_a_notebook_completes(outputs: dict[str, list[dict[str, Any]]]) -> None:
     assert text(outputs["complete"]).splitlines() == [
         "['--jacobian'] ['logsumexp']",
@@ -151,35 +172,6 @@ def test_a_notebook_completes(outputs: dict[str, list[dict[str, Any]]]) -> None:
 
 
 # ---- without a kernel ----------------------------------------------------------------------------
-
-
-class Tensor:
-    """What PyTorch and JAX give: an array that is made by `__array__`."""
-
-    def __init__(self, values: Any, recorded: bool) -> None:
-        self.values, self.recorded = values, recorded
-
-    def detach(self) -> Tensor:
-        return Tensor(self.values, False)
-
-    def cpu(self) -> Tensor:
-        return self
-
-    def __array__(self) -> Any:
-        assert not self.recorded
-        return np.array(self.values)
-
-
-def test_values_of_other_packages_are_inputs() -> None:
-    assert plain(Tensor([1.0, 2.0], True)).tolist() == [1.0, 2.0]
-    (inner,) = plain([Tensor(3.0, True)])
-    assert inner == 3.0
-    assert plain(Variable(2.0)) == 2.0
-    with Tape() as t:
-        assert plain(t.watch(3.0) * 2) == 6.0
-    array = np.array([1.0])
-    assert plain(array) is array
-    assert plain(3) == 3
 
 
 def test_inputs_are_variables_or_constants(tmp_path: Path) -> None:

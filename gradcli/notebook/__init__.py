@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy  # noqa: F401  # before a cell runs: it stays broken if Ctrl-C ends its import
+
 _NAME = "gradcli"
 
 

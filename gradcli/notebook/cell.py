@@ -21,6 +21,13 @@ class CellError(GradcliError):
         return [printable_lines(render(d, self.color), self.color) for d in self.diagnostics]
 
 
+class CellInterrupt(KeyboardInterrupt):
+    """Ctrl-C in a cell, or the notebook's button, without Python's traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["the program was interrupted"]
+
+
 class CellMagic:
     """`%%gradcli`: the cell is a program."""
 
@@ -40,6 +47,8 @@ class CellMagic:
             return self._run(parse_request(line), cell)
         except GradcliError as error:
             raise self._error(error.diagnostics) from None
+        except KeyboardInterrupt:
+            raise CellInterrupt from None
 
     def _run(self, request: Request, cell: str) -> Evaluation | None:
         namespace = self.shell.user_ns

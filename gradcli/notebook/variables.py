@@ -22,7 +22,7 @@ def inputs_of(sets: Iterable[str], namespace: Mapping[str, Any]) -> dict[str, An
         name, sign, value = (part.strip() for part in text.partition("="))
         value = value if sign else name
         if _PATH.fullmatch(value) and value.split(".")[0] in namespace:
-            found[name] = plain(_look_up(value, namespace))
+            found[name] = _look_up(value, namespace)
             continue
         try:
             found |= read_inputs([f"{name}={value}"])
@@ -49,20 +49,6 @@ def _unknown(text: str, name: str, namespace: Mapping[str, Any]) -> GradcliError
     help = did_you_mean(name, namespace) or f"assign it in Python: `{name} = …`"
     message = f"--set {text}: there is no Python variable `{name}`"
     return GradcliError(Diagnostic("E001", message, help=help))
-
-
-def plain(value: Any) -> Any:
-    """A value as programs take it: arrays of other packages (JAX, PyTorch, pandas) as NumPy's,
-    values of `gradcli.Tape` as the numbers that they are."""
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if type(value).__module__.startswith("gradcli."):
-        return getattr(value, "value", value)
-    if hasattr(value, "detach"):  # a tensor of PyTorch, which may be on a tape or a device
-        value = value.detach().cpu()
-    if hasattr(value, "__array__") and type(value).__module__ != "numpy":
-        return value.__array__()
-    return value
 
 
 def values_of(gets: Iterable[str], evaluation: Evaluation) -> dict[str, Any]:

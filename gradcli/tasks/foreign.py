@@ -1,0 +1,49 @@
+"""Values of Python as programs take them: numbers, strings, lists and NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError
+
+_PLAIN: tuple[Any, ...] = (bool, int, float, complex, str)
+_EXACTLY = {*_PLAIN, type(None), dict}
+_OURS = ("numpy", "cupy")  # the packages of arrays that the engine computes with
+
+
+def plain_inputs(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs by name, as a program takes them. Raises GradcliError (E005) for what is no value."""
+    return {name: plain(value, name) for name, value in values.items()}
+
+
+def plain(value: Any, name: str = "") -> Any:
+    """A value as a program takes it: arrays of other packages (JAX, PyTorch, pandas) as NumPy's,
+    what a `gradcli.Tape` recorded as the number or array that it is, and a tuple as a list."""
+    kind = type(value)
+    if kind in _EXACTLY or kind.__module__.split(".")[0] in _OURS:
+        return value
+    if isinstance(value, list | tuple):
+        return list(value) if _is_plain(value) else [plain(item, name) for item in value]
+    if kind.__module__.startswith("gradcli.eager"):
+        return value.value
+    for base in _PLAIN:
+        if isinstance(value, base):
+            return base(value)
+    if hasattr(value, "detach"):  # a tensor of PyTorch, which may be on a tape or a device
+        value = value.detach().cpu()
+    if not hasattr(value, "__array__"):
+        raise GradcliError(
+            Diagnostic(
+                "E005",
+                f"the value given for `{name}` is a Python `{kind.__name__}`",
+                help="give a number, a string, a list, or an array",
+            )
+        )
+    return value.__array__()
+
+
+def _is_plain(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether a list is one of numbers, as its ends tell: most lists are long and have nothing
+    else."""
+    return bool(values) and type(values[0]) in _PLAIN and type(values[-1]) in _PLAIN

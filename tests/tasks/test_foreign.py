@@ -1,0 +1,93 @@
+"""Values of other packages as inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli import GradcliError, Tape, Variable
+from gradcli.tasks.foreign import plain
+
+VECTOR = gradcli.load(source="var x: float[2]\ny = sum(x**2)")
+NUMBER = gradcli.load(source="var x = 2.0\ny = x**2")
+
+
+class Length(float):
+    """A number of somebody's own."""
+
+
+class Jax:
+    """As arrays of JAX: with a dtype of NumPy's, and read by `__array__`."""
+
+    def __init__(self, values: Any) -> None:
+        self.array = np.array(values, dtype="float32")
+        self.dtype, self.shape = self.array.dtype, self.array.shape
+
+    def __array__(self) -> Any:
+        return self.array
+
+
+class Tensor:
+    """As tensors of PyTorch: with a dtype of its own, and not to be read while on a tape."""
+
+    dtype = "torch.float32"
+
+    def __init__(self, values: Any, recorded: bool = True) -> None:
+        self.values, self.recorded = values, recorded
+
+    def detach(self) -> Tensor:
+        return Tensor(self.values, False)
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def __array__(self) -> Any:
+        assert not self.recorded
+        return np.array(self.values)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Jax([1.0, 2.0]),
+        Tensor([1.0, 2.0]),
+        (1.0, 2.0),
+        [Tensor(1.0), Tensor(2.0)],
+        (Jax(1.0), 2.0),
+        Variable([1.0, 2.0]),
+        np.array([1.0, 2.0]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_vectors(value: Any) -> None:
+    assert VECTOR.run(x=value).gradients["y"]["x"].tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    "value", [Jax(3.0), Tensor(3.0), Variable(3.0), np.float32(3.0), Length(3.0), 3.0]
+)
+def test_numbers(value: Any) -> None:
+    assert NUMBER.run(x=value).gradients["y"]["x"] == 6.0
+
+
+def test_a_value_of_a_tape_is_its_number() -> None:
+    with Tape() as t:
+        x = t.watch(1.5)
+        assert NUMBER.run(x=x * 2).outputs["y"] == 9.0
+
+
+def test_what_is_plain_stays_what_it_is() -> None:
+    array, text = np.array([1.0]), "text"
+    for value in (array, text, 3, None):
+        assert plain(value) is value
+    assert plain([[1, 2], (3, 4)]) == [[1, 2], [3, 4]]
+    assert plain(()) == []
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, {"a": 1.0}, [{1}], range(3)])
+def test_what_is_no_value_is_an_error_of_the_inputs(value: Any) -> None:
+    with pytest.raises(GradcliError, match="E005"):
+        NUMBER.run(x=value)
