@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from ..diagnostics import Diagnostic, GradcliError
 from . import options
 from .lint import Ignore, Select, codes
+from .terminal import Terminal
 
 Stdio = Annotated[
     bool,
@@ -36,6 +38,8 @@ def command(
     if find_spec("pygls") is None:
         message = "`lsp` needs pygls, which isn't installed"
         raise GradcliError(Diagnostic("E001", message, help="pip install 'gradcli[lsp]'"))
+    if sys.stdin.isatty():
+        Terminal().summary("a language server: editors start it, and Ctrl-C ends it")
     from ..editor.server import serve
     from ..tidy.linting import Wanted
 

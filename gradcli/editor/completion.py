@@ -14,6 +14,7 @@ from ..lang.resolve import TYPES
 from ..lang.scopes import Scope
 from ..ops import BUILTINS
 from ..ops.description import call
+from ..ops.registry import load_packages
 from .document import Document
 from .hover import signature
 from .names import imported
@@ -77,6 +78,7 @@ def _words(document: Document, offset: int) -> Iterator[Item]:
                 seen.add(item.word)
                 yield item
         scope = scope.parent
+    load_packages()  # which may add builtins
     for op in BUILTINS.values():
         if op.name not in seen:
             yield Item(op.name, "function", 1, call(op), op.summary)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
 from ..lang import syntax
 from ..lang.scopes import children
+from ..tidy.findings import Fix
 from ..tidy.linting import EVERYTHING, Wanted, find
 from .document import Document
 
@@ -16,11 +17,13 @@ _UNNECESSARY = ("W401", "W404")  # what nothing reads, and what never runs
 
 class Problem(NamedTuple):
     """A diagnostic at a place of this document. What is wrong with an imported file is a problem
-    of the import, and `origin` is where that file has it."""
+    of the import, and `origin` is where that file has it. `fix` is text that can replace what is
+    there with the same meaning."""
 
     diagnostic: Diagnostic
     span: Span
     origin: Span | None = None
+    fix: Fix | None = None
 
     @property
     def message(self) -> str:
@@ -38,10 +41,10 @@ class Problem(NamedTuple):
 def problems(document: Document, wanted: Wanted = EVERYTHING) -> list[Problem]:
     """All errors that are known without running; where there are none, what `lint` finds."""
     try:
-        found = [finding.diagnostic for finding in find(document.source, wanted)]
+        found = find(document.source, wanted)
     except GradcliError as error:
-        found = error.diagnostics
-    return [_placed(diagnostic, document) for diagnostic in found]
+        return [_placed(diagnostic, document) for diagnostic in error.diagnostics]
+    return [Problem(f.diagnostic, f.span, fix=f.fix) for f in found]
 
 
 def _placed(diagnostic: Diagnostic, document: Document) -> Problem:

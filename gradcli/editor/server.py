@@ -18,7 +18,8 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from .. import __version__
-from ..diagnostics import GradcliError, Span
+from ..diagnostics import GradcliError, Span, shortened
+from ..tidy.findings import Fix
 from ..tidy.formatting import format_source
 from ..tidy.linting import Wanted
 from .completion import Item, completions
@@ -46,7 +47,9 @@ def serve(wanted: Wanted) -> int:
     exit code is 1 if it went without `shutdown`."""
     logging.basicConfig(level=logging.ERROR)  # on standard error
     server = Server(wanted)
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:  # which pygls closes
+    stdout, stderr = sys.stdout.fileno(), sys.stderr.fileno()
+    with os.fdopen(os.dup(stdout), "wb") as output:  # which pygls closes
+        os.dup2(stderr, stdout)  # nothing else that prints disturbs the protocol
         server.protocol.start_io(stdout=output)
     return 0 if server.is_shut_down else 1
 
@@ -61,11 +64,15 @@ class Server:
         self.is_shut_down = False
         self._looked_at: dict[str, tuple[int | None, Document]] = {}
         self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self.problems: dict[str, list[Problem]] = {}  # that the editor was told
         for name, answer in _FEATURES.items():
             self.protocol.feature(name)(partial(answer, self))
         triggers = types.CompletionOptions(trigger_characters=["."])
         complete = self.protocol.feature(types.TEXT_DOCUMENT_COMPLETION, triggers)
         complete(partial(_complete, self))
+        kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix])
+        act = self.protocol.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)
+        act(partial(_act, self))
 
     # ---- documents -------------------------------------------------------------------------------
 
@@ -105,14 +112,21 @@ class Server:
         self._waiting[uri] = loop.call_later(_DELAY, self.publish, uri)
 
     def forget(self, uri: str) -> None:
+        self.problems.pop(uri, None)
         if waiting := self._waiting.pop(uri, None):
             waiting.cancel()
+
+    def close(self, uri: str) -> None:
+        self.forget(uri)
+        self._looked_at.pop(uri, None)
+        self.say(uri, [])
 
     def publish(self, uri: str) -> None:
         """Tells the editor the problems of a document."""
         self._waiting.pop(uri, None)
         document = self.document(uri)
-        found = [self._diagnostic(p, document) for p in problems(document, self.wanted)]
+        self.problems[uri] = problems(document, self.wanted)
+        found = [self.diagnostic(problem, document) for problem in self.problems[uri]]
         self.say(uri, found, self.protocol.workspace.get_text_document(uri).version)
 
     def say(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
@@ -120,7 +134,7 @@ class Server:
             types.PublishDiagnosticsParams(uri, found, version)
         )
 
-    def _diagnostic(self, problem: Problem, document: Document) -> types.Diagnostic:
+    def diagnostic(self, problem: Problem, document: Document) -> types.Diagnostic:
         levels = types.DiagnosticSeverity
         severity = levels.Error if problem.diagnostic.severity == "error" else levels.Warning
         related = None
@@ -162,8 +176,7 @@ def _did_save(server: Server, params: types.DidSaveTextDocumentParams) -> None:
 
 
 def _did_close(server: Server, params: types.DidCloseTextDocumentParams) -> None:
-    server.forget(params.text_document.uri)
-    server.say(params.text_document.uri, [])
+    server.close(params.text_document.uri)
 
 
 def _shutdown(server: Server, params: None) -> None:
@@ -202,6 +215,33 @@ def _completion(item: Item) -> types.CompletionItem:
         detail=item.detail or None,
         documentation=item.text or None,
         sort_text=f"{item.rank}{item.word}",
+    )
+
+
+def _act(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The fixes of the problems in a range, as `lint --fix` would make them."""
+    uri = params.text_document.uri
+    document = server.document(uri)
+    start = server.offset(document, params.range.start)
+    end = server.offset(document, params.range.end)
+    return [
+        _quick_fix(server, uri, document, problem, problem.fix)
+        for problem in server.problems.get(uri, [])
+        if problem.fix is not None and problem.span.start <= end and start <= problem.span.end
+    ]
+
+
+def _quick_fix(
+    server: Server, uri: str, document: Document, problem: Problem, fix: Fix
+) -> types.CodeAction:
+    span = Span(document.source, fix.start, fix.end)
+    edit = types.TextEdit(server.range(document, span), fix.text)
+    return types.CodeAction(
+        f"Write `{shortened(fix.text)}`",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[server.diagnostic(problem, document)],
+        edit=types.WorkspaceEdit({uri: [edit]}),
+        is_preferred=True,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -18,10 +19,19 @@ SECONDS = 60  # to wait for an answer, at most
 class Editor:
     """A client of `gradcli lsp`, and the documents that it has open."""
 
-    def __init__(self, *arguments: str, folder: Path | None = None, **capabilities: Any) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        folder: Path | None = None,
+        packages: Path | None = None,
+        **capabilities: Any,
+    ) -> None:
         command = [sys.executable, "-P", "-m", "gradcli", "lsp", *arguments]
+        environment = {**os.environ, **({"PYTHONPATH": str(packages)} if packages else {})}
         pipe = subprocess.PIPE
-        self.server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder)
+        self.server = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environment
+        )
         self._ids = itertools.count(1)
         self._versions: dict[str, int] = {}
         self._received: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -105,13 +115,14 @@ class Editor:
 
     def open(self, uri: str, text: str) -> list[dict[str, Any]]:
         """Opens a document; its problems."""
-        self._versions[uri] = 1
-        document = {"uri": uri, "languageId": "gradcli", "version": 1, "text": text}
+        self._versions[uri] = next(self._ids)  # one that no answer before was about
+        version = self._versions[uri]
+        document = {"uri": uri, "languageId": "gradcli", "version": version, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})
         return self.problems(uri)
 
     def change(self, uri: str, text: str) -> None:
-        self._versions[uri] += 1
+        self._versions[uri] = next(self._ids)
         document = {"uri": uri, "version": self._versions[uri]}
         params = {"textDocument": document, "contentChanges": [{"text": text}]}
         self.tell("textDocument/didChange", params)
@@ -132,6 +143,16 @@ class Editor:
         position = {"line": line, "character": column}
         params = {"textDocument": {"uri": uri}, "position": position}
         return self.ask(f"textDocument/{question}", params)
+
+    def fixes(self, uri: str, line: int) -> Any:
+        """The quick fixes that are offered in a line."""
+        place = {"line": line, "character": 0}
+        params = {
+            "textDocument": {"uri": uri},
+            "range": {"start": place, "end": {"line": line, "character": 999}},
+            "context": {"diagnostics": []},
+        }
+        return self.ask("textDocument/codeAction", params)
 
     def format(self, uri: str) -> Any:
         options = {"tabSize": 4, "insertSpaces": True}

@@ -133,6 +133,45 @@ def test_formatting(editor: Editor) -> None:
     assert editor.format(URI) is None
 
 
+def test_quick_fixes(editor: Editor) -> None:
+    text = "var x = 1e-9\ny = log(1 + x)\nz = exp(x) - 1\noutput y, z\n"
+    assert [p["code"] for p in editor.open(URI, text)] == ["W412", "W413"]
+    (fix,) = editor.fixes(URI, 2)
+    assert (fix["title"], fix["kind"]) == ("Write `expm1(x)`", "quickfix")
+    assert [p["code"] for p in fix["diagnostics"]] == ["W413"]
+    (edit,) = fix["edit"]["changes"][URI]
+    start, end = edit["range"]["start"], edit["range"]["end"]
+    assert (start["line"], end["line"]) == (2, 2)
+    lines = text.split("\n")
+    lines[2] = lines[2][: start["character"]] + edit["newText"] + lines[2][end["character"] :]
+    editor.change(URI, "\n".join(lines))
+    assert [p["code"] for p in editor.problems(URI)] == ["W412"]
+    assert editor.fixes(URI, 2) == []
+    assert editor.fixes(URI, 0) == []
+
+
+CHATTY = """
+import gradcli
+
+def register():
+    print("this package talks")
+    gradcli.register("chatty", "x", "Talks.", lambda x: x, partials=(lambda m, y, x: 1.0,))
+"""
+
+
+def test_what_a_package_prints_disturbs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "talking.py").write_text(CHATTY)
+    info = tmp_path / "talking-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: talking\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[gradcli.ops]\ntalking = talking:register\n")
+    with Editor(packages=tmp_path) as editor:
+        assert editor.open(URI, "var x = 1.0\ny = chatty(x)\n") == []
+        labels = {item["label"] for item in editor.ask_at("completion", URI, 1, 4)["items"]}
+        assert "chatty" in labels
+        assert editor.close() == (0, "this package talks\n")
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_columns_are_counted_as_the_editor_does(encoding: str) -> None:
     text = 'print "𝛼é", zz, nope\nzz = 1.0\n'
