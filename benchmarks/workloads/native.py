@@ -1,6 +1,6 @@
 """The loop of `scalar_loop` as machine code, against C; and what it costs to get there.
 
-Kernels are made of regions here, as runs don't use them yet.
+Kernels are made of regions and called here, without what a run does besides.
 """
 
 from __future__ import annotations
