@@ -23,12 +23,12 @@ def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "
     names = ", ".join(lowered.parameters) or "nothing"
     results = ", ".join(lowered.results) or "nothing"
     lines = [f"; from {printable(names)} to {printable(results)}"]
-    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered.region)
-    lines += [_reason(reason.reason, reason.span) for reason in lowered.reasons]
+    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered.region, node)
+    lines += [_reason(reason.reason, reason.span, node) for reason in lowered.reasons]
     return "\n".join(lines)
 
 
-def _llvm(region: Region) -> Iterator[str]:
+def _llvm(region: Region, node: Program) -> Iterator[str]:
     try:
         from ..engine.codegen.llvm_blocks import NotNative, kernel_text
     except ImportError:
@@ -41,9 +41,12 @@ def _llvm(region: Region) -> Iterator[str]:
             yield f"; calls of Python: {', '.join(called)}"
         yield text.rstrip()
     except NotNative as reason:
-        yield _reason(reason.reason, reason.span)
+        yield _reason(reason.reason, reason.span, node)
 
 
-def _reason(reason: str, span: Span | None) -> str:
+def _reason(reason: str, span: Span | None, node: Program) -> str:
+    """A reason, with its line, and its file if it is in an imported one."""
     where = "" if span is None else f"line {span.line}: "
+    if span is not None and span.source is not node.source:
+        where = f"{printable(span.source.name)}, {where}"
     return f"; {where}{printable(reason)}"

@@ -277,7 +277,7 @@ def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.Monke
         lambda node, inputs: lower_program(node, inputs)._replace(region=region),
     )
     assert gradcli("eval", "-e", "var n = 2\ny = n", "--show", "llvm").out == (
-        "; from n to y\n; line 3: `pow` of ints has no machine code\n"
+        "; from n to y\n; p, line 3: `pow` of ints has no machine code\n"
     )
 
 

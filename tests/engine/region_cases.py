@@ -65,6 +65,9 @@ PROGRAMS = {
     "output f([0.5, x, 2.0]), f([0.5, -1.0, 2.0])",
     "break in a for loop": "s = 0.0\nfor i in range(100) { s += x; if s > n { break }; s += i }\noutput s, i",
     "continue in a for loop": "s = 0\nfor i in range(n) { if i == 2 { continue }; s += i; if s > 90 { break }; s *= 2 }\noutput s",
+    "strings": 'fn f(a, mode = "fast") { if mode == "fast" { return a } elif mode != "slow" { return 0.5 }; return a * a }\n'
+    'm = "slow"\noutput f(x), f(mode = m, a = x), f(x, mode = "?"), m == "slow", m == none, x == none',
+    "a parameter by its name": "fn f(a, b = n, c = 2) = a - b * c\noutput f(x), f(x, c = 3), f(b = 1, a = x), f(c = x, b = 2, a = 1)",
     "infinities": "output 1.0 / 0.0, -1.0 / 0.0, log(0.0), inf - inf, sqrt(-1.0)",
     "where": "output where(x > 1, x, 2.0), where(n > 10, n, 1)",
 }

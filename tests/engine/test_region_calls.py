@@ -49,7 +49,7 @@ REASONS = {
 def test_what_is_in_no_region_says_why(source: str, wanted: str) -> None:
     found = lowered(HEAD + source)
     assert [reason.reason for reason in found.reasons] == [wanted]
-    assert found.others == []
+    assert not found.others
 
 
 @pytest.mark.parametrize("inlined", ["", "fn g(a) = a + 0\n"], ids=["alone", "with others"])

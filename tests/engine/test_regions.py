@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered
+import gradcli
+from gradcli.engine.codegen.python import compiled
+from gradcli.engine.ir.verifier import verify
+from gradcli.engine.regions.programs import lower_program
+
+from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered, same
 from .region_programs import Writer
 
 
@@ -39,6 +46,9 @@ REASONS = {
     "output n ** n": (3, "an int to a power that isn't known is not compiled"),
     "z = 1j\noutput z": (3, "complex numbers are not compiled"),
     "x := 2.0\noutput x": (3, "`:=` is not compiled"),
+    "v = [x]\nv[0] := 2.0\noutput x": (4, "`:=` is not compiled"),
+    "y = x if n > 2 else 1.0\nx := 2.0\noutput y": (4, "`:=` is not compiled"),
+    "fn f(v) { v[0] := 2.0; return 1.0 }\na = f([x])\noutput x": (3, "`:=` is not compiled"),
     "fn f() { x := 2.0; return x }\na = f()\noutput x": (
         1,
         "functions may update this variable with `:=`",
@@ -52,6 +62,50 @@ def test_what_is_in_no_region_says_why(source: str, wanted: tuple[int, str]) -> 
     reasons = lowered(HEAD + source).reasons
     assert wanted in [(r.span.line, r.reason) for r in reasons if r.span is not None]
     assert lowered(HEAD + source).results == {}
+
+
+IMPORTED = """c = 2.5
+var w = 1.25
+const k = 3
+v = [1.0, w]
+fn f(a, b = c) = a * b + w
+fn g(a) { s = 0; for i in range(k) { s += f(a, i) }; return s }
+fn h(a, d) = a if d == 0 else h(f(a), d - 1)
+print "a"
+t = transpose([[1.0]])
+output w
+"""
+MAIN = """import "library.tg" as lib
+var x = 1.5
+fn own(a, d) = lib.f(a) if d == 0 else own(a + 1, d - 1)
+output a = lib.f(x)
+output b = lib.f(x, b = 3) + lib.g(x) * lib.c
+output c = [lib.w * x, lib.k, lib.v[1]]
+output d = lib.h(x, 3) + own(x, 2)
+"""
+
+
+def test_imports(tmp_path: Path) -> None:
+    (tmp_path / "library.tg").write_text(IMPORTED)
+    (tmp_path / "main.tg").write_text(MAIN)
+    program = gradcli.load(tmp_path / "main.tg")
+    found = lower_program(program._resolved, {})
+    verify([found.region, *found.others])
+    assert found.reasons == []
+    states = {"x": 1.5, "lib.w": 1.25, "lib.k": 3}
+    results = compiled(found.region, found.others)(*[states[name] for name in found.parameters])
+    outputs, wanted = found.outputs(results), program.with_options(grad=False).run().outputs
+    assert all(same(outputs[name], wanted[name]) for name in wanted)
+
+
+def test_what_isnt_compiled_of_an_import_says_so_where_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "library.tg").write_text(IMPORTED)
+    (tmp_path / "main.tg").write_text('import "library.tg" as lib\noutput lib.t[0, 0]\n')
+    found = lower_program(gradcli.load(tmp_path / "main.tg")._resolved, {})
+    [reason] = found.reasons
+    assert reason.reason == "`transpose` is not compiled"
+    assert reason.span is not None
+    assert (reason.span.source.name, reason.span.line) == (str(tmp_path / "library.tg"), 9)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -34,8 +34,9 @@ class Branching:
         if self.size > MAX_SIZE:
             raise NotCompiled("this makes the region too large", span)
 
-    def read(self, slot: program.Slot, span: Span) -> Any:
-        name = Name(self.frame, slot.index)
+    def read(self, slot: program.Slot, span: Span, frame: int | None = None) -> Any:
+        """What a name holds, in this frame or another."""
+        name = Name(self.frame if frame is None else frame, slot.index)
         held = self.names.held.get(name, ABSENT)
         if held is ABSENT:
             raise NotCompiled(f"`{slot.name}` has no value here", span)

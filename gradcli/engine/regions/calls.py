@@ -10,7 +10,7 @@ from ...lang.program.liveness import Liveness
 from ...ops.op import Op
 from ..ir.builder import Builder
 from .expressions import Expressions
-from .names import ABSENT, Closure, Name, NotCompiled
+from .names import ABSENT, Closure, Members, Name, NotCompiled
 
 MAX_INLINED = 40  # calls inside each other
 
@@ -37,15 +37,15 @@ class Calls(Expressions):
         return self.called(callee, given, named, node.span)
 
     def method(self, node: program.MethodCall) -> Any:
-        if node.function is not None:
-            callee = self.expression(node.function)
-        elif node.op is not None:
-            callee = node.op
-        else:
-            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
         receiver = self.expression(node.receiver)
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]
         named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        if isinstance(receiver, Members):
+            callee = self.imported(receiver, node.name, node.span)
+            return self.called(callee, given, named, node.span)
+        if node.function is None and node.op is None:
+            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
+        callee = node.op if node.function is None else self.expression(node.function)
         return self.called(callee, [receiver, *given], named, node.span)
 
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL
 from .builtins import Builtins
 from .kinds import Array
-from .names import ABSENT, Closure, NotCompiled
+from .names import ABSENT, Closure, Members, NotCompiled
 
 INT_MAX = 2**63 - 1
 
@@ -108,12 +109,20 @@ class Expressions(Builtins):
 
     def member(self, node: program.Member) -> Any:
         held = self.expression(node.object)
+        if isinstance(held, Members):
+            return self.imported(held, node.name, node.span)
         if not isinstance(held, Array) or node.name not in ("shape", "size", "ndim"):
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
         sizes = tuple([self.builder.constant(size) for size in held.shape])
         if node.name == "shape":
             return sizes
         return self.builder.constant(len(sizes) if node.name == "ndim" else len(held.items))
+
+    def imported(self, held: Members, name: str, span: Span) -> Any:
+        """What a name of an imported program holds."""
+        if name not in held.slots:
+            raise NotCompiled(f"there is no `{name}` in this import", span)
+        return self.read(held.slots[name], span, held.frame)
 
 
 _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {

@@ -55,6 +55,14 @@ class Derivative:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Members:
+    """An imported program: the frame that its names live in, and their slots."""
+
+    frame: int
+    slots: dict[str, program.Slot]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Unknown:
     """What isn't a value of the region: why, and where that was found."""
 

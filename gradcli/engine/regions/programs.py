@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...lang import program
@@ -16,8 +16,9 @@ from .arrays import MAX_ELEMENTS
 from .flow import assigned
 from .kinds import ArrayOf, Kind, flat, fresh, in_python, is_value, kind_of, scalars_of
 from .lowering import Lowering
-from .names import Name, NotCompiled, Unknown
+from .names import Members, Name, NotCompiled, Unknown
 
+_LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 _DTYPES = {"float": F64, "float64": F64, "int": I64, "int64": I64, "bool": BOOL}
 _TYPES: dict[type, Scalar] = {float: F64, int: F64, bool: BOOL}
 _CODES = {"f": F64, "i": F64, "b": BOOL}  # the same, of arrays
@@ -37,7 +38,7 @@ class Lowered(NamedTuple):
     parameters: dict[str, Kind]
     results: dict[str, Kind]
     reasons: list[NotCompiled]
-    others: list[Region]
+    others: Sequence[Region] = ()
 
     def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
         """The outputs, of the numbers that the region gives."""
@@ -65,6 +66,8 @@ class _Main:
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
+        self.imports: dict[int, Members] = {}  # by the identity of the program
+        self.path = ""  # of the import that is being lowered, with a dot
         everything = own_nodes(node.body, frozenset())
         self.updates = any(isinstance(inner, program.Update) for inner in everything)
 
@@ -81,9 +84,12 @@ class _Main:
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)
+        frame = self.lowering.frame
         try:
             if isinstance(node, program.Declare):
                 self.declare(node)
+            elif isinstance(node, program.Import):
+                self.imported(node)
             elif isinstance(node, program.Output):
                 for name, expression in node.items:
                     self.output(name, expression)
@@ -92,19 +98,41 @@ class _Main:
         except NotCompiled as reason:
             del self.block.instructions[n:]
             self.lowering.names.held = held
-            self.lowering.frame = 1
+            self.lowering.frame = frame
             self.note(reason)
             self.forget(node, Unknown(reason.reason, reason.span))
 
+    def imported(self, node: program.Import) -> None:
+        """An imported program is lowered once; what of it isn't compiled is so where it is read."""
+        names, key = self.lowering.names, id(node.program)
+        if key not in self.imports:
+            outer = self.lowering.frame, self.lowering.liveness, self.path
+            slots, span = node.program.names, node.span
+            reads = [
+                program.Evaluate(program.Read(s, span=span), span=span) for s in slots.values()
+            ]
+            self.lowering.frame = names.new_frame()
+            self.lowering.liveness = Liveness((*node.program.body, *reads))
+            self.path += f"{node.slot.name}."
+            self.imports[key] = Members(self.lowering.frame, slots)
+            for statement in node.program.body:
+                if not isinstance(statement, _LEFT_OUT):
+                    self.statement(statement)
+            self.lowering.frame, self.lowering.liveness, self.path = outer
+        names.held[Name(self.lowering.frame, node.slot.index)] = self.imports[key]
+
     def forget(self, node: Any, unknown: Unknown) -> None:
         """What a statement that isn't compiled may have changed isn't known after it: the names
-        that it assigns, and every list, which other names may share."""
-        names = self.lowering.names.held
-        names.update({Name(1, slot.index): unknown for slot in assigned([node])})
-        names.update({name: unknown for name, held in names.items() if type(held) is tuple})
+        that it assigns, and where variables are updated all that may be one."""
+        names, frame = self.lowering.names.held, self.lowering.frame
+        names.update({Name(frame, slot.index): unknown for slot in assigned([node])})
+        if self.updates:
+            names.update({name: unknown for name, held in names.items() if any(flat(held))})
 
     def note(self, reason: NotCompiled) -> None:
-        if all((r.reason, r.span) != (reason.reason, reason.span) for r in self.reasons):
+        if not self.path and all(
+            (r.reason, r.span) != (reason.reason, reason.span) for r in self.reasons
+        ):
             self.reasons.append(reason)
 
     def output(self, name: str, expression: Any) -> None:
@@ -121,10 +149,12 @@ class _Main:
 
     def declare(self, node: program.Declare) -> None:
         """A declared variable is a parameter of the type that its state has."""
-        name, span = node.slot.name, node.span
+        name, span = self.path + node.slot.name, node.span
+        before = dict(self.lowering.names.held)
         with self.lowering.builder.inside(Block()):
             value = None if node.value is None else self.lowering.expression(node.value)
             first = None if value is None else kind_of(self.lowering.as_array(value, span))
+        self.lowering.names.held = before
         given = self.inputs.get(name)
         kind = declared_kind(node.type, first, given)
         if not isinstance(kind, Scalar | ArrayOf) or len(list(scalars_of(kind))) > MAX_ELEMENTS:
@@ -134,7 +164,7 @@ class _Main:
         held = fresh(kind)
         self.block.parameters += tuple(flat(held))
         self.parameters[name] = kind
-        self.lowering.names.held[Name(1, node.slot.index)] = held
+        self.lowering.names.held[Name(self.lowering.frame, node.slot.index)] = held
 
 
 def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: Any) -> Kind | None:

@@ -20,7 +20,7 @@ from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
 from .calls import Calls
 from .kinds import Kind, Maybe, as_kind, flat, fresh, joined, kind_of
-from .names import Closure, Derivative, Name, NotCompiled, Unknown, Unresolved
+from .names import Closure, Derivative, Members, Name, NotCompiled, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
@@ -107,11 +107,9 @@ class Recursion(Calls):
                 pending.append(held.held)
             elif isinstance(held, Derivative):
                 pending.append(held.function)
-            elif isinstance(held, Closure):
-                captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
-                new = {*captured, *held.defaults} & self.names.held.keys() - found.keys()
-                found.update(dict.fromkeys(sorted(new)))
-                pending += self.names.of(sorted(new))
+            new = sorted((_read(held) & self.names.held.keys()) - found.keys())
+            found.update(dict.fromkeys(new))
+            pending += self.names.of(new)
         return list(found)
 
     def specialisation(
@@ -174,6 +172,16 @@ class Recursion(Calls):
     def region_name(self, function: program.Function) -> str:
         name = function.name if function.name.isascii() and function.name else "function"
         return f"{name}_{len(self.specialised) + 1}"
+
+
+def _read(held: Any) -> set[Name]:
+    """The names that a function reads from outside, or that an import has."""
+    if isinstance(held, Members):
+        return {Name(held.frame, slot.index) for slot in held.slots.values()}
+    if isinstance(held, Closure):
+        captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
+        return {*captured, *held.defaults}
+    return set()
 
 
 def _flat(held: Any) -> Iterator[Value]:
