@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
+from ..diagnostics import shortened
 from .page import tag
 
 WIDTH, HEIGHT = 320, 160
@@ -40,7 +41,7 @@ def small_plot(curve: Sequence[Point], label: str, by: str) -> Element | None:
         tag("line", x1=middle, y1=TOP, x2=middle, y2=BOTTOM, class_="axis"),
         *(tag("polyline", points=points, class_="curve") for points in lines),
         *(tag("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=3, class_="point") for x, y in here),
-        _text(LEFT, TOP - 6, f"{high:.6g}"),
+        _text(LEFT, TOP - 6, shortened(f"{label} from {low:.6g} to {high:.6g}")),
         _text(LEFT, BOTTOM + 16, f"{by} − {reach:.3g}"),
         _text(middle, BOTTOM + 16, by, "middle"),
         _text(RIGHT, BOTTOM + 16, f"{by} + {reach:.3g}", "end"),

@@ -163,6 +163,7 @@ def test_a_kink_has_a_plot_of_the_function_around_it() -> None:
     (line,) = [attributes for name, attributes, _ in page.elements if name == "polyline"]
     points = [tuple(map(float, p.split(","))) for p in (line["points"] or "").split()]
     assert len(points) == len(kink.curve)
+    assert page.texts("text") == ["s from 1 to 1.05", "x[0] − 0.05", "x[0]", "x[0] + 0.05"]
     heights = [y for _, y in points]
     assert max(heights) == heights[len(heights) // 2]  # downwards
     assert "∂s/∂x[0] is -1 to the left, 1 to the right" in page.texts("figcaption")[0]
