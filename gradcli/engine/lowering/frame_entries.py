@@ -21,7 +21,6 @@ from ..regions.entries import (
 )
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE
-from ..trace.run import Run
 from ..values.boxes import Dual
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
 
@@ -46,13 +45,13 @@ class Observed(NamedTuple):
 
     entries    by slot
     values     the numbers that the region takes, in order, as they are: traced, or with tangents
-    boxes      of each of these: "traced", "dual", or "" for a plain number
+    is_boxed   whether some of these are traced or have tangents
     variables  the positions of those that are the states of variables
     """
 
     entries: dict[int, Entry]
     values: list[Any]
-    boxes: tuple[str, ...]
+    is_boxed: bool
     variables: frozenset[int]
 
 
@@ -64,9 +63,8 @@ def observe(frame: list[Any], slots: Iterable[program.Slot]) -> Observed:
 class _Observer:
     def __init__(self, frame: list[Any]) -> None:
         self.frame = frame
-        self.run: Run = frame[0]
         self.values: list[Any] = []
-        self.boxes: list[str] = []
+        self.is_boxed = False
         self.variables: set[int] = set()
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
 
@@ -76,7 +74,7 @@ class _Observer:
         while waiting := [slot for k, slot in self.more.items() if k not in entries]:
             for slot in waiting:
                 entries[slot.index] = self.entry(self.held(slot), 0)
-        return Observed(entries, self.values, tuple(self.boxes), frozenset(self.variables))
+        return Observed(entries, self.values, self.is_boxed, frozenset(self.variables))
 
     def held(self, slot: program.Slot) -> Any:
         value = self.frame[slot.index + FRAME_HEAD]
@@ -86,11 +84,12 @@ class _Observer:
         if type(value) is Variable:
             self.variables.add(len(self.values))
         value = read(value)
-        box, number = _unboxed(self.run, value)
-        kind = _TYPES.get(type(number))
+        kind = _TYPES.get(type(value))
+        if type(value) is tuple or type(value) is Dual:
+            kind = F64 if self.is_float(value) else None
+            self.is_boxed = True
         if kind is not None:
             self.values.append(value)
-            self.boxes.append(box)
             return kind
         if value is UNSET:
             return UNASSIGNED
@@ -112,6 +111,16 @@ class _Observer:
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
         return DerivativeEntry(value.kind, function, positions, listed)
 
+    def is_float(self, value: Any) -> bool:
+        """Whether a boxed value is a float, with floats as its tangents, and its operations are
+        recorded."""
+        if type(value) is tuple:
+            trace = value[2].trace
+            return trace.segment is not None and self.is_float(value[0])
+        if type(value) is Dual:
+            return self.is_float(value.primal) and self.is_float(value.tangent)
+        return type(value) is float
+
     def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
         return (self.entry(value, depth + 1) for value in values)
 
@@ -128,15 +137,5 @@ class _Observer:
             return NoEntry("a function of another frame shares names with this one")
         else:
             captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
-        return FunctionEntry(node, captured, tuple(self.entries(value.defaults, depth)))
-
-
-def _unboxed(run: Run, value: Any) -> tuple[str, Any]:
-    """How a number is held, and the number."""
-    if type(value) is tuple:
-        active = value[2].trace is run.trace and run.trace.segment is not None
-        return ("traced", value[0]) if active and type(value[0]) is float else ("", None)
-    if type(value) is Dual:
-        plain = type(value.primal) is type(value.tangent) is float
-        return ("dual", value.primal) if plain else ("", None)
-    return "", value
+        defaults = tuple(self.entries(value.defaults, depth))
+        return FunctionEntry(node, captured, defaults, id(node))

@@ -19,14 +19,12 @@ from ..compilation.compiler import Compiler
 from ..passes.rules import NoRule
 from ..regions.flow import assigned
 from ..regions.names import NotCompiled
-from ..trace.recording import record_parts
-from ..trace.run import Run
 from ..trace.tape import Site
-from ..values.boxes import Dual
 from ..values.kinds import FRAME_HEAD
 from .frame_entries import Observed, observe, slots_of
 from .fusion import MAX_VARIANTS
-from .loop_kernels import LOOP, LoopKernels, LoopPullback
+from .loop_calls import LoopCall
+from .region_calls import REGION
 
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 ENDLESS = range(2**62)
@@ -53,13 +51,13 @@ class LongLoop:
 
     def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
         self._node, self._only_gradients = node, only_gradients
-        self._site = Site(LOOP, node.span)
+        self._site = Site(REGION, node.span)
         breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
         self._statements = 1 if breaks else len(node.body)  # at least so many in each iteration
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
         self._slots: dict[int, program.Slot] = {}
-        self._kernels: dict[Any, LoopKernels | None] = {}
+        self._calls: dict[Any, LoopCall | None] = {}
         # The iterations that the interpreter has run, and how often the loop was started.
         self._count = self._times = 0
 
@@ -100,55 +98,27 @@ class LongLoop:
         if the interpreter must run them."""
         self._slots = self._slots or {slot.index: slot for slot in slots_of(self._node)}
         observed = observe(frame, self._slots.values())
-        key = (tuple(observed.entries.items()), observed.boxes, iterations.step)
-        if key not in self._kernels and len(self._kernels) < MAX_VARIANTS:
-            self._kernels[key] = self._compiled(observed, iterations.step)
-        kernels = self._kernels.get(key)
-        if kernels is None or not observed.variables.isdisjoint(kernels.aliases):
+        if observed.is_boxed and not self._only_gradients:
+            return None
+        key = (tuple(observed.entries.items()), iterations.step)
+        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
+            self._calls[key] = self._compiled(observed, iterations.step)
+        call = self._calls.get(key)
+        if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         try:
-            return self._done(frame, iterations, kernels, observed)
-        except StepBack:
+            ended, *new = call.run(frame[0], self._site, iterations, observed.values)
+        except (StepBack, NoRule):
             return None
-
-    def _compiled(self, observed: Observed, step: int) -> LoopKernels | None:
-        boxes = {box for box in observed.boxes if box}
-        if len(boxes) > 1 or (boxes and not self._only_gradients):
-            return None
-        try:
-            return LoopKernels(self._node, observed, step)
-        except (NotCompiled, NoRule):
-            return None
-
-    def _done(
-        self, frame: list[Any], iterations: range, kernels: LoopKernels, observed: Observed
-    ) -> bool:
-        """Runs the iterations by kernels. Raises StepBack where the interpreter must."""
-        run: Run = frame[0]
-        size, start, values = len(iterations), iterations.start, observed.values
-        if "traced" in observed.boxes:
-            primals = [v[0] if type(v) is tuple else v for v in values]
-            ended, *new = kernels.value.run(size, size, start, *primals)
-            if outputs := [new[k] for k in kernels.moving]:
-                pullback = LoopPullback(kernels, size, start, primals)
-                active = kernels.active
-                boxed = record_parts(
-                    run.trace, self._site, values, primals, pullback, outputs, active
-                )
-                for k, value in zip(kernels.moving, boxed, strict=True):
-                    new[k] = value
-        elif "dual" in observed.boxes:
-            duals = [v for v in values if type(v) is Dual]
-            primals = [v.primal if type(v) is Dual else v for v in values]
-            tangents = [v.tangent for v in duals]
-            ended, new, found = kernels.along(size, start, primals, tangents)
-            for k, tangent in zip(kernels.moving, found, strict=True):
-                new[k] = new[k] if tangent is None else Dual(new[k], tangent, duals[0].level)
-        else:
-            ended, *new = kernels.value.run(size, size, start, *values)
-        for slot, value in zip(kernels.changed, new, strict=True):
+        for slot, value in zip(call.changed, new, strict=True):
             if self._slots[slot].cell:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
         return bool(ended)
+
+    def _compiled(self, observed: Observed, step: int) -> LoopCall | None:
+        try:
+            return LoopCall(self._node, observed, step)
+        except NotCompiled:
+            return None

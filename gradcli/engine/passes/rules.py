@@ -26,7 +26,7 @@ def share(builder: Builder, made: Operation, k: int, g: Value) -> Value:
         sides = [g, nothing] if k == 1 else [nothing, g]
         return builder.operation(WHERE, [made.operands[0], *sides])
     if _is_flat(made, k):
-        return builder.constant(0.0)
+        return _nothing_of(builder, g)
     return evaluate(builder, cotangent_formula(made.op, k), [*made.operands, g], made.result)
 
 
@@ -37,9 +37,15 @@ def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Va
         return builder.operation(WHERE, [made.operands[0], *sides])
     moving = {k: t for k, t in tangents.items() if not _is_flat(made, k)}
     if not moving:
-        return builder.constant(0.0)
+        return _nothing_of(builder, next(iter(tangents.values())))
     formula = tangent_formula(made.op, tuple(moving))
     return evaluate(builder, formula, [*made.operands, *moving.values()], made.result)
+
+
+def _nothing_of(builder: Builder, g: Value) -> Value:
+    """A zero, never a negative one, that is connected with what a derivative is made of."""
+    zero = builder.constant(0.0)
+    return builder.apply("add", [builder.apply("strict_mul", [g, zero]), zero])
 
 
 def _is_flat(made: Operation, k: int) -> bool:

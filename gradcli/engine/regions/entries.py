@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ...lang import program
@@ -24,11 +24,13 @@ class ListEntry:
 @dataclass(frozen=True, slots=True)
 class FunctionEntry:
     """A function of the program. `captured` are the values that it took from where it was made;
-    None if that is the frame of the region, whose names it reads."""
+    None if that is the frame of the region, whose names it reads. Functions are told apart by where
+    they stand in the program: `identity`."""
 
-    function: program.Function
+    function: program.Function = field(compare=False)
     captured: tuple[Entry, ...] | None
     defaults: tuple[Entry, ...]
+    identity: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,164 @@
+"""Regions on numbers of the language, which may be traced or have tangents, in any nesting.
+
+A region is one operation: it has one record, whose pullback is a region, too, and is recorded where
+it is to be differentiated again. The pullback computes the region again from its parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.op import Op
+from ..codegen.kernel import Kernel
+from ..ir.instructions import Block, Region
+from ..ir.types import F64
+from ..passes.activity import varied
+from ..passes.copying import copied
+from ..passes.dead_code import without_dead_code
+from ..passes.folding import fold
+from ..passes.hoisting import hoist
+from ..passes.jvp import jvp
+from ..passes.vjp import vjp
+from ..trace.pullbacks import Pullback, ReverseSweep
+from ..trace.recording import record_parts
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import UNBOXED, Dual, level_of, lowered, primal
+from ..values.lanes import Lanes
+
+REGION = Op("region", "*operands", "A region as one operation.", internal=True, engine=True)
+Places = tuple[int, ...]
+
+
+class RegionCall:
+    """A region that is called with numbers of the language; what is derived from it is kept."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = without_dead_code(fold(hoist(region)))
+        self._kernel = Kernel(self.region)
+        self._moving: dict[Places, Places] = {}
+        self._forward: dict[Places, RegionCall] = {}
+        self._backward: dict[tuple[Places, Places], RegionCall] = {}
+
+    def apply(self, run: Run, site: Site, work: int, values: list[Any]) -> list[Any]:
+        """The results for these parameters, in a call of about so many iterations.
+
+        Raises StepBack; NoRule where a derivative isn't compiled.
+        """
+        level = max(map(level_of, values), default=UNBOXED)
+        if level == UNBOXED:
+            return list(self._kernel.run(work, *values))
+        active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
+        below = [lowered(value, level) for value in values]
+        moving = self.moving(active)
+        if type(values[active[0]]) is Dual:
+            tangents = [values[k].tangent for k in active]
+            return self._along(run, site, work, [*below, *tangents], active, level)
+        self.backward(active, moving)  # so that a rule that is missing is found now
+        found = self.apply(run, site, work, below)
+        if moving:
+            trace = values[active[0]][2].trace
+            pullback = RegionPullback(self, moving, work, below)
+            outputs = [found[k] for k in moving]
+            boxed = record_parts(
+                trace, site.in_derivative(REGION), values, below, pullback, outputs, active
+            )
+            for k, value in zip(moving, boxed, strict=True):
+                found[k] = value
+        return found
+
+    def _along(
+        self, run: Run, site: Site, work: int, values: list[Any], active: Places, level: int
+    ) -> list[Any]:
+        """The results with tangents, for the parameters and those of the active ones."""
+        results = self.region.block.results
+        found = self.forward(active).apply(run, site, work, values)
+        floats = [k for k, value in enumerate(results) if value.type == F64]
+        given, rest = found[: len(results)], found[len(results) :]
+        for k, tangent, connected in zip(floats, rest[::2], rest[1::2], strict=True):
+            if connected:
+                given[k] = Dual(given[k], tangent, level)
+        return given
+
+    def moving(self, active: Places) -> Places:
+        """The places of the results that depend on the active parameters."""
+        if active not in self._moving:
+            block = self.region.block
+            depends = varied(block, {block.parameters[k] for k in active})
+            places = [k for k, value in enumerate(block.results) if value in depends]
+            self._moving[active] = tuple(places)
+        return self._moving[active]
+
+    def forward(self, active: Places) -> RegionCall:
+        """The region of the results and their tangents."""
+        if active not in self._forward:
+            self._forward[active] = RegionCall(jvp(self.region, active))
+        return self._forward[active]
+
+    def backward(self, active: Places, of: Places) -> RegionCall:
+        """The region of the active parameters' cotangents, from those of some results."""
+        if (active, of) not in self._backward:
+            block = copied(self.region.block, {})
+            block.results = tuple([block.results[k] for k in of])
+            whole = vjp(Region(self.region.name, block), active)
+            found = Block(
+                whole.block.parameters, whole.block.instructions, whole.block.results[len(of) :]
+            )
+            self._backward[active, of] = RegionCall(Region(whole.name, found))
+        return self._backward[active, of]
+
+
+class RegionPullback(Pullback):
+    """The options of a region's record: the call, and its parameters."""
+
+    __slots__ = ("_call", "_moving", "_values", "_work")
+
+    def __init__(self, call: RegionCall, moving: Places, work: int, values: list[Any]) -> None:
+        self._call, self._moving, self._work, self._values = call, moving, work, values
+
+    def pull(
+        self,
+        sweep: ReverseSweep,
+        site: Site,
+        operands: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+    ) -> None:
+        """Pulls the cotangents `g` of the moving results back to the record's inputs."""
+        values = list(self._values)
+        if sweep.recorded:
+            for k, n in zip(site.operands, numbers, strict=True):
+                values[k] = (values[k], n, sweep.segment.holder(n))
+        given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
+        call = self._call.backward(site.operands, tuple([k for k, _ in given]))
+        cotangents = [c for _, c in given]
+        rows = [primal(c) for c in cotangents if type(primal(c)) is Lanes]
+        if rows:
+            found = self._of_rows(sweep, site, call, values, cotangents, rows[0])
+        else:
+            found = call.apply(sweep.run, site, self._work, [*values, *cotangents])
+        for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
+            if connected and (sweep.marked is None or n in sweep.marked):
+                sweep.add(n, c)
+
+    def _of_rows(
+        self,
+        sweep: ReverseSweep,
+        site: Site,
+        call: RegionCall,
+        values: list[Any],
+        cotangents: list[Any],
+        like: Lanes,
+    ) -> list[Any]:
+        """The same for cotangents of many rows, one row after another."""
+        columns = [c.array if type(c) is Lanes else np.full(like.group.size, c) for c in cotangents]
+        found = [
+            call.apply(sweep.run, site, self._work, [*values, *map(float, row)])
+            for row in zip(*columns, strict=True)
+        ]
+        shares = [Lanes(np.array(column), like.group) for column in zip(*found, strict=True)]
+        return [found[0][k] if k % 2 else share for k, share in enumerate(shares)]
