@@ -28,6 +28,8 @@ _SAME = """
 _KIND_OF_CALL = dict.fromkeys(_FLOATS.split(), "float") | dict.fromkeys(_SAME.split(), "same")
 _MAX_DEPTH = 50  # of values that names stand for, in which a kind is looked for
 _KINDS: dict[str, Kind] = {"int64": "int"}
+# What may bring complex numbers into a program.
+_BRINGERS = (syntax.Number, syntax.Declare, syntax.Import, syntax.Call)
 _COMPLEX = frozenset(["fft", "ifft", "rfft", "complex128", "cast"])
 
 
@@ -44,13 +46,15 @@ class Facts:
     def __init__(self, tree: syntax.Module, source: Source) -> None:
         self.tree, self.source = tree, source
         self.scopes = Scopes(tree)
-        self.places = list(self._walk())
+        self._by_kind: dict[type, list[Place]] = {}
+        for place in self._walk():
+            self._by_kind.setdefault(type(place.node), []).append(place)
         # What an expression reads comes from outside, and may be anything.
         self.has_complex = tree.is_expression or any(
-            self._is_complex(place.node) for place in self.places
+            self._is_complex(node) for node, _ in self.of(*_BRINGERS)
         )
         self._kinds: dict[tuple[int, str], Kind] = {}  # of names
-        self.failing = [n.span for n, _ in self.places if isinstance(n, syntax.ExpectError)]
+        self.failing = [node.span for node, _ in self.of(syntax.ExpectError)]
         self.reads = {
             (id(self.home(name, scope)), name)
             for scope in [self.scopes.top, *self.scopes.functions.values()]
@@ -68,12 +72,15 @@ class Facts:
                 is_inside = not isinstance(child, syntax.Parameter)
                 pending.append(Place(child, inner if is_inside else scope))
 
+    def of(self, *kinds: type) -> list[Place]:
+        """The nodes of these kinds, one kind after the other."""
+        return [place for kind in kinds for place in self._by_kind.get(kind, ())]
+
     def blocks(self) -> Iterator[tuple[syntax.Statement, ...]]:
         """The statements of the program, and of each block in it."""
         yield self.tree.statements
-        for node, _ in self.places:
-            if isinstance(node, syntax.Block):
-                yield node.statements
+        for node, _ in self.of(syntax.Block):
+            yield node.statements
 
     def home(self, name: str, scope: Scope) -> Scope | None:
         """The scope whose name `scope` sees; None where there is none."""

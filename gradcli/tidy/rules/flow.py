@@ -20,11 +20,10 @@ def unreachable(facts: Facts) -> Iterator[Finding]:
             if _leaves(statement):
                 yield _never_runs(following.span, f"line {statement.span.line} leaves the block")
                 break
-    for node, _ in facts.places:
-        if isinstance(node, syntax.Branch | syntax.While):
-            condition = node.condition
-            if isinstance(condition, syntax.Word) and condition.value is False:
-                yield _never_runs(condition.span, "its condition is false", "this block")
+    for node, _ in facts.of(syntax.Branch, syntax.While):
+        condition = node.condition
+        if isinstance(condition, syntax.Word) and condition.value is False:
+            yield _never_runs(condition.span, "its condition is false", "this block")
 
 
 def _never_runs(span: Span, label: str, what: str = "this") -> Finding:

@@ -16,8 +16,8 @@ from ..findings import Finding
 def vectorisable(facts: Facts) -> Iterator[Finding]:
     """W421: loops over the indices of arrays, with one statement whose turns don't depend on each
     other but for a sum."""
-    for node, scope in facts.places:
-        if not isinstance(node, syntax.For) or len(node.body.statements) != 1:
+    for node, scope in facts.of(syntax.For):
+        if len(node.body.statements) != 1:
             continue
         count = facts.called(node.iterable, scope, "range")
         if count is None or len(count.arguments) > 1 or len(node.names) > 1:

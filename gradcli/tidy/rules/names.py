@@ -15,12 +15,12 @@ from ..facts import Facts
 from ..findings import Finding
 
 _DECLARED = {"var", "frozen", "const"}
-_FUNCTIONS = syntax.Function | syntax.Define | syntax.Rule | syntax.Backward
+_FUNCTIONS = (syntax.Function, syntax.Define, syntax.Rule, syntax.Backward)
 
 
 def unused(facts: Facts) -> Iterator[Finding]:
     """W401: names that nothing reads."""
-    has_output = any(isinstance(node, syntax.Output) for node, _ in facts.places)
+    has_output = bool(facts.of(syntax.Output))
     help = "remove it, or begin its name with `_`"
     for scope in [facts.scopes.top, *_function_scopes(facts)]:
         for name, binding in scope.bindings.items():
@@ -81,8 +81,8 @@ def rebound(facts: Facts) -> Iterator[Finding]:
 
 def int_variables(facts: Facts) -> Iterator[Finding]:
     """W202: variables that hold ints."""
-    for node, scope in facts.places:
-        if isinstance(node, syntax.Declare) and node.kind == "var" and node.value is not None:
+    for node, scope in facts.of(syntax.Declare):
+        if node.kind == "var" and node.value is not None:
             is_int = facts.kind(node.value, scope) == "int"
             if is_int and (node.type is None or node.type.dtype == "int64"):
                 name = node.name.name
@@ -95,7 +95,7 @@ def int_variables(facts: Facts) -> Iterator[Finding]:
 
 def _function_scopes(facts: Facts) -> list[Scope]:
     """The scopes of functions; the names of a module are its members."""
-    nodes = [node for node, _ in facts.places if isinstance(node, _FUNCTIONS)]
+    nodes = [node for node, _ in facts.of(*_FUNCTIONS)]
     return [facts.scopes.functions[id(node)] for node in nodes]
 
 

@@ -18,14 +18,9 @@ _PRIMARY = (
 
 def float_equality(facts: Facts) -> Iterator[Finding]:
     """W405: floats compared by `==` or `!=`."""
-    stated = {
-        id(inner)
-        for node, _ in facts.places
-        if isinstance(node, syntax.Expect)
-        for inner in _below(node)
-    }
-    for node, scope in facts.places:
-        if not isinstance(node, syntax.Comparison) or id(node) in stated:
+    stated = {id(inner) for node, _ in facts.of(syntax.Expect) for inner in _below(node)}
+    for node, scope in facts.of(syntax.Comparison):
+        if id(node) in stated:
             continue
         for left, sign, right in zip(node.operands, node.signs, node.operands[1:], strict=False):
             sides = [left, right]
@@ -44,8 +39,8 @@ def float_equality(facts: Facts) -> Iterator[Finding]:
 
 def squared_norm(facts: Facts) -> Iterator[Finding]:
     """W411: `norm(x)**2` is `sum(x**2)`."""
-    for node, scope in facts.places:
-        if not isinstance(node, syntax.Power) or not _is_number(node.exponent, 2):
+    for node, scope in facts.of(syntax.Power):
+        if not _is_number(node.exponent, 2):
             continue
         call = facts.called(node.base, scope, "norm")
         if call is None or any(argument.keyword == "ord" for argument in call.arguments):
@@ -59,7 +54,7 @@ def squared_norm(facts: Facts) -> Iterator[Finding]:
 
 def logarithm_near_one(facts: Facts) -> Iterator[Finding]:
     """W412: `log(1 + x)` is `log1p(x)`."""
-    for node, scope in facts.places:
+    for node, scope in facts.of(syntax.Call):
         call = facts.called(node, scope, "log")
         if call is None or len(call.arguments) > 1:
             continue
@@ -87,8 +82,8 @@ def _less_one(node: Any) -> str:
 
 def exponential_less_one(facts: Facts) -> Iterator[Finding]:
     """W413: `exp(x) - 1` is `expm1(x)`."""
-    for node, scope in facts.places:
-        if not isinstance(node, syntax.Arithmetic) or node.signs[0] != "-":
+    for node, scope in facts.of(syntax.Arithmetic):
+        if node.signs[0] != "-":
             continue
         first, second = node.operands[:2]
         call, sign = facts.called(first, scope, "exp"), ""
@@ -103,7 +98,7 @@ def exponential_less_one(facts: Facts) -> Iterator[Finding]:
 
 def norm_by_hand(facts: Facts) -> Iterator[Finding]:
     """W414: `sqrt(sum(x**2))` is `norm(x)`."""
-    for node, scope in facts.places:
+    for node, scope in facts.of(syntax.Call):
         root = facts.called(node, scope, "sqrt")
         total = facts.called(root.arguments[0].value, scope, "sum") if root else None
         if root is None or len(root.arguments) > 1 or total is None:
