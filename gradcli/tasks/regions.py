@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ..diagnostics import Diagnostic, GradcliError, Span, printable
-from ..engine.ir.instructions import Region
-from ..engine.regions.programs import lower_program
+from ..engine.regions.programs import Lowered, lower_program
 from ..lang.program import Program
 
 
@@ -23,12 +22,12 @@ def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "
     names = ", ".join(lowered.parameters) or "nothing"
     results = ", ".join(lowered.results) or "nothing"
     lines = [f"; from {printable(names)} to {printable(results)}"]
-    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered.region, node)
+    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered, node)
     lines += [_reason(reason.reason, reason.span, node) for reason in lowered.reasons]
     return "\n".join(lines)
 
 
-def _llvm(region: Region, node: Program) -> Iterator[str]:
+def _llvm(lowered: Lowered, node: Program) -> Iterator[str]:
     try:
         from ..engine.codegen.llvm_blocks import NotNative, kernel_text
     except ImportError:
@@ -36,7 +35,7 @@ def _llvm(region: Region, node: Program) -> Iterator[str]:
         message = "--show llvm needs llvmlite, which isn't installed"
         raise GradcliError(Diagnostic("E001", message, help=help)) from None
     try:
-        text, called = kernel_text(region.block)
+        text, called = kernel_text(lowered.region, lowered.others)
         if called:
             yield f"; calls of Python: {', '.join(called)}"
         yield text.rstrip()

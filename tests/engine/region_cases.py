@@ -93,6 +93,26 @@ LOOPS = {
     "vectors": "p = [x, y]\nfor i in range(n) { p = p - 0.1 * [p[0] * p[1], sum(p * p)] }\na = p[0]\noutput a, p[1]",
     "elements that are written": "u = zeros(3)\nu[0] = y\nb = u[2]\nfor i in range(2) { u[i + 1] = u[i] * x }\nu[1] += 1.0\na = u[0]\nc = u[2]\noutput a, b, c, sum(u)",
 }  # fmt: skip
+# Functions that call themselves.
+RECURSIVE = {
+    "an int": "fn f(k) = 1 if k < 2 else k * f(k - 1)\noutput f(n), f(10)",
+    "a float": "fn f(a) = f(a - 1) + x if a > 0 else 0.0\noutput f(x), f(500.5)",
+    "an int or a float": "fn f(a, k) { if k == 0 { return 1 }; h = f(a, k // 2); return h * h * a if k % 2 == 1 else h * h }\n"
+    "output f(x, n), f(x, 0), f(3, 5)",
+    "twice": "fn f(k) { if k < 2 { return k }; return f(k - 1) + f(k - 2) }\noutput f(n) * x",
+    "in a loop": "fn f(k) { s = 1; for i in range(k) { s += f(i) }; return s }\noutput f(n)",
+    "of each other": "fn even(k) = true if k == 0 else odd(k - 1)\nfn odd(k) = false if k == 0 else even(k - 1)\n"
+    "output even(n), odd(n), even(7)",
+    "with functions and names from outside": "c = x * 2\nfn h(a) = sin(a) * c\n"
+    "fn f(a, k, g) { if k == 0 { return g(a) }; s = 0; for i in range(2) { s += f(a + i, k - 1, g) }; return s }\n"
+    "output f(x, 3, h), f(x, 2, fn(t) = t * x)",
+    "with lists": "fn f(a, d) { if d == 0 { return [a, 1] }; u, v = f(a / 2, d - 1); return [u + v, v * 2] }\noutput f(x, 5)",
+    "with arrays": "fn f(p, k) { if k == 0 or norm(p) < 0.01 { return p }; return f(p * 0.5 - [x, 0.1], k - 1) }\n"
+    "output f(array([x, 2.0]), n)",
+    "with a default": "fn f(k, step = x) = 0.0 if k < 1 else step + f(k - 1, step * 2) + f(k - 2)\noutput f(n)",
+    "inside a function": "fn f(a) { fn g(k) = a if k == 0 else g(k - 1) * a; return g(n) }\noutput f(x), f(2)",
+    "a function that gets itself": "fn twice(g, a) = g(g(a))\noutput twice(fn(t) = twice(fn(u) = u * x, t), 2.0)",
+}  # fmt: skip
 STEPS_BACK = {
     "output n * 9223372036854775807": "E305",
     "output n // (n - 4)": "E306",

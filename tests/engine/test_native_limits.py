@@ -159,6 +159,64 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
     assert compiled(region(SUM, "f64, i64"))(1000, *Limits(work=50_000))[1] == 500
 
 
+# Calls itself without end, with more than the C stack holds, with memory on a stack in each call.
+CALLS = """
+region f(%0: i64) -> (i64) {
+  %1 = call g(%0) : (i64)
+  return %1
+}
+region g(%0: i64) -> (i64) {
+  %1 = const 1 : i64
+  %2 = sub %0, %1 : i64
+  %3 = const 0 : i64
+  %4 = eq %0, %3 : bool
+  %5 = new stack
+  %6 = push %5, %0
+  %7 = if %4 {
+    yield %3
+  } else {
+    %8 = call g(%2) : (i64)
+    %9 = add %8, %1 : i64
+    yield %9
+  }
+  %10, %11 = pop %6 : (i64)
+  return %7
+}
+"""
+
+
+def test_regions_that_call_each_other_have_limits_in_common() -> None:
+    called = parse(CALLS)
+    verify(called)
+    function = compiled(called[0], called[1:])
+    assert function(100) == (100,)
+    assert function(100, *Limits(memory=101 * 4096)) == (100,)
+    with pytest.raises(StepBack):
+        function(100, *Limits(memory=100 * 4096))
+    with pytest.raises(StepBack):
+        function(-1)  # the C stack is full
+    with pytest.raises(StepBack):
+        function(100, *Limits(work=100))
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        with pytest.raises(StepBack):
+            function(-1)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 10_000 < peak - before
+
+
+def test_a_region_gives_back_to_the_limit_what_its_stack_took() -> None:
+    called = parse(CALLS)
+    called[0] = parse(
+        "region f(%0: i64) -> (i64) {\n%1 = for %2 in %0 with (%3 = %0) {\n"
+        "%4 = call g(%2) : (i64)\nyield %4\n}\nreturn %1\n}\n" + CALLS.split("}\n", 1)[1]
+    )[0]
+    assert compiled(called[0], called[1:])(10, *Limits(memory=11 * 4096)) == (9,)
+
+
 def test_ctrl_c_ends_a_loop() -> None:
     """The other thread can send it, too: the kernel lets it run."""
     forever, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)

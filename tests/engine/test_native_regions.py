@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import product
 from random import Random
@@ -24,8 +24,8 @@ from gradcli.engine.passes.vjp import vjp
 from gradcli.ops import OPS
 
 from . import array_programs
-from .region_cases import HEAD, LOOPS, PROGRAMS, STEPS_BACK, lowered, same, states
-from .region_programs import Writer
+from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
+from .region_programs import RecursiveWriter, Writer
 
 pytest.importorskip("llvmlite")
 
@@ -51,8 +51,8 @@ def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:
         return StepBack
 
 
-def agree(region: Region, points: list[list[Any]]) -> None:
-    oracle, native = python.compiled(region), llvm.compiled(region)
+def agree(region: Region, points: list[list[Any]], others: Sequence[Region] = ()) -> None:
+    oracle, native = python.compiled(region, others), llvm.compiled(region, others)
     for values in points:
         wanted, found = answer(oracle, values), answer(native, values)
         if wanted is StepBack or found is StepBack:
@@ -74,7 +74,7 @@ def compare(source: str, values: dict[Scalar, Callable[[Random], Any]]) -> None:
         declared = states(source, found.parameters)
         declared += [1.0] * (len(kinds) - len(declared))
         drawn = [[values[kind](random) for kind in kinds] for _ in range(20)]  # type: ignore[index]
-        agree(region, [declared, *drawn])
+        agree(region, [declared, *drawn], found.others)
 
 
 def small_int(random: Random) -> int:
@@ -94,6 +94,16 @@ def test_programs(source: str) -> None:
 @pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())
 def test_pullbacks_of_loops(source: str) -> None:
     compare("var x = 1.5\nvar y = -0.75\nvar n = 4\n" + source, USUAL)
+
+
+@pytest.mark.parametrize("source", RECURSIVE.values(), ids=RECURSIVE.keys())
+def test_functions_that_call_themselves(source: str) -> None:
+    compare(HEAD + source, USUAL)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_functions_that_call_themselves(seed: int) -> None:
+    compare(RecursiveWriter(seed).program(), UNUSUAL)
 
 
 @pytest.mark.parametrize("source", array_programs.PROGRAMS.values())
@@ -138,7 +148,7 @@ SCALAR_OPS = [name for name, op in OPS.items() if on_scalars(op)]
 
 
 # Those that Python or SciPy computes by code of their own, which may be slow.
-IN_PYTHON = [name for name in SCALAR_OPS if kernel_text(operation(name, F64).block).called]
+IN_PYTHON = [name for name in SCALAR_OPS if kernel_text(operation(name, F64)).called]
 
 
 @pytest.mark.parametrize("name", [name for name in SCALAR_OPS if name not in IN_PYTHON])

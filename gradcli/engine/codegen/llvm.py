@@ -7,7 +7,7 @@ it would go beyond a limit, and a signal handler that raises ends it with what i
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...ops import OPS
@@ -47,13 +47,13 @@ _new_function = ctypes.PYFUNCTYPE(
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-def compiled(region: Region) -> Callable[..., tuple[Any, ...]]:
+def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tuple[Any, ...]]:
     """A function of the region's parameters that returns its results. Limits may follow these. It
-    raises StepBack, and what Python raises meanwhile.
+    raises StepBack, and what Python raises meanwhile. `others` are the regions that it calls.
 
     Raises NotNative for what has no machine code.
     """
-    text, called = kernel_text(region.block)
+    text, called = kernel_text(region, others)
     engine, address = assembled(text)
     definition = _Definition(b"kernel", address, FASTCALL, None)
     functions = [scalar_function(OPS[name]) for name in called]

@@ -14,6 +14,7 @@ from llvmlite import ir
 from ..ir.instructions import (
     Block,
     Branch,
+    Call,
     Cast,
     Check,
     Constant,
@@ -23,13 +24,16 @@ from ..ir.instructions import (
     Operation,
     Pop,
     Push,
+    Region,
     Value,
     While,
     blocks_of,
 )
 from ..ir.types import BOOL, F64, I64, Type
-from .llvm_frame import BIT, DOUBLE, INT, Frame
-from .llvm_guards import Guards, Stack
+from .llvm_calls import Calls
+from .llvm_frame import BIT, DOUBLE, INT, Frame, Kernel
+from .llvm_guards import Counts, Guards, Stack
+from .llvm_regions import Called, call, function_of
 from .llvm_scalars import NotNative, Scalars
 
 __all__ = ["NotNative", "kernel_text"]
@@ -47,11 +51,45 @@ class KernelText(NamedTuple):
     called: tuple[str, ...]
 
 
-def kernel_text(block: Block) -> KernelText:
-    """A kernel that computes a block. Raises NotNative."""
-    emitter = _Emitter()
-    emitter.kernel(block)
-    return KernelText(str(emitter.builder.module), tuple(emitter.scalars.calls.called))
+def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
+    """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
+    module = ir.Module()
+    called: list[str] = []
+    functions = {
+        each.name: function_of(
+            module,
+            f"region{k}",
+            _types(each.block.parameters),
+            _types(each.block.results),
+        )
+        for k, each in enumerate(others)
+    }
+    for each in others:
+        _called(each.block, functions[each.name], functions, called)
+    _kernel(region.block, Kernel(module), functions, called)
+    return KernelText(str(module), tuple(called))
+
+
+def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
+    work, memory = frame.limits(len(block.parameters))
+    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
+    guards.begin()
+    given = frame.parameters(_types(block.parameters))
+    results = _Emitter(frame, guards, functions, called).run(block, given)
+    frame.done([_scalar(value) for value in results], guards.release)
+
+
+def _called(block: Block, function: Any, functions: dict[str, Any], called: list[str]) -> None:
+    frame = Called(function)
+    guards = Guards(frame, frame.left)
+    frame.verify_stack()
+    guards.count(_work([block]))
+    results = _Emitter(frame, guards, functions, called).run(block, frame.parameters)
+    frame.done([_scalar(value) for value in results], guards.release, guards.counts)
+
+
+def _types(values: Sequence[Value]) -> list[Any]:
+    return [_llvm_type(value.type) for value in values]
 
 
 def _llvm_type(kind: Type) -> Any:
@@ -63,19 +101,12 @@ def _llvm_type(kind: Type) -> Any:
 class _Emitter:
     """Emits the instructions of a region where a builder stands."""
 
-    def __init__(self) -> None:
-        self.frame = Frame()
-        self.builder = self.frame.builder
-        self.scalars = Scalars(self.frame)
+    def __init__(
+        self, frame: Frame, guards: Guards, functions: dict[str, Any], called: list[str]
+    ) -> None:
+        self.frame, self.guards, self.functions = frame, guards, functions
+        self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called))
         self.values: dict[Value, Any] = {}
-
-    def kernel(self, block: Block) -> None:
-        """The whole kernel, from its parameters to its results."""
-        work, memory = self.frame.limits(len(block.parameters))
-        self.guards = Guards(self.frame, work, memory)
-        given = self.frame.parameters([_llvm_type(value.type) for value in block.parameters])
-        results = [_scalar(value) for value in self.run(block, given)]
-        self.frame.done(results, self.guards.release)
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """The results of a block, for the values of its parameters."""
@@ -102,7 +133,7 @@ class _Emitter:
             self.guards.push(stack, self.read(made.entry))
         elif isinstance(made, Pop):
             stack = self.values[made.result] = self.values[made.stack]
-            found = self.guards.pop(stack, [_llvm_type(value.type) for value in made.entry])
+            found = self.guards.pop(stack, _types(made.entry))
             self.values.update(zip(made.entry, found, strict=True))
         elif isinstance(made, Check):
             self.scalars.step_back_if(self.builder.not_(self.values[made.condition]))
@@ -112,8 +143,10 @@ class _Emitter:
             self.while_loop(made)
         elif isinstance(made, For):
             self.for_loop(made)
-        else:
-            raise NotNative(f"{type(made).__name__} has no machine code")
+        elif isinstance(made, Call):
+            operands = [_scalar(value) for value in self.read(made.operands)]
+            found = call(self.frame, self.guards, self.functions[made.region], operands)
+            self.values.update(zip(made.results, found, strict=True))
 
     def operation(self, made: Operation) -> None:
         kind = DOUBLE if _llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints

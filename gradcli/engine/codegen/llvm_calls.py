@@ -21,9 +21,9 @@ LIBRARY = {
 class Calls:
     """Emits calls on doubles."""
 
-    def __init__(self, frame: Frame) -> None:
-        self.frame, self.builder = frame, frame.builder
-        self.called: list[str] = []  # the ops whose Python functions the kernel holds
+    def __init__(self, frame: Frame, called: list[str]) -> None:
+        """`called` are the ops whose Python functions the kernel holds; it grows."""
+        self.frame, self.builder, self.called = frame, frame.builder, called
 
     def call(self, name: str, values: Sequence[Any]) -> Any:
         """The function of an op that no formula says more about."""

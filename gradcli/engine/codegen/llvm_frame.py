@@ -65,19 +65,25 @@ def text_of(builder: Any, text: str) -> Any:
 
 
 class Frame:
-    """The function `kernel` of a new module, where a builder stands.
+    """A function of machine code, where a builder stands.
 
-    step_back  the block that raises StepBack
+    held       the address of the kernel's `self`
+    bottom     where the C stack stood when the kernel was called, as an int
+    step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
     """
 
-    def __init__(self) -> None:
-        kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
-        function = ir.Function(ir.Module(), kind, "kernel")
+    held: Any
+    bottom: Any
+
+    def __init__(self, function: Any) -> None:
         function.attributes.add("nounwind")
-        self.held, self._arguments, self._count = function.args
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
+
+    def here(self) -> Any:
+        """Where the C stack stands."""
+        return self.builder.ptrtoint(self.builder.alloca(BYTE), INT)
 
     def variable(self, value: Any) -> Any:
         """A variable with its first value, a constant. LLVM puts it in a register."""
@@ -92,14 +98,25 @@ class Frame:
         self.builder.cbranch(condition, block, after).set_weights([1, 99])
         self.builder.position_at_end(after)
 
+
+class Kernel(Frame):
+    """The function that Python calls."""
+
+    def __init__(self, module: Any) -> None:
+        kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
+        function = ir.Function(module, kind, "kernel")
+        super().__init__(function)
+        self.held, self._arguments, self._count = function.args
+        self.bottom = self.here()
+
     # ---- in --------------------------------------------------------------------------------------
 
     def parameters(self, types: Sequence[Any]) -> list[Any]:
         """The values of the parameters."""
         return [self._unboxed(self._argument(k), kind) for k, kind in enumerate(types)]
 
-    def limits(self, n: int) -> list[Any]:
-        """The variables of two limits, ints that may be given after `n` parameters."""
+    def limits(self, n: int) -> tuple[Any, Any]:
+        """The limits, ints that may be given after `n` parameters: of work and of memory."""
         make, given = self.builder, ir.Constant(INT, n)
         limits = [self.variable(ir.Constant(INT, NO_LIMIT)) for _ in range(2)]
         with make.if_then(make.icmp_signed("!=", self._count, given), likely=False):
@@ -109,7 +126,8 @@ class Frame:
                 self.leave_if(ir.Constant(BIT, 1), self.raised)
             for k, limit in enumerate(limits, n):
                 make.store(self._unboxed(self._argument(k), INT), limit)
-        return limits
+        work, memory = map(make.load, limits)
+        return work, memory
 
     def _argument(self, k: int) -> Any:
         return self.builder.load(self.builder.gep(self._arguments, [ir.Constant(INT, k)]))

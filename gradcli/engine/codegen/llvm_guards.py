@@ -28,17 +28,35 @@ class Stack(NamedTuple):
     size: Any
 
 
+class Counts(NamedTuple):
+    """What limits leave: instructions until the next poll, others, and bytes of stacks."""
+
+    until_poll: Any
+    work: Any
+    memory: Any
+
+
 class Guards:
     """Emits pushes and pops, and the count of work."""
 
-    def __init__(self, frame: Frame, work: Any, memory: Any) -> None:
-        """`work` and `memory` are the variables of the limits: instructions, and bytes of all
-        stacks. They hold what is left."""
+    def __init__(self, frame: Frame, left: Counts) -> None:
+        """`left` is what the limits leave."""
         self.frame, self.builder = frame, frame.builder
         self.stacks: list[Stack] = []
-        self.memory, self.left = memory, work
-        self.until_poll = frame.variable(ir.Constant(INT, 0))
-        self._grant(self.builder.load(work), ir.Constant(INT, 0))
+        self.left = Counts(*[frame.variable(ir.Constant(INT, 0)) for _ in left])
+        self.set_counts(left)
+
+    def counts(self) -> Counts:
+        """What is left."""
+        return Counts(*map(self.builder.load, self.left))
+
+    def begin(self) -> None:
+        """Grants the work until the first poll."""
+        self._grant(self.builder.load(self.left.work), ir.Constant(INT, 0))
+
+    def set_counts(self, left: Counts) -> None:
+        for variable, value in zip(self.left, left, strict=True):
+            self.builder.store(value, variable)
 
     # ---- stacks ----------------------------------------------------------------------------------
 
@@ -84,8 +102,8 @@ class Guards:
         make = self.builder
         least = ir.Constant(INT, max(FIRST_SIZE, more.constant))
         added = make.add(size, least)
-        memory = make.sub(make.load(self.memory), added)
-        make.store(memory, self.memory)
+        memory = make.sub(make.load(self.left.memory), added)
+        make.store(memory, self.left.memory)
         exceeds = make.icmp_signed("<", memory, ir.Constant(INT, 0))
         self.frame.leave_if(exceeds, self.frame.step_back)
         larger = make.add(size, added)
@@ -99,12 +117,12 @@ class Guards:
     def count(self, instructions: int) -> None:
         """Counts the work of one iteration. Now and then asks whether to go on."""
         make, zero = self.builder, ir.Constant(INT, 0)
-        rest = make.sub(make.load(self.until_poll), ir.Constant(INT, instructions))
-        make.store(rest, self.until_poll)
+        rest = make.sub(make.load(self.left.until_poll), ir.Constant(INT, instructions))
+        make.store(rest, self.left.until_poll)
         with make.if_then(make.icmp_signed("<", rest, zero), likely=False):
             asked = make.call(self._poll(), [])
             self.frame.leave_if(make.icmp_signed("!=", asked, STATUS(0)), self.frame.raised)
-            left = make.load(self.left)
+            left = make.load(self.left.work)
             self.frame.leave_if(make.icmp_signed("<=", left, zero), self.frame.step_back)
             self._grant(left, rest)
 
@@ -112,8 +130,8 @@ class Guards:
         """Adds to the work until the next poll, out of what is left altogether."""
         make, most = self.builder, ir.Constant(INT, INTERVAL)
         granted = make.select(make.icmp_signed("<", left, most), left, most)
-        make.store(make.sub(left, granted), self.left)
-        make.store(make.add(rest, granted), self.until_poll)
+        make.store(make.sub(left, granted), self.left.work)
+        make.store(make.add(rest, granted), self.left.until_poll)
 
     def _poll(self) -> Any:
         """The function that lets other threads run, and gives 0 unless a signal handler raises."""
@@ -130,8 +148,10 @@ class Guards:
 
     def release(self) -> None:
         """Gives the memory of the stacks back."""
+        make, memory = self.builder, self.left.memory
         for stack in self.stacks:
-            python(self.builder, "PyMem_RawFree", self.builder.load(stack.base))
+            python(make, "PyMem_RawFree", make.load(stack.base))
+            make.store(make.add(make.load(memory), make.load(stack.size)), memory)
 
 
 def _size(kind: Any) -> int:

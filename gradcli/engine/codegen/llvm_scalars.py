@@ -141,8 +141,8 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
 class Scalars:
     """Emits operations on scalars."""
 
-    def __init__(self, frame: Frame) -> None:
-        self.frame, self.builder, self.calls = frame, frame.builder, Calls(frame)
+    def __init__(self, frame: Frame, calls: Calls) -> None:
+        self.frame, self.builder, self.calls = frame, frame.builder, calls
 
     def step_back_if(self, condition: Any) -> None:
         self.frame.leave_if(condition, self.frame.step_back)

@@ -1,0 +1,73 @@
+"""Regions that other regions call, as functions of machine code.
+
+They work on values, not in memory: what the limits leave comes in and goes out beside the
+parameters and the results. A call that finds the C stack too full steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from .llvm_frame import ADDRESS, INT, STATUS, Frame
+from .llvm_guards import Counts, Guards
+
+DONE, STEPPED_BACK, RAISED = range(3)
+MOST_OF_THE_STACK = 2**19  # bytes; the smallest stacks of threads have twice as many
+_COUNTS = len(Counts._fields)
+
+
+def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequence[Any]) -> Any:
+    """The function of a region, as yet without its code."""
+    found = ir.LiteralStructType([STATUS, *[INT] * _COUNTS, *results])
+    kind = ir.FunctionType(found, [ADDRESS, INT, *[INT] * _COUNTS, *parameters])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    return function
+
+
+def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
+    """Emits a call; gives its results."""
+    make = frame.builder
+    found = make.call(function, [frame.held, frame.bottom, *guards.counts(), *operands])
+    status, *values = [
+        make.extract_value(found, k) for k in range(len(function.function_type.return_type))
+    ]
+    guards.set_counts(Counts(*values[:_COUNTS]))
+    for end, block in ((STEPPED_BACK, frame.step_back), (RAISED, frame.raised)):
+        frame.leave_if(make.icmp_signed("==", status, STATUS(end)), block)
+    return values[_COUNTS:]
+
+
+class Called(Frame):
+    """The function of a region that others call."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._kind = function.function_type.return_type
+        self.held, self.bottom, *rest = function.args
+        self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]
+
+    def verify_stack(self) -> None:
+        """Steps back where the C stack is too full."""
+        used = self.builder.sub(self.bottom, self.here())
+        most = ir.Constant(INT, MOST_OF_THE_STACK)
+        self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
+
+    def done(
+        self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
+    ) -> None:
+        """Ends the function. `release` emits what is to be done at every end, `counts` what the
+        limits leave then."""
+        make = self.builder
+        release()
+        found = ir.Constant(self._kind, ir.Undefined)
+        for k, value in enumerate([STATUS(DONE), *counts(), *results]):
+            found = make.insert_value(found, value, k)
+        make.ret(found)
+        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
+            make.position_at_end(block)
+            release()
+            make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
