@@ -13,7 +13,8 @@ import pytest
 
 from gradcli.cli import run
 from gradcli.cli.completion.line import read_bash_line
-from tests.terminal import Terminal
+
+from ..terminal import Terminal
 
 MODEL = """var rate = 0.5
 const scale = 2.0
@@ -24,15 +25,19 @@ output loss
 """
 
 
+def fill(folder: Path) -> None:
+    (folder / "model.tg").write_text(MODEL)
+    (folder / "my model.tg").write_text(MODEL)
+    (folder / "notes.txt").write_text("")
+    (folder / "wrong.tg").write_text("var x = = 2")
+    (folder / "data").mkdir()
+    (folder / "data" / "x.csv").write_text("1\n")
+    os.mkfifo(folder / "pipe.tg")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "model.tg").write_text(MODEL)
-    (tmp_path / "my model.tg").write_text(MODEL)
-    (tmp_path / "notes.txt").write_text("")
-    (tmp_path / "wrong.tg").write_text("var x = = 2")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "x.csv").write_text("1\n")
-    os.mkfifo(tmp_path / "pipe.tg")
+    fill(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -156,14 +161,18 @@ READY = {
 }
 
 
-@pytest.fixture(params=SHELLS)
-def shell(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]:
-    """A shell that has the script which gradcli gives it, with `show` for the words of a line."""
+@pytest.fixture(scope="module", params=SHELLS)
+def started(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Terminal]:
+    """A shell that has the script which gradcli gives it."""
     name = request.param
     if shutil.which(name) is None:
         pytest.skip(f"{name} isn't installed")
     if name == "bash" and subprocess.run(["bash", "-c", "(( BASH_VERSINFO[0] >= 5 ))"]).returncode:
         pytest.skip("this bash is older than those that completion is for")
+    folder = tmp_path_factory.mktemp(name)
+    fill(folder)
     scratch = folder / "bin"
     scratch.mkdir()
     (scratch / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
@@ -190,6 +199,14 @@ def shell(request: pytest.FixtureRequest, folder: Path) -> Iterator[Terminal]:
     terminal.until(lambda lines: "ready" in lines)
     yield terminal
     terminal.close()
+
+
+@pytest.fixture
+def shell(started: Terminal) -> Terminal:
+    """That shell, with an empty line on an empty screen."""
+    started.type("\x15\x0c")  # Ctrl-U, Ctrl-L
+    started.until(lambda lines: lines == ["$"])
+    return started
 
 
 @pytest.mark.parametrize(
