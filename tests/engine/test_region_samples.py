@@ -1,0 +1,65 @@
+"""The names of the samples as regions, against the interpreter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcli
+from gradcli.engine.codegen.python import compiled
+from gradcli.engine.ir.verifier import verify
+from gradcli.engine.regions.programs import Lowered, lower_program
+
+from .region_cases import numbers, same
+
+FOLDER = Path(__file__).parents[2] / "samples"
+SAMPLES = sorted(FOLDER.glob("*.tg"))
+
+
+def asking(source: str, names: list[str]) -> gradcli.Program:
+    """A program that gives these names as outputs, besides its own."""
+    outputs = "".join([f"\noutput held_{name} = {name}" for name in names])
+    return gradcli.load(source=source + outputs).with_options(grad=False)
+
+
+def as_lists(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def lowered(program: gradcli.Program) -> Lowered:
+    found = lower_program(program._resolved, {})
+    verify([found.region, *found.others])
+    return found
+
+
+def compared(source: str) -> list[str]:
+    """The top-level names that are compiled, and hold what they hold in the interpreter."""
+    names = [name for name in gradcli.load(source=source)._resolved.names if name.isidentifier()]
+    found = lowered(asking(source, names))
+    known = [name for name in names if f"held_{name}" in found.results]
+    if not found.parameters.keys() <= set(known):
+        return []  # variables that are updated
+    program = asking(source, known)
+    found, outputs = lowered(program), program.run().outputs
+    held = {name: as_lists(outputs[f"held_{name}"]) for name in found.parameters}
+    states = [number for value in held.values() for number in numbers(value)]
+    given = found.outputs(compiled(found.region, found.others)(*states))
+    for name in known:
+        wanted = outputs[f"held_{name}"]
+        alike = same(given[f"held_{name}"], wanted)
+        assert alike or re.search(r"grad\(|j?vjp\(", source), (name, given[f"held_{name}"], wanted)
+    return known
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_samples(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    compared(path.read_text())
+
+
+def test_names_of_most_samples_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    assert sum(bool(compared(path.read_text())) for path in SAMPLES[::4]) > len(SAMPLES[::4]) / 2
