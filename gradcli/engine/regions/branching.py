@@ -15,7 +15,7 @@ from .flow import assigned
 from .kinds import Maybe, as_kind, flat, joined, kind_of, rebuilt
 from .names import ABSENT, Name, Names, NotCompiled, Unknown, Unresolved
 
-MAX_SIZE = 20_000  # of a region: what it makes of a statement or an element counts each time
+MAX_SIZE = 5_000  # of a region: what it makes of a statement or an element counts each time
 DIFFER = "what the paths hold that meet here is of different kinds"
 
 

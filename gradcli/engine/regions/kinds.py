@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, Scalar
-from .names import ABSENT, Absent, Unknown
+from .names import ABSENT, Absent, Closure, Derivative, Members, Unknown
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -191,6 +191,15 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
 def fresh(kind: Kind) -> Any:
     """What is held, of a kind, in values that nothing defines yet."""
     return rebuilt(kind, iter([Value(scalar) for scalar in scalars_of(kind)]))
+
+
+def has_functions(held: Any) -> bool:
+    """Whether there may be functions in what is held."""
+    if type(held) is tuple:
+        return any(map(has_functions, held))
+    if isinstance(held, Maybe):
+        return has_functions(held.held)
+    return isinstance(held, Closure | Derivative | Members)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:

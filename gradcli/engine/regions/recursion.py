@@ -19,7 +19,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
 from .calls import Calls
-from .kinds import Kind, Maybe, as_kind, flat, fresh, joined, kind_of
+from .kinds import Kind, Maybe, as_kind, flat, fresh, has_functions, joined, kind_of
 from .names import Closure, Derivative, Members, Name, NotCompiled, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
@@ -63,10 +63,14 @@ class Recursion(Calls):
         if self.entering.count(function) == MAX_NESTED:
             self.recursive.add(function)
             raise Recursive
-        before, length = dict(self.names.held), len(self.builder.block.instructions)
+        length = len(self.builder.block.instructions)
+        before, self.names.held = self.names.held, dict(self.names.held)
         self.entering.append(function)
         try:
-            return super().entered(callee, arguments, span)
+            given = super().entered(callee, arguments, span)
+            if not has_functions(given):  # which may read the names of the call
+                self.names.held = before
+            return given
         except Recursive:
             if function not in self.recursive or function in self.entering[:-1]:
                 raise
