@@ -19,6 +19,9 @@ from typing import Any
 
 import gradcli
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.folding import fold
+from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.vjp import vjp
 from gradcli.engine.regions.programs import lower_program
 
@@ -89,7 +92,7 @@ def _value() -> Region:
 
 def _gradient() -> Region:
     """The value, the gradient by x, and whether they are connected."""
-    return vjp(_value(), [1])
+    return without_dead_code(fold(hoist(vjp(_value(), [1]))))
 
 
 def _compiled(module: str, make: Callable[[], Region], results: int) -> Callable[[], Task]:

@@ -7,6 +7,7 @@ import gc
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 from types import FunctionType
 
@@ -224,6 +225,14 @@ def test_ctrl_c_ends_a_loop() -> None:
     with pytest.raises(KeyboardInterrupt):
         forever(0, *Limits(work=2**36))  # else it would never end
     timer.join()
+
+
+def test_a_kernel_runs_in_several_threads_at_once() -> None:
+    """It lets others run at each poll, of which there are some."""
+    summed, n = compiled(region(SUM, "f64, i64")), 400_000
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(summed, [n] * 8))
+    assert found == [(n * (n - 1) / 2, n // 2)] * 8
 
 
 PROGRAM = """
