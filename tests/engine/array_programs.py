@@ -33,6 +33,8 @@ PROGRAMS = {
     "sizes": "output len(v), len(a), len([1, [2]]), a.shape, a.size, a.ndim, v.shape[0] * x",
     "any and all": "output any(v > 1), all(v > 1), any(a < 0, axis = 0), 5 if all(w > -9) else x",
     "made": "n = 2\noutput zeros(2), ones([n, 2]), full([n], x), full(2, 3), array([1, 2]), array([1, x]), ones(n + 1)",
+    "made of others": "output arange(4), arange(2, 9, 3), arange(3, 0, -1) * x, zeros_like(v), ones_like(w), cumsum(v), cumsum(w), "
+    "float64(w), float64(k), int64(w > 2), int64(k), stack(v, w), stack([x, 2]), stack([v, w])[1], concatenate(v, [x]), concatenate([a, [v]])",
     "longer lists": "l = append([1], x)\nl = append(l, 3)\noutput l, len(l)",
     "unpacked": "p, q, r = v\n[s, t] = a\noutput p + q * r, s, t[0]",
     "a function of vectors": "fn f(p, q) { d = p - q; return sqrt(sum(d * d)) }\noutput f(v, w), f(v, a[0]), f([1, 2], [x, 0])",
@@ -67,6 +69,11 @@ REASONS = {
     "output v + [1, 2]": "the shapes of these arrays don't fit",
     "output [1, 2] == [1, x]": "a comparison of lists is not compiled",
     "output x[0]": "only lists and small arrays have elements here",
+    "output int64(x)": "a float as an int is not compiled",
+    "output arange(0)": "an array of no elements, or of many, is not compiled",
+    "output arange(0, 1, 0)": "an array of no elements, or of many, is not compiled",
+    "output arange(x)": "an int that isn't known here is not compiled",
+    "output stack(v, w, axis = 1)": "`axis =` is not compiled",
     "output max(v)": "`max` is not compiled",
     "output sum(ones([9, 2]), axis = 0)": "the order of additions along this axis is NumPy's",
     "var big = [[0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], "

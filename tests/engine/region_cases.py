@@ -68,6 +68,9 @@ PROGRAMS = {
     "strings": 'fn f(a, mode = "fast") { if mode == "fast" { return a } elif mode != "slow" { return 0.5 }; return a * a }\n'
     'm = "slow"\noutput f(x), f(mode = m, a = x), f(x, mode = "?"), m == "slow", m == none, x == none',
     "a parameter by its name": "fn f(a, b = n, c = 2) = a - b * c\noutput f(x), f(x, c = 3), f(b = 1, a = x), f(c = x, b = 2, a = 1)",
+    "dicts": 'd = {a: x, b: [1, n], c: {e: 3.0}, f: fn(t) = t * x}\nd.a = d.a * 2\nd["b"][1] = 5\nd.c.e += n\nd.g = 1\n'
+    'output d.a, d["b"], d.c.e, d.f(2), d.g, d.c',
+    "dicts that are carried": "p = {a: x, n: 0}\nfor i in range(n) { p.a *= 1.5; p.n += i; if p.a > 4 { q = {a: i, n: 2} } else { q = p } }\noutput p, q",
     "infinities": "output 1.0 / 0.0, -1.0 / 0.0, log(0.0), inf - inf, sqrt(-1.0)",
     "where": "output where(x > 1, x, 2.0), where(n > 10, n, 1)",
 }
@@ -162,6 +165,8 @@ def same(a: Any, b: Any) -> bool:
         b = b.tolist()
     if type(a) is not type(b):
         return False
+    if type(a) is dict:
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if type(a) is list:
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if type(a) is float:

@@ -8,17 +8,16 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
-from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F64, I64
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64, I64, Scalar
 from ..ir.verifier import on_scalars
-from .elements import Elements
-from .kinds import Array
+from .arrays import MAX_ELEMENTS
+from .kinds import Array, Mixed
 from .names import NotCompiled
+from .reductions import Options, Reductions
 
-Options = Mapping[str, Any]
 
-
-class Builtins(Elements):
+class Builtins(Reductions):
     """The lowering of builtins."""
 
     def apply(
@@ -62,18 +61,6 @@ class Builtins(Elements):
         """What an operand is that isn't given."""
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
 
-    def known_int(self, held: Any, span: Span) -> int:
-        known = self.builder.known.get(held) if isinstance(held, Value) else None
-        if type(known) is not int:
-            raise NotCompiled("an int that isn't known here is not compiled", span)
-        return known
-
-    def only(self, options: Options, names: Sequence[str], span: Span) -> None:
-        """Refuses options other than these."""
-        for name in options:
-            if name not in names:
-                raise NotCompiled(f"`{name} =` is not compiled", span)
-
     # ---- lists -----------------------------------------------------------------------------------
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
@@ -94,13 +81,6 @@ class Builtins(Elements):
         rows = self.rows(operands[0], span)
         return tuple([(self.builder.constant(k), row) for k, row in enumerate(rows)])
 
-    def some_array(self, held: Any, span: Span, whole: bool = False) -> Array:
-        """What is held as an array; `whole`: no element is read on its own."""
-        found = self.stacked(held, span) if whole else self.as_array(held, span)
-        if not isinstance(found, Array):
-            raise NotCompiled("a number is no array here", span)
-        return found
-
     # ---- arrays ----------------------------------------------------------------------------------
 
     def filled(self, value: Value, shape: Any, span: Span) -> Array:
@@ -109,7 +89,7 @@ class Builtins(Elements):
         count = 1
         for size in known:
             count *= max(size, 0)
-        if not 0 < count <= 64 or not known:
+        if not 0 < count <= MAX_ELEMENTS or not known:
             raise NotCompiled("an array of no elements, or of many, is not compiled", span)
         return self.array(known, [value] * count, span)
 
@@ -124,92 +104,63 @@ class Builtins(Elements):
             raise NotCompiled("`full` of what is no number is not compiled", span)
         return self.filled(operands[0], options["shape"], span)
 
-    # ---- reductions ------------------------------------------------------------------------------
+    def arange(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        """The ints of a range, all of them known."""
+        given = [options[name] for name in ("start", "stop", "step") if name in options]
+        known = [self.known_int(value, span) for value in given if value is not None]
+        if "stop" not in options and "step" in options:
+            raise NotCompiled("this call of `arange` is not compiled", span)
+        numbers = range(*known) if known[2:] != [0] else range(0)
+        if not 0 < len(numbers) <= MAX_ELEMENTS:
+            raise NotCompiled("an array of no elements, or of many, is not compiled", span)
+        items = [self.builder.constant(number) for number in numbers]
+        return Array((len(items),), tuple(items), I64)
 
-    def groups(self, held: Any, options: Options, span: Span) -> tuple[Array, list[list[Value]]]:
-        """An array, and the elements that a reduction along an axis takes together: all of them if
-        there is none."""
-        axis = options.get("axis")
-        array = self.some_array(held, span, whole=axis is None)
-        self.only(options, ["axis"], span)
-        if axis is None:
-            return array, [list(array.items)]
-        k, rank = self.known_int(axis, span), len(array.shape)
-        if rank == 1 and k in (0, -1):
-            return array, [list(array.items)]
-        if rank != 2 or not -rank <= k < rank or array.shape[k] >= 8:
-            raise NotCompiled("the order of additions along this axis is NumPy's", span)
-        width = array.shape[1]
-        lines = [list(array.items[n : n + width]) for n in range(0, len(array.items), width)]
-        return array, lines if k % 2 else [list(column) for column in zip(*lines, strict=True)]
+    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        return self.like(operands[0], 0, span)
 
-    def reduced(
-        self, held: Any, options: Options, span: Span, of: Callable[[list[Value]], Value]
-    ) -> Any:
-        array, groups = self.groups(held, options, span)
-        found = [of(group) for group in groups]
-        along = options.get("axis") is not None and len(array.shape) > 1
-        return self.array((len(found),), found, span) if along else found[0]
+    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        return self.like(operands[0], 1, span)
 
-    def sum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: list[Value]) -> Value:
-            return self.total([self.number(item) for item in items], span)
+    def like(self, held: Any, number: int, span: Span) -> Array:
+        """An array of one number, of the shape and type of another."""
+        array = self.some_array(held, span, whole=True)
+        value = self.builder.constant(number if array.type == I64 else float(number))
+        if array.type == BOOL:
+            raise NotCompiled("an array of bools like another is not compiled", span)
+        return Array(array.shape, (value,) * len(array.items), array.type)
 
-        return self.reduced(operands[0], options, span, of)
+    def float64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], F64, span)
 
-    def number(self, item: Value) -> Value:
-        """A bool as an int, which it is where it is added."""
-        return self.builder.cast(item, I64) if item.type == BOOL else item
+    def int64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], I64, span)
 
-    def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: list[Value]) -> Value:
-            total = self.total([self.builder.cast(item, F64) for item in items], span)
-            return self.builder.apply("div", [total, self.builder.constant(len(items))], span)
+    def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number or an array of another type. A float that becomes an int may not fit."""
+        held = self.as_array(held, span)
+        if kind != F64 and (isinstance(held, Mixed) or held.type == F64):
+            raise NotCompiled("a float as an int is not compiled", span)
+        if not isinstance(held, Array):
+            return self.as_type(held, kind, span)
+        items = [self.as_type(item, kind, span) for item in held.items]
+        return Array(held.shape, tuple(items), kind)
 
-        return self.reduced(operands[0], options, span, of)
+    def stack(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        self.only(options, [], span)
+        return self.some_array(self.parts_of(operands, span), span)
 
-    def norm(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """The root of the sum of squares, of zeros or where it is so far from the ends of the range
-        that the interpreter doesn't scale."""
-        builder = self.builder
-
-        def of(items: list[Value]) -> Value:
-            sizes = [builder.apply("abs", [builder.cast(item, F64)], span) for item in items]
-            squares = [builder.apply("mul", [size, size], span) for size in sizes]
-            total = self.total(squares, span)
-            zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
-            is_zero = builder.apply("eq", [self.added(sizes, span), zero], span)
-            is_large = builder.apply("gt", [total, low], span)
-            builder.add(Check(builder.apply("where", [is_zero, is_zero, is_large], span)))
-            builder.add(Check(builder.apply("lt", [total, high], span)))
-            return builder.apply("sqrt", [total], span)
-
-        return self.reduced(operands[0], options, span, of)
-
-    def any_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, True)
-
-    def all_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, False)
-
-    def truth(self, held: Any, options: Options, span: Span, stop: bool) -> Any:
-        """Whether any element is true, or, without `stop`, whether all are."""
-
-        def of(items: list[Value]) -> Value:
-            if any(item.type != BOOL for item in items):
-                raise NotCompiled("`any` and `all` of numbers are not compiled", span)
-            found = self.builder.constant(not stop)
-            for item in items:
-                sides = (self.builder.constant(True), found) if stop else (found, item)
-                found = self.builder.apply("where", [item, *sides], span)
-            return found
-
-        return self.reduced(held, options, span, of)
-
-    def product(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        raise NotCompiled(
-            "products of arrays are added in an order that depends on the processor", span
+    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        self.only(options, [], span)
+        parts = [self.some_array(part, span) for part in self.parts_of(operands, span)]
+        return self.some_array(
+            tuple([row for part in parts for row in self.rows(part, span)]), span
         )
+
+    def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
+        """The operands, or the items of a single one that is a list or an array."""
+        single = len(operands) == 1 and isinstance(operands[0], tuple | Array)
+        return tuple(self.rows(operands[0], span) if single else operands)
 
 
 _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
@@ -221,6 +172,14 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "zeros": Builtins.zeros,
     "ones": Builtins.ones,
     "full": Builtins.full,
+    "arange": Builtins.arange,
+    "zeros_like": Builtins.zeros_like,
+    "ones_like": Builtins.ones_like,
+    "float64": Builtins.float64,
+    "int64": Builtins.int64,
+    "stack": Builtins.stack,
+    "concatenate": Builtins.concatenate,
+    "cumsum": Builtins.cumsum,
     "sum": Builtins.sum,
     "mean": Builtins.mean,
     "norm": Builtins.norm,

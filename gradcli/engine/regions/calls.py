@@ -10,6 +10,7 @@ from ...lang.program.liveness import Liveness
 from ...ops.op import Op
 from ..ir.builder import Builder
 from .expressions import Expressions
+from .kinds import Record
 from .names import ABSENT, Closure, Members, Name, NotCompiled
 
 MAX_INLINED = 40  # calls inside each other
@@ -40,8 +41,8 @@ class Calls(Expressions):
         receiver = self.expression(node.receiver)
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]
         named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
-        if isinstance(receiver, Members):
-            callee = self.imported(receiver, node.name, node.span)
+        if isinstance(receiver, Members | Record):
+            callee = self.own_member(receiver, node.name, node.span)
             return self.called(callee, given, named, node.span)
         if node.function is None and node.op is None:
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)

@@ -10,11 +10,13 @@ from ...lang import program
 from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, F64, I64
 from .arrays import Arrays
-from .kinds import Array, Mixed
+from .kinds import Array, Mixed, Record
 from .names import NotCompiled
 
 # One step into a list or an array: a value for an int, a slice of known ints.
 Step = Value | slice
+# One step of what an assignment names: a key, or an index in brackets.
+Path = str | Sequence[Step]
 
 
 class Elements(Arrays):
@@ -24,7 +26,20 @@ class Elements(Arrays):
         raise NotImplementedError
 
     def index(self, node: program.Index) -> Any:
-        return self.part(self.expression(node.object), self.steps(node.items, node.span), node.span)
+        held = self.expression(node.object)
+        if isinstance(held, Record):
+            return self.item(held, self.expression(node.items[0]), node.span)
+        return self.part(held, self.steps(node.items, node.span), node.span)
+
+    def item(self, held: Any, key: Any, span: Span) -> Any:
+        """What a dict holds under a key."""
+        if not isinstance(held, Record) or key not in held.keys:
+            raise NotCompiled("there is no dict here, or not this key", span)
+        return self.known(held.items[held.keys.index(key)])
+
+    def entry(self, held: Any, step: Path, span: Span) -> Any:
+        """What one step of a path leads to."""
+        return self.item(held, step, span) if isinstance(step, str) else self.part(held, step, span)
 
     def steps(self, items: Sequence[Any], span: Span) -> list[Step]:
         """The steps of an index in brackets."""
@@ -133,12 +148,17 @@ class Elements(Arrays):
 
     # ---- writing ---------------------------------------------------------------------------------
 
-    def replaced(self, held: Any, path: Sequence[Sequence[Step]], value: Any, span: Span) -> Any:
-        """A list or an array with another value where a path of indices leads to."""
-        steps, *rest = path
+    def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
+        """A list, a dict or an array with another value where a path leads to."""
+        step, *rest = path
         if rest:
-            value = self.replaced(self.part(held, steps, span), rest, value, span)
-        return self.with_part(held, steps, value, span)
+            value = self.replaced(self.entry(held, step, span), rest, value, span)
+        if not isinstance(step, str):
+            return self.with_part(held, step, value, span)
+        if not isinstance(held, Record):
+            raise NotCompiled("there is no dict here", span)
+        items = dict(zip(held.keys, held.items, strict=True)) | {step: value}
+        return Record(tuple(items), tuple(items.values()))
 
     def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
         if not steps:

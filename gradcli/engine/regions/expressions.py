@@ -10,7 +10,7 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL
 from .builtins import Builtins
-from .kinds import Array
+from .kinds import Array, Record
 from .names import ABSENT, Closure, Members, NotCompiled
 
 INT_MAX = 2**63 - 1
@@ -107,10 +107,13 @@ class Expressions(Builtins):
     def listed(self, node: program.ListDisplay) -> Any:
         return tuple([self.expression(item) for item in node.items])
 
+    def dict_display(self, node: program.DictDisplay) -> Record:
+        return Record(node.keys, tuple([self.expression(value) for value in node.values]))
+
     def member(self, node: program.Member) -> Any:
         held = self.expression(node.object)
-        if isinstance(held, Members):
-            return self.imported(held, node.name, node.span)
+        if isinstance(held, Members | Record):
+            return self.own_member(held, node.name, node.span)
         if not isinstance(held, Array) or node.name not in ("shape", "size", "ndim"):
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
         sizes = tuple([self.builder.constant(size) for size in held.shape])
@@ -118,8 +121,10 @@ class Expressions(Builtins):
             return sizes
         return self.builder.constant(len(sizes) if node.name == "ndim" else len(held.items))
 
-    def imported(self, held: Members, name: str, span: Span) -> Any:
-        """What a name of an imported program holds."""
+    def own_member(self, held: Members | Record, name: str, span: Span) -> Any:
+        """What a dict holds under a key, or a name of an imported program."""
+        if isinstance(held, Record):
+            return self.item(held, name, span)
         if name not in held.slots:
             raise NotCompiled(f"there is no `{name}` in this import", span)
         return self.read(held.slots[name], span, held.frame)
@@ -134,6 +139,7 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.Chain: Expressions.chain,
     program.Conditional: Expressions.conditional,
     program.ListDisplay: Expressions.listed,
+    program.DictDisplay: Expressions.dict_display,
     program.Member: Expressions.member,
     program.Index: Expressions.index,
     program.FunctionLiteral: Expressions.literal,
@@ -141,6 +147,5 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.MethodCall: lambda lowering, node: lowering.method(node),
 }
 _WORDS: dict[type, str] = {
-    program.DictDisplay: "a dict",
     program.ModuleLiteral: "a module",
 }

@@ -47,6 +47,14 @@ class Array:
     variable: bool = False
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Record:
+    """A dict, whose keys are known."""
+
+    keys: tuple[str, ...]
+    items: tuple[Any, ...]
+
+
 # ---- kinds ---------------------------------------------------------------------------------------
 
 
@@ -78,6 +86,14 @@ class ArrayOf:
     variable: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RecordOf:
+    """The kind of a dict, by its keys and the kinds of its items."""
+
+    keys: tuple[str, ...]
+    items: tuple[Kind, ...]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Known:
     """What is known without running, of which each is a kind of its own: a closure, a string."""
@@ -93,7 +109,9 @@ class Known:
     __hash__ = None  # type: ignore[assignment]
 
 
-Kind: TypeAlias = Scalar | MixedKind | MaybeOf | ListOf | ArrayOf | Known | Absent | Unknown
+Kind: TypeAlias = (
+    Scalar | MixedKind | MaybeOf | ListOf | RecordOf | ArrayOf | Known | Absent | Unknown
+)
 MIXED = MixedKind()
 _NUMBERS = (I64, F64, MIXED)
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
@@ -105,6 +123,8 @@ def kind_of(held: Any) -> Kind:
         return held.type
     if type(held) is tuple:
         return ListOf(tuple([kind_of(item) for item in held]))
+    if isinstance(held, Record):
+        return RecordOf(held.keys, tuple([kind_of(item) for item in held.items]))
     if isinstance(held, Array):
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Mixed):
@@ -128,6 +148,9 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
         return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
+    if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
+        pairs = zip(a.items, b.items, strict=True)
+        return RecordOf(a.keys, tuple([joined(x, y, differ) for x, y in pairs]))
     if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
         same = (a.shape, a.type) == (b.shape, b.type)
         return ArrayOf(a.shape, a.type, True) if same else differ
@@ -145,8 +168,8 @@ def flat(held: Any) -> Iterator[Value]:
     """The scalars of what is held, in order."""
     if isinstance(held, Value):
         yield held
-    elif type(held) is tuple:
-        for item in held:
+    elif isinstance(held, tuple | Record):
+        for item in held if isinstance(held, tuple) else held.items:
             yield from flat(item)
     elif isinstance(held, Array):
         yield from held.items
@@ -161,7 +184,7 @@ def scalars_of(kind: Kind) -> Iterator[Scalar]:
     """The types of the scalars of a kind."""
     if isinstance(kind, Scalar):
         yield kind
-    elif isinstance(kind, ListOf):
+    elif isinstance(kind, ListOf | RecordOf):
         for item in kind.items:
             yield from scalars_of(item)
     elif isinstance(kind, ArrayOf):
@@ -179,6 +202,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return next(values)
     if isinstance(kind, ListOf):
         return tuple([rebuilt(item, values) for item in kind.items])
+    if isinstance(kind, RecordOf):
+        return Record(kind.keys, tuple([rebuilt(item, values) for item in kind.items]))
     if isinstance(kind, ArrayOf):
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, MixedKind):
@@ -195,8 +220,8 @@ def fresh(kind: Kind) -> Any:
 
 def has_functions(held: Any) -> bool:
     """Whether there may be functions in what is held."""
-    if type(held) is tuple:
-        return any(map(has_functions, held))
+    if isinstance(held, tuple | Record):
+        return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe):
         return has_functions(held.held)
     return isinstance(held, Closure | Derivative | Members)
@@ -212,6 +237,8 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         if isinstance(held, Maybe):
             return Maybe(held.there, as_kind(builder, held.held, kind.kind))
         return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, RecordOf):
+        return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
     if isinstance(kind, ListOf):
         items = zip(held, kind.items, strict=True)
         return tuple([as_kind(builder, item, each) for item, each in items])
@@ -235,7 +262,7 @@ def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:
 
 def is_value(kind: Kind) -> bool:
     """Whether a program can get what is of this kind as numbers, and lists of these."""
-    if isinstance(kind, ListOf):
+    if isinstance(kind, ListOf | RecordOf):
         return all(map(is_value, kind.items))
     return isinstance(kind, Scalar | MixedKind | ArrayOf)
 
@@ -244,6 +271,9 @@ def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
     """What a program gets of a kind and the next of these numbers; an array as nested lists."""
     if isinstance(kind, ArrayOf):
         kind = _nested(kind.shape, kind.type)
+    if isinstance(kind, RecordOf):
+        items = [in_python(item, numbers) for item in kind.items]
+        return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, ListOf):
         return [in_python(item, numbers) for item in kind.items]
     if isinstance(kind, MixedKind):

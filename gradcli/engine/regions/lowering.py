@@ -12,7 +12,7 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
-from .elements import Step
+from .elements import Path
 from .flow import is_loop, leaves, returns
 from .kinds import Array, Maybe
 from .loops import Finish, Loops
@@ -117,16 +117,16 @@ class Lowering(Loops):
             name = Name(self.frame, target.slot.index)
             self.names.held[name] = self.replaced(whole, path, value, target.span)
 
-    def entry_path(self, target: program.EntryTarget) -> list[list[Step]]:
-        if any(type(step) is str for step in target.path):
-            raise NotCompiled("dicts and modules are not compiled", target.span)
-        return [self.steps(step, target.span) for step in target.path]
+    def entry_path(self, target: program.EntryTarget) -> list[Path]:
+        return [
+            step if isinstance(step, str) else self.steps(step, target.span) for step in target.path
+        ]
 
     def augment(self, node: program.Augment) -> None:
         held = self.read(node.target.slot, node.span)
         if isinstance(node.target, program.EntryTarget):
-            for steps in self.entry_path(node.target):
-                held = self.part(held, steps, node.span)
+            for step in self.entry_path(node.target):
+                held = self.entry(held, step, node.span)
         self.bind(node.target, self.apply(node.op, [held, self.expression(node.value)], node.span))
 
     def evaluate(self, node: program.Evaluate) -> None:

@@ -19,7 +19,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
 from .calls import Calls
-from .kinds import Kind, Maybe, as_kind, flat, fresh, has_functions, joined, kind_of
+from .kinds import Kind, Maybe, Record, as_kind, flat, fresh, has_functions, joined, kind_of
 from .names import Closure, Derivative, Members, Name, NotCompiled, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
@@ -105,8 +105,8 @@ class Recursion(Calls):
         pending = [callee, *arguments]
         while pending:
             held = pending.pop()
-            if type(held) is tuple:
-                pending += held
+            if isinstance(held, tuple | Record):
+                pending += held if isinstance(held, tuple) else held.items
             elif isinstance(held, Maybe):
                 pending.append(held.held)
             elif isinstance(held, Derivative):

@@ -18,10 +18,10 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .builtins import Options
 from .kinds import Array, flat, fresh, kind_of, rebuilt, scalars_of
 from .names import Closure, Derivative, NotCompiled
 from .recursion import Recursion
+from .reductions import Options
 
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
