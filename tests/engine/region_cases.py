@@ -144,8 +144,10 @@ def states(source: str, names: Iterable[str]) -> list[Any]:
 
 
 def numbers(value: Any) -> Iterator[Any]:
-    if isinstance(value, list):
-        for item in value:
+    """The numbers in lists, dicts and arrays, in order."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "__iter__"):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from numbers(item)
     else:
         yield value
