@@ -24,6 +24,7 @@ HEAD = "var x = 1.5\nvar n = 4\n"
 PROGRAMS = {
     "a formula": "output x**2 * sin(x) / 3 + n",
     "ints stay ints": "k = n * 3 - 7 // 2\noutput k, k % 3, -k, n**2",
+    "powers of ints": "output n**2, n**0, n**-1, 2**-3, n**0.5, n**x",
     "ints beside floats": "output n + x, n / 2, n * 1.0, maximum(n, x)",
     "bools": "a = x > 1\noutput a, not a, a and n > 5, a or x < 0, 1 < n <= 4",
     "a condition": "y = x if n > 3 else -x\noutput y",

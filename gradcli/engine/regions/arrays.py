@@ -90,7 +90,7 @@ class Arrays(Scalars):
     def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Array:
         """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
         parts = [self.as_array(operand, span) for operand in operands]
-        if op.name == "pow" and parts[0].type == F64:
+        if op.name == "pow" and not self.is_int_power(parts[0], parts[1]):
             return self.power(parts[0], parts[1], span)
         if op.name not in EXACT and op.name != "pow":
             raise NotCompiled(f"`{op.infix or op.name}` of an array is not compiled", span)
@@ -102,10 +102,16 @@ class Arrays(Scalars):
         items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
         return self.array(shape, items, span)
 
+    def is_int_power(self, base: Any, exponent: Any) -> bool:
+        """Whether a power is of ints, to a natural number that is known."""
+        known = self.builder.known.get(exponent)
+        return isinstance(base, Array) and base.type == I64 and type(known) is int and known >= 0
+
     def power(self, base: Any, exponent: Any, span: Span) -> Array:
         """A power of an array of floats: of those that the interpreter computes by products, the
         one whose derivative is that of a product, too."""
-        if not isinstance(base, Array) or self.builder.known.get(exponent) != 2:
+        is_square = self.builder.known.get(exponent) == 2
+        if not isinstance(base, Array) or base.type != F64 or not is_square:
             raise NotCompiled("a power of an array other than its square is not compiled", span)
         return self.elementwise(SQUARE, [base], span)
 
