@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from gradcli.engine.codegen.python import StepBack, compiled
@@ -20,7 +22,7 @@ from .region_cases import LOOPS, PROGRAMS, lowered, same, states
 from .region_programs import Writer
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
-PASSES = {"fold": fold, "without_dead_code": without_dead_code, "hoist": hoist}
+PASSES = {"fold": partial(fold, last=True), "without_dead_code": without_dead_code, "hoist": hoist}
 
 GOLDEN = {
     "a choice that is known": (
@@ -160,7 +162,7 @@ def test_texts(name: str, before: str, after: str) -> None:
 def agree(region: Region, values: list[float]) -> None:
     """Every pass, and all together, give what the region gives."""
     verify([region])
-    together = without_dead_code(fold(hoist(region)))
+    together = without_dead_code(fold(hoist(region), last=True))
     for rewritten in (*[function(region) for function in PASSES.values()], together):
         verify([rewritten])
         results = []

@@ -90,6 +90,7 @@ def _read(rules: dict[str, tuple[int, Callable[..., Any]]]) -> dict[str, Formula
 ON_FLOATS = _read(
     {
         "pos": (1, _same),
+        "beside": (2, lambda m, x, other: x),
         "real": (1, _same),
         "imag": (1, lambda m, x: 0.0),
         "angle": (1, lambda m, x: m.atan2(0.0, x)),

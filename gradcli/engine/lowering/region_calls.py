@@ -17,6 +17,7 @@ from ..ir.types import F64
 from ..passes.activity import varied
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
+from ..passes.expansion import expand
 from ..passes.folding import fold
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
@@ -37,7 +38,7 @@ class RegionCall:
 
     def __init__(self, region: Region) -> None:
         self.region = without_dead_code(fold(hoist(region)))
-        self._kernel = Kernel(self.region)
+        self._kernel = Kernel(without_dead_code(fold(expand(self.region), last=True)))
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}

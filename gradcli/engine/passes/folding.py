@@ -24,7 +24,7 @@ from ..ir.instructions import (
     Value,
     While,
 )
-from ..ir.types import F64
+from ..ir.types import F64, is_float
 from ..ir.verifier import WHERE
 from .copying import copied
 
@@ -39,11 +39,13 @@ class _Known(NamedTuple):
 _Held: TypeAlias = Value | _Known
 
 
-def fold(region: Region) -> Region:
-    """The region without what is known before it runs."""
+def fold(region: Region, last: bool = False) -> Region:
+    """The region without what is known before it runs. Where it is still to be differentiated,
+    floats stay connected with all that they are connected with: only the `last` folding makes a
+    choice of floats by `where` that is known."""
     block = copied(region.block, {})
     folded = Block(block.parameters)
-    folding = _Folding(folded)
+    folding = _Folding(folded, last)
     folding.all(block.instructions)
     folded.results = folding.used(block.results)
     return Region(region.name, folded)
@@ -53,8 +55,8 @@ class _Folding:
     """Rebuilds instructions. `held` is what a value is known to be: a constant, or another value
     that is defined where it is used."""
 
-    def __init__(self, block: Block) -> None:
-        self.builder = Builder(block)
+    def __init__(self, block: Block, last: bool) -> None:
+        self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.constants: dict[str, Value] = {}  # that are defined where the builder stands
 
@@ -97,7 +99,7 @@ class _Folding:
         elif isinstance(made, Cast):
             self.cast(made)
         elif isinstance(made, Operation):
-            held = _simplified(made, [self.of(value) for value in made.operands])
+            held = _simplified(made, [self.of(value) for value in made.operands], self.last)
             if held is None:
                 add(Operation(made.op, self.used(made.operands), made.result, made.span))
             else:
@@ -196,11 +198,11 @@ def _is(held: _Held, value: Any) -> bool:
     return isinstance(held, _Known) and held.text == repr(value)
 
 
-def _simplified(made: Operation, operands: list[_Held]) -> _Held | None:
+def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | None:
     """What an operation gives without being done; None if it must be."""
     if made.op is WHERE:
         condition, a, b = operands
-        if isinstance(condition, _Known):
+        if isinstance(condition, _Known) and (last or not is_float(made.result.type)):
             return a if condition.value else b
         return condition if _is(a, True) and _is(b, False) else a if a == b else None
     name = made.op.name

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...ops import OPS
 from ...ops.formula import Formula
-from ..formulas.differentiation import cotangent_formula, tangent_formula
-from ..formulas.reading import real_partial_formula
+from ...ops.op import Op
+from ..formulas.compound import cotangent_op, tangent_op
+from ..formulas.reading import forward_formula, real_partial_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value
 from ..ir.types import is_float
@@ -27,7 +28,7 @@ def share(builder: Builder, made: Operation, k: int, g: Value) -> Value:
         return builder.operation(WHERE, [made.operands[0], *sides])
     if _is_flat(made, k):
         return _nothing_of(builder, g)
-    return evaluate(builder, cotangent_formula(made.op, k), [*made.operands, g], made.result)
+    return _composed(builder, *cotangent_op(made.op, k), made, [g])
 
 
 def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Value:
@@ -38,8 +39,20 @@ def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Va
     moving = {k: t for k, t in tangents.items() if not _is_flat(made, k)}
     if not moving:
         return _nothing_of(builder, next(iter(tangents.values())))
-    formula = tangent_formula(made.op, tuple(moving))
-    return evaluate(builder, formula, [*made.operands, *moving.values()], made.result)
+    op, reads = tangent_op(made.op, tuple(moving))
+    return _composed(builder, op, reads, made, list(moving.values()))
+
+
+def _composed(
+    builder: Builder, op: Op, reads: Sequence[int | str], made: Operation, given: list[Value]
+) -> Value:
+    """A derivative of an operation as one operation, of other derivatives and of what the rule
+    reads: as in the interpreter, it is connected with all of these."""
+    formula = forward_formula(op)
+    if formula.kind == "operand":
+        return given[int(formula.value)]
+    values = [made.result if read == "result" else made.operands[int(read)] for read in reads]
+    return builder.operation(op, [*given, *values], made.span)
 
 
 def _nothing_of(builder: Builder, g: Value) -> Value:

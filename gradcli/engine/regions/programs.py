@@ -12,6 +12,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, Scalar
+from ..passes.expansion import expand
 from .arrays import MAX_ELEMENTS
 from .flow import assigned
 from .kinds import ArrayOf, Kind, flat, fresh, in_python, is_value, kind_of, scalars_of
@@ -79,8 +80,9 @@ class _Main:
                 self.output(name, expression)
         self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
         kinds = {name: kind_of(held) for name, held in self.results.items()}
-        others = [specialised.region for specialised in self.lowering.specialised]
-        return Lowered(Region("main", self.block), self.parameters, kinds, self.reasons, others)
+        others = [expand(specialised.region) for specialised in self.lowering.specialised]
+        region = expand(Region("main", self.block))
+        return Lowered(region, self.parameters, kinds, self.reasons, others)
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..ir.instructions import Block, Check, Constant, Region, Value
+from ..ir.instructions import Block, Constant, Region, Value
 from ..ir.types import F64
 from ..ir.verifier import WHERE
 from ..passes.copying import copied
@@ -101,7 +101,7 @@ class Transforms(Recursion):
         if vector is None or [v.type for v in flat(vector)] != [F64] * len(moving):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         value, tangent, connected = self.inline(region, [*moving, *flat(vector)])
-        self.builder.add(Check(connected))
+        tangent = self.or_zero(tangent, connected)
         return (value, tangent) if callee.kind == "value_and_jvp" else tangent
 
     def back(
@@ -119,18 +119,11 @@ class Transforms(Recursion):
         return (value, answer) if callee.kind == "value_and_grad" else answer
 
     def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]]) -> Any:
-        """The gradient by an argument, of the next cotangents. Elements of an array that nothing
-        connects are 0; whatever else nothing connects is for the interpreter."""
-        if type(held) is tuple:
-            return tuple([self.gradient(item, pairs) for item in held])
-        if isinstance(held, Value):
-            cotangent, connected = next(pairs)
-            self.builder.add(Check(connected))
-            return cotangent
-        some, zero = self.builder.constant(False), self.builder.constant(0.0)
-        items = []
-        for cotangent, connected in islice(pairs, len(held.items)):
-            some = self.builder.operation(WHERE, [connected, connected, some])
-            items.append(self.builder.operation(WHERE, [connected, cotangent, zero]))
-        self.builder.add(Check(some))
-        return rebuilt(kind_of(held), iter(items))
+        """The gradient by an argument, of the next cotangents."""
+        found = [self.or_zero(*pair) for pair in islice(pairs, len(list(flat(held))))]
+        return rebuilt(kind_of(held), iter(found))
+
+    def or_zero(self, derivative: Value, connected: Value) -> Value:
+        """A derivative of a function is 0 where nothing connects it."""
+        zero = self.builder.constant(0.0)
+        return self.builder.operation(WHERE, [connected, derivative, zero])
