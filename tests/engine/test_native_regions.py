@@ -19,6 +19,7 @@ from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
 from gradcli.engine.ir.verifier import on_scalars, verify
+from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
 from gradcli.ops import OPS
@@ -68,7 +69,8 @@ def compare(source: str, values: dict[Scalar, Callable[[Random], Any]]) -> None:
     found, random = lowered(source), Random(source)
     kinds, regions = [value.type for value in found.region.block.parameters], [found.region]
     with suppress(NoRule):
-        regions.append(vjp(found.region, [k for k, kind in enumerate(kinds) if kind is F64]))
+        wrt = [k for k, kind in enumerate(kinds) if kind is F64]
+        regions.append(expand(vjp(found.region, wrt)))
     for region in regions:
         kinds = [value.type for value in region.block.parameters]
         declared = states(source, found.parameters)
