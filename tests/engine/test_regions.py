@@ -64,6 +64,10 @@ def test_what_is_in_no_region_says_why(source: str, wanted: tuple[int, str]) -> 
     assert lowered(HEAD + source).results == {}
 
 
+def test_a_long_chain_is_lowered_without_recursion() -> None:
+    assert compare(f"{HEAD}output {' + '.join(['x'] * 3000)}\n") == "same"
+
+
 IMPORTED = """c = 2.5
 var w = 1.25
 const k = 3

@@ -58,11 +58,22 @@ class Expressions(Builtins):
     # ---- operations ------------------------------------------------------------------------------
 
     def apply_node(self, node: program.Apply) -> Any:
+        """An operation. A long chain leans to the left, and is lowered without recursion."""
+        chain = [node]
+        while chain[-1].operands and isinstance(chain[-1].operands[0], program.Apply):
+            chain.append(chain[-1].operands[0])
+        found = self.applied(chain[-1], [])
+        for link in reversed(chain[:-1]):
+            found = self.applied(link, [found])
+        return found
+
+    def applied(self, node: program.Apply, operands: list[Any]) -> Any:
+        """An operation of which the first operands are lowered."""
         defaults = [] if node.op.signature.variadic else node.op.signature.operands
-        operands = [
-            self.default(defaults[k].default) if operand is None else self.expression(operand)
-            for k, operand in enumerate(node.operands)
-        ]
+        for k, operand in enumerate(node.operands[len(operands) :], len(operands)):
+            operands.append(
+                self.default(defaults[k].default) if operand is None else self.expression(operand)
+            )
         options = {name: self.expression(value) for name, value in node.options}
         return self.apply(node.op, operands, node.span, options)
 
