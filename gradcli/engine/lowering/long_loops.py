@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import length_hint
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..backends.tiers import policy
-from ..codegen.python import StepBack
 from ..compilation.compiler import Compiler
-from ..passes.rules import NoRule
 from ..regions.flow import assigned
-from ..regions.names import NotCompiled
-from ..trace.tape import Site
-from ..values.kinds import FRAME_HEAD
-from .frame_entries import Observed, observe, slots_of
-from .fusion import MAX_VARIANTS
-from .loop_calls import LoopCall
-from .region_calls import REGION
+
+if TYPE_CHECKING:
+    from .loop_calls import LoopCalls
 
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 ENDLESS = range(2**62)
@@ -51,13 +45,11 @@ class LongLoop:
 
     def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
         self._node, self._only_gradients = node, only_gradients
-        self._site = Site(REGION, node.span)
         breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
         self._statements = 1 if breaks else len(node.body)  # at least so many in each iteration
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
-        self._slots: dict[int, program.Slot] = {}
-        self._calls: dict[Any, LoopCall | None] = {}
+        self._calls: LoopCalls | None = None
         # The iterations that the interpreter has run, and how often the loop was started.
         self._count = self._times = 0
 
@@ -96,29 +88,8 @@ class LongLoop:
     def run_iterations(self, frame: list[Any], iterations: range) -> bool | None:
         """Runs these iterations by a kernel. Returns whether the loop ended with one of them; None
         if the interpreter must run them."""
-        self._slots = self._slots or {slot.index: slot for slot in slots_of(self._node)}
-        observed = observe(frame, self._slots.values())
-        if observed.is_boxed and not self._only_gradients:
-            return None
-        key = (tuple(observed.entries.items()), iterations.step)
-        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
-            self._calls[key] = self._compiled(observed, iterations.step)
-        call = self._calls.get(key)
-        if call is None or not observed.variables.isdisjoint(call.aliases):
-            return None  # an alias of a variable is the variable
-        try:
-            ended, *new = call.run(frame[0], self._site, iterations, observed.values)
-        except (StepBack, NoRule):
-            return None
-        for slot, value in zip(call.changed, new, strict=True):
-            if self._slots[slot].cell:
-                frame[slot + FRAME_HEAD][0] = value
-            else:
-                frame[slot + FRAME_HEAD] = value
-        return bool(ended)
+        if self._calls is None:
+            from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
-    def _compiled(self, observed: Observed, step: int) -> LoopCall | None:
-        try:
-            return LoopCall(self._node, observed, step)
-        except NotCompiled:
-            return None
+            self._calls = LoopCalls(self._node, self._only_gradients)
+        return self._calls.run(frame, iterations)

@@ -1,18 +1,67 @@
-"""A loop of a frame as a region that is called: see `long_loops.py`."""
+"""A loop of a frame as regions that are called: see `long_loops.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...lang import program
+from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
+from ..passes.rules import NoRule
 from ..regions.frame_loops import lower_loop
+from ..regions.names import NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
-from .frame_entries import Observed
-from .region_calls import RegionCall
+from ..values.kinds import FRAME_HEAD
+from .frame_entries import Observed, observe, slots_of
+from .fusion import MAX_VARIANTS
+from .region_calls import REGION, RegionCall
 
 HEAD = 2  # the parameters of a loop's region before those of the frame: see `lower_loop`
+
+
+class LoopCalls:
+    """What runs iterations of a loop, whatever its frame holds.
+
+    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
+                    runs iterations on traced values
+    """
+
+    def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
+        self._node, self._only_gradients = node, only_gradients
+        self._site = Site(REGION, node.span)
+        self._slots = {slot.index: slot for slot in slots_of(node)}
+        self._calls: dict[Any, LoopCall | None] = {}
+
+    def run(self, frame: list[Any], iterations: range) -> bool | None:
+        """Runs these iterations by a kernel. Returns whether the loop ended with one of them; None
+        if the interpreter must run them."""
+        observed = observe(frame, self._slots.values())
+        if observed.is_boxed and not self._only_gradients:
+            return None
+        call = self._call(observed, iterations.step)
+        if call is None or not observed.variables.isdisjoint(call.aliases):
+            return None  # an alias of a variable is the variable
+        try:
+            ended, *new = call.run(frame[0], self._site, iterations, observed.values)
+        except (StepBack, NoRule):
+            return None
+        for slot, value in zip(call.changed, new, strict=True):
+            if self._slots[slot].cell:
+                frame[slot + FRAME_HEAD][0] = value
+            else:
+                frame[slot + FRAME_HEAD] = value
+        return bool(ended)
+
+    def _call(self, observed: Observed, step: int) -> LoopCall | None:
+        """The region for what a frame holds; None where there is none."""
+        key = (tuple(observed.entries.items()), step)
+        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
+            try:
+                self._calls[key] = LoopCall(self._node, observed, step)
+            except NotCompiled:
+                self._calls[key] = None
+        return self._calls.get(key)
 
 
 class LoopCall:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...ops.op import Op
 from ..codegen.kernel import Kernel
 from ..ir.instructions import Block, Region
@@ -156,10 +154,11 @@ class RegionPullback(Pullback):
         like: Lanes,
     ) -> list[Any]:
         """The same for cotangents of many rows, one row after another."""
-        columns = [c.array if type(c) is Lanes else np.full(like.group.size, c) for c in cotangents]
+        xp = sweep.run.backend.xp
+        columns = [c.array if type(c) is Lanes else xp.full(like.group.size, c) for c in cotangents]
         found = [
             call.apply(sweep.run, site, self._work, [*values, *map(float, row)])
             for row in zip(*columns, strict=True)
         ]
-        shares = [Lanes(np.array(column), like.group) for column in zip(*found, strict=True)]
+        shares = [Lanes(xp.array(column), like.group) for column in zip(*found, strict=True)]
         return [found[0][k] if k % 2 else share for k, share in enumerate(shares)]
