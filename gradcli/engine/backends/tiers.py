@@ -37,7 +37,7 @@ class Heat(NamedTuple):
     elements: int = 2**16
     least_elements: int = 2**10
     operations: int = 2**24
-    instructions: int = 2**20
+    instructions: int = 2**22
 
 
 HEAT = Heat()
