@@ -4,14 +4,17 @@ specialised on."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
+from ..backends.backend import CPU
 from ..ir.types import BOOL, F64, I64, Scalar
 from ..regions.entries import (
     UNASSIGNED,
+    ArrayEntry,
     DerivativeEntry,
     Entry,
     FunctionEntry,
@@ -21,12 +24,13 @@ from ..regions.entries import (
 )
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE
-from ..values.boxes import Dual
+from ..values.boxes import Dual, primal
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
 
 MAX_ITEMS = 64
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 _TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
+_DTYPES = {"float64": F64, "int64": I64, "bool": BOOL}
 
 
 def slots_of(node: program.Statement) -> list[program.Slot]:
@@ -44,9 +48,10 @@ class Observed(NamedTuple):
     """What the slots of a frame hold at the moment.
 
     entries    by slot
-    values     the numbers that the region takes, in order, as they are: traced, or with tangents
+    values     the numbers and arrays whose numbers the region takes, in order, as they are: traced,
+               or with tangents
     is_boxed   whether some of these are traced or have tangents
-    variables  the positions of those that are the states of variables
+    variables  the positions, among the parameters, of numbers that are the states of variables
     """
 
     entries: dict[int, Entry]
@@ -65,6 +70,7 @@ class _Observer:
         self.frame = frame
         self.values: list[Any] = []
         self.is_boxed = False
+        self.size = 0  # numbers among the values
         self.variables: set[int] = set()
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
 
@@ -81,16 +87,15 @@ class _Observer:
         return value[0] if slot.cell else value
 
     def entry(self, value: Any, depth: int) -> Entry:
-        if type(value) is Variable:
-            self.variables.add(len(self.values))
-        value = read(value)
-        kind = _TYPES.get(type(value))
-        if type(value) is tuple or type(value) is Dual:
-            kind = F64 if self.is_float(value) else None
-            self.is_boxed = True
-        if kind is not None:
-            self.values.append(value)
-            return kind
+        is_variable, value = type(value) is Variable, read(value)
+        number = primal(value)
+        if type(number) in _TYPES and _is_of(value, type(number)):
+            self.variables.update([self.size] * is_variable)
+            return self.taken(value, _TYPES[type(number)])
+        if type(number) is CPU.ndarray and 0 < number.size <= MAX_ITEMS and number.ndim:
+            kind = _DTYPES.get(number.dtype.name)
+            if kind is not None and _is_of(value, CPU.ndarray):
+                return self.taken(value, ArrayEntry(number.shape, kind, is_variable))
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
@@ -111,15 +116,12 @@ class _Observer:
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
         return DerivativeEntry(value.kind, function, positions, listed)
 
-    def is_float(self, value: Any) -> bool:
-        """Whether a boxed value is a float, with floats as its tangents, and its operations are
-        recorded."""
-        if type(value) is tuple:
-            trace = value[2].trace
-            return trace.segment is not None and self.is_float(value[0])
-        if type(value) is Dual:
-            return self.is_float(value.primal) and self.is_float(value.tangent)
-        return type(value) is float
+    def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
+        """A value whose numbers the region takes."""
+        self.values.append(value)
+        self.size += prod(entry.shape) if isinstance(entry, ArrayEntry) else 1
+        self.is_boxed = self.is_boxed or type(value) is tuple or type(value) is Dual
+        return entry
 
     def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
         return (self.entry(value, depth + 1) for value in values)
@@ -139,3 +141,12 @@ class _Observer:
             captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
         defaults = tuple(self.entries(value.defaults, depth))
         return FunctionEntry(node, captured, defaults, id(node))
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    """Whether a value and its tangents are of a type, and what is done with it is recorded."""
+    if type(value) is tuple:
+        return value[2].trace.segment is not None and _is_of(value[0], kind)
+    if type(value) is Dual:
+        return _is_of(value.primal, kind) and _is_of(value.tangent, kind)
+    return type(value) is kind

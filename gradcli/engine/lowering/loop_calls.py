@@ -16,6 +16,7 @@ from ..values.kinds import FRAME_HEAD
 from .frame_entries import Observed, observe, slots_of
 from .fusion import MAX_VARIANTS
 from .region_calls import REGION, RegionCall
+from .region_values import held_of, numbers_of
 
 HEAD = 2  # the parameters of a loop's region before those of the frame: see `lower_loop`
 
@@ -43,15 +44,15 @@ class LoopCalls:
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         try:
-            ended, *new = call.run(frame[0], self._site, iterations, observed.values)
+            ended, new = call.run(frame[0], self._site, iterations, observed.values)
         except (StepBack, NoRule):
             return None
-        for slot, value in zip(call.changed, new, strict=True):
+        for slot, value in new.items():
             if self._slots[slot].cell:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
-        return bool(ended)
+        return ended
 
     def _call(self, observed: Observed, step: int) -> LoopCall | None:
         """The region for what a frame holds; None where there is none."""
@@ -67,20 +68,25 @@ class LoopCalls:
 class LoopCall:
     """What runs iterations of a loop, for what its frame holds.
 
-    changed  the slots that iterations assign
     aliases  the positions of the numbers that names may be the same as after iterations
     """
 
     def __init__(self, node: program.While | program.For, observed: Observed, step: int) -> None:
         """Raises NotCompiled."""
         loop = lower_loop(node, observed.entries, step)
-        self.changed = loop.changed
+        self._changed = loop.changed
         self._call = RegionCall(loop.region)
         region = self._call.region
         self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[1:])}
 
-    def run(self, run: Run, site: Site, iterations: range, values: list[Any]) -> list[Any]:
-        """Whether the loop ended with one of these iterations, and the values of `changed`. Raises
-        StepBack, and NoRule."""
+    def run(
+        self, run: Run, site: Site, iterations: range, values: list[Any]
+    ) -> tuple[bool, dict[int, Any]]:
+        """Whether the loop ended with one of these iterations, and what the slots that it assigns
+        hold then. Raises StepBack, and NoRule."""
         size = len(iterations)
-        return self._call.apply(run, site, size, [size, iterations.start, *values])
+        numbers = [number for value in values for number in numbers_of(run, site, value)]
+        given = self._call.apply(run, site, size, [size, iterations.start, *numbers])
+        rest = iter(given[1:])
+        new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}
+        return bool(given[0]), new

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from math import prod
 from typing import TypeAlias
 
 from ...lang import program
@@ -11,6 +13,7 @@ from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import Scalar
 from .calls import Calls
+from .kinds import Array
 from .names import ABSENT, Closure, Derivative, Name, Unknown
 
 
@@ -19,6 +22,15 @@ class ListEntry:
     """A list, by its items."""
 
     items: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayEntry:
+    """An array of few elements, which may be the state of a variable."""
+
+    shape: tuple[int, ...]
+    type: Scalar
+    variable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +70,9 @@ class NoEntry:
 
 
 # A scalar is a number that the region takes as a parameter.
-Entry: TypeAlias = Scalar | ListEntry | FunctionEntry | DerivativeEntry | Thing | NoEntry
+Entry: TypeAlias = (
+    Scalar | ListEntry | ArrayEntry | FunctionEntry | DerivativeEntry | Thing | NoEntry
+)
 UNASSIGNED = NoEntry("")
 
 
@@ -69,6 +83,8 @@ def parameters_of(entry: Entry) -> Iterator[Scalar]:
     elif isinstance(entry, ListEntry):
         for item in entry.items:
             yield from parameters_of(item)
+    elif isinstance(entry, ArrayEntry):
+        yield from [entry.type] * prod(entry.shape)
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
@@ -82,6 +98,9 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return next(parameters)
     if isinstance(entry, ListEntry):
         return tuple([enter(lowering, item, parameters) for item in entry.items])
+    if isinstance(entry, ArrayEntry):
+        items = tuple(islice(parameters, prod(entry.shape)))
+        return Array(entry.shape, items, entry.type, entry.variable)
     if isinstance(entry, Thing):
         return entry.value
     if isinstance(entry, NoEntry):

@@ -13,7 +13,7 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import I64, Scalar
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns
-from .kinds import kind_of
+from .kinds import ArrayOf, Kind, ListOf, flat, kind_of
 from .loops import Loop, Range
 from .lowering import Lowering
 from .names import Name, NotCompiled
@@ -27,11 +27,11 @@ class FrameLoop(NamedTuple):
     region   takes how many iterations to run, the first value of a range (0 for `while`), and the
              parameters of the entries; gives whether the loop ended with one of the iterations,
              and the values of `changed`
-    changed  the slots that iterations assign
+    changed  the slots that iterations assign, each with the kind of what it holds
     """
 
     region: Region
-    changed: list[int]
+    changed: dict[int, Kind]
 
 
 def lower_loop(
@@ -55,12 +55,12 @@ def lower_loop(
     with lowering.builder.inside(block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         ended = _iterations(lowering, node, names, step)
-        block.results = (ended, *lowering.names.of(names))
-    if lowering.specialised:
-        raise NotCompiled("a loop with recursion is not compiled", span)
+        held = lowering.names.of(names)
+        block.results = (ended, *[value for each in held for value in flat(each)])
     if lowering.specialised:
         raise NotCompiled("a function that calls itself is in no region of a loop", span)
-    return FrameLoop(Region("loop", block), [slot.index for slot in changed])
+    kinds = {slot.index: kind_of(each) for slot, each in zip(changed, held, strict=True)}
+    return FrameLoop(Region("loop", block), kinds)
 
 
 def _iterations(
@@ -75,7 +75,7 @@ def _iterations(
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    if given != kinds or not all(isinstance(kind, Scalar) for kind in kinds):
+    if given != kinds or not all(map(_is_settled, kinds)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
@@ -84,3 +84,11 @@ def _iterations(
     if loop.leaves:
         ended = builder.operation(WHERE, [own[0], ended, builder.constant(True)])
     return ended
+
+
+def _is_settled(kind: Kind) -> bool:
+    """Whether a name can be given what is of this kind: numbers, arrays and lists, of which no
+    array is the state of a variable."""
+    if isinstance(kind, ListOf):
+        return all(map(_is_settled, kind.items))
+    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf) and not kind.variable)

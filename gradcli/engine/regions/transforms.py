@@ -11,7 +11,6 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Constant, Region, Value
 from ..ir.types import F64
-from ..ir.verifier import WHERE
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
 from ..passes.folding import fold
@@ -124,6 +123,9 @@ class Transforms(Recursion):
         return rebuilt(kind_of(held), iter(found))
 
     def or_zero(self, derivative: Value, connected: Value) -> Value:
-        """A derivative of a function is 0 where nothing connects it."""
-        zero = self.builder.constant(0.0)
-        return self.builder.operation(WHERE, [connected, derivative, zero])
+        """A derivative of a function is 0 where nothing connects it: on these paths it isn't
+        connected with anything itself."""
+        with self.builder.inside(Block()) as nothing:
+            nothing.results = (self.builder.constant(0.0),)
+        [found] = self.builder.branch(connected, Block((), [], (derivative,)), nothing)
+        return found

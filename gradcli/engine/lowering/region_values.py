@@ -1,0 +1,46 @@
+"""Values of the language as the numbers of a region, and back. Numbers of arrays that are traced,
+or have tangents, are recorded elements of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from math import prod
+from typing import Any
+
+from ...ops import OPS
+from ..backends.backend import CPU
+from ..operations.apply import apply, to_array
+from ..regions.kinds import ArrayOf, Kind, ListOf
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import UNBOXED, level_of, primal
+from ..values.kinds import List
+
+GETITEM = OPS["getitem"]
+
+
+def numbers_of(run: Run, site: Site, value: Any) -> list[Any]:
+    """The numbers of a number or an array, row by row."""
+    array = primal(value)
+    if type(array) is not CPU.ndarray:
+        return [value]
+    if level_of(value) == UNBOXED:
+        return array.ravel().tolist()  # type: ignore[no-any-return]
+    element = site.in_derivative(GETITEM)
+    places = CPU.xp.ndindex(array.shape)
+    return [apply(run, element, (value,), {"index": place}) for place in places]
+
+
+def held_of(run: Run, site: Site, kind: Kind, numbers: Iterator[Any]) -> Any:
+    """A number, an array or a list, of the next numbers."""
+    if isinstance(kind, ListOf):
+        return List([held_of(run, site, item, numbers) for item in kind.items])
+    if not isinstance(kind, ArrayOf):
+        return next(numbers)
+    items = list(islice(numbers, prod(kind.shape)))
+    if max(map(level_of, items)) == UNBOXED:
+        return CPU.xp.array(items).reshape(kind.shape)
+    for size in reversed(kind.shape[1:]):
+        items = [List(items[k : k + size]) for k in range(0, len(items), size)]
+    return to_array(run, site, List(items))
