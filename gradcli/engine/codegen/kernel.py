@@ -26,13 +26,14 @@ class Kernel:
 
     def run(self, iterations: int, *parameters: Any) -> tuple[Any, ...]:
         """Calls the kernel for a run of about so many iterations. Raises StepBack."""
-        if self._region is not None:
+        region = self._region  # other threads may run the same kernel
+        if region is not None:
             self._left -= iterations * self._size
             if self._left < 0 and policy().compiles:
-                self._function, self._region = _machine_code(self._region, self._size), None
-        if self._function is None:
-            assert self._region is not None
-            self._function = python.compiled(self._region)
+                self._function, self._region = _machine_code(region, self._size), None
+            elif self._function is None:
+                self._function = python.compiled(region)
+        assert self._function is not None
         return self._function(*parameters)
 
 
