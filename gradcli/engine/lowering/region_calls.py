@@ -24,8 +24,7 @@ from ..trace.pullbacks import Pullback, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
-from ..values.boxes import UNBOXED, Dual, level_of, lowered, primal
-from ..values.lanes import Lanes
+from ..values.boxes import UNBOXED, Dual, level_of, lowered
 
 REGION = Op("region", "*operands", "A region as one operation.", internal=True, engine=True)
 Places = tuple[int, ...]
@@ -134,31 +133,7 @@ class RegionPullback(Pullback):
                 values[k] = (values[k], n, sweep.segment.holder(n))
         given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
         call = self._call.backward(site.operands, tuple([k for k, _ in given]))
-        cotangents = [c for _, c in given]
-        rows = [primal(c) for c in cotangents if type(primal(c)) is Lanes]
-        if rows:
-            found = self._of_rows(sweep, site, call, values, cotangents, rows[0])
-        else:
-            found = call.apply(sweep.run, site, self._work, [*values, *cotangents])
+        found = call.apply(sweep.run, site, self._work, [*values, *[c for _, c in given]])
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
-
-    def _of_rows(
-        self,
-        sweep: ReverseSweep,
-        site: Site,
-        call: RegionCall,
-        values: list[Any],
-        cotangents: list[Any],
-        like: Lanes,
-    ) -> list[Any]:
-        """The same for cotangents of many rows, one row after another."""
-        xp = sweep.run.backend.xp
-        columns = [c.array if type(c) is Lanes else xp.full(like.group.size, c) for c in cotangents]
-        found = [
-            call.apply(sweep.run, site, self._work, [*values, *map(float, row)])
-            for row in zip(*columns, strict=True)
-        ]
-        shares = [Lanes(xp.array(column), like.group) for column in zip(*found, strict=True)]
-        return [found[0][k] if k % 2 else share for k, share in enumerate(shares)]
