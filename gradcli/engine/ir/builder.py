@@ -11,14 +11,15 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from .instructions import Block, Branch, Cast, Constant, Instruction, Operation, Value
-from .types import BOOL, F64, FLOATS, I64, Scalar, Type
+from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, Scalar, Type
 from .verifier import WHERE, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name) for name in ("neg", "add", "sub", "mul", "lt", "le", "gt", "ge")
 }
-_TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
+
+_ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 
 
 class Builder:
@@ -42,10 +43,15 @@ class Builder:
 
     def constant(self, value: Any) -> Value:
         """A Python float, int or bool."""
-        result = Value(_TYPES[type(value)])
+        result = Value(OF_PYTHON[type(value)])
         self.add(Constant(value, result))
         self.known[result] = value
         return result
+
+    def zero(self, kind: Type) -> Value:
+        """The zero of a type."""
+        assert isinstance(kind, Scalar)
+        return self.cast(self.constant(_ZEROS.get(kind, 0.0)), kind)
 
     def cast(self, value: Value, kind: Scalar) -> Value:
         if value.type == kind:

@@ -180,6 +180,11 @@ class While:
     def operands(self) -> tuple[Value, ...]:
         return self.initial
 
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The parameters of the body for the carried values."""
+        return self.body.parameters
+
 
 @dataclass(eq=False, slots=True)
 class For:
@@ -194,6 +199,11 @@ class For:
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.count, *self.initial)
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The parameters of the body for the carried values."""
+        return self.body.parameters[1:]
 
 
 @dataclass(eq=False, slots=True)

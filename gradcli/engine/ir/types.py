@@ -34,6 +34,9 @@ STACK = StackType()
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
 FLOATS = (F64, F32)
+# What has which type: Python's numbers, and the elements of arrays by their dtype.
+OF_PYTHON: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
+OF_DTYPE = {"float64": F64, "int64": I64, "bool": BOOL}
 
 
 def is_float(kind: Type) -> bool:

@@ -11,26 +11,24 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import BOOL, F64, I64, Scalar
+from ..ir.types import OF_DTYPE, OF_PYTHON, Scalar
+from ..regions.arrays import MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
-    DerivativeEntry,
     Entry,
     FunctionEntry,
     ListEntry,
     NoEntry,
     Thing,
+    TransformEntry,
 )
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE
 from ..values.boxes import Dual, primal
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
 
-MAX_ITEMS = 64
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
-_TYPES: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
-_DTYPES = {"float64": F64, "int64": I64, "bool": BOOL}
 
 
 def slots_of(node: program.Statement) -> list[program.Slot]:
@@ -89,18 +87,18 @@ class _Observer:
     def entry(self, value: Any, depth: int) -> Entry:
         is_variable, value = type(value) is Variable, read(value)
         number = primal(value)
-        if type(number) in _TYPES and _is_of(value, type(number)):
+        if type(number) in OF_PYTHON and _is_of(value, type(number)):
             self.variables.update([self.size] * is_variable)
-            return self.taken(value, _TYPES[type(number)])
-        if type(number) is CPU.ndarray and 0 < number.size <= MAX_ITEMS and number.ndim:
-            kind = _DTYPES.get(number.dtype.name)
+            return self.taken(value, OF_PYTHON[type(number)])
+        if type(number) is CPU.ndarray and 0 < number.size <= MAX_ELEMENTS and number.ndim:
+            kind = OF_DTYPE.get(number.dtype.name)
             if kind is not None and _is_of(value, CPU.ndarray):
                 return self.taken(value, ArrayEntry(number.shape, kind, is_variable))
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
             return Thing(value)
-        if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ITEMS:
+        if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
             return self.function(value, depth)
@@ -111,10 +109,10 @@ class _Observer:
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)
         usual = value.mode == "auto" and not value.sparse and value.kind in REVERSE + FORWARD
-        if not usual or not isinstance(function, FunctionEntry | DerivativeEntry | Thing):
+        if not usual or not isinstance(function, FunctionEntry | TransformEntry | Thing):
             return NoEntry("this derivative is not compiled")
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
-        return DerivativeEntry(value.kind, function, positions, listed)
+        return TransformEntry(value.kind, function, positions, listed)
 
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """A value whose numbers the region takes."""

@@ -8,7 +8,7 @@ from ...lang import program
 from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
-from ..regions.frame_loops import lower_loop
+from ..regions.frame_loops import HEAD, lower_loop
 from ..regions.names import NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -17,8 +17,6 @@ from .frame_entries import Observed, observe, slots_of
 from .fusion import MAX_VARIANTS
 from .region_calls import REGION, RegionCall
 from .region_values import held_of, numbers_of
-
-HEAD = 2  # the parameters of a loop's region before those of the frame: see `lower_loop`
 
 
 class LoopCalls:

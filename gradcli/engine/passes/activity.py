@@ -49,14 +49,13 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
             _block(block, found)
             _given(block.results, made.results, found)
     elif isinstance(made, While | For):
-        parameters = made.body.parameters[-len(made.initial) :] if made.initial else ()
-        _given(made.initial, parameters, found)
+        _given(made.initial, made.carried, found)
         size = -1
         while len(found) > size:  # until nothing is added
             size = len(found)
             _block(made.body, found)
-            _given(made.body.results, parameters, found)
-        _given(parameters, made.results, found)
+            _given(made.body.results, made.carried, found)
+        _given(made.carried, made.results, found)
 
 
 def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:

@@ -27,8 +27,7 @@ def _block(block: Block, sources: dict[Value, list[Value]]) -> None:
             for side in (made.then, made.otherwise):
                 _given(made.results, side.results, sources)
         elif isinstance(made, While | For):
-            first = len(made.body.parameters) - len(made.initial)
-            for to in (made.body.parameters[first:], made.results):
+            for to in (made.carried, made.results):
                 _given(to, made.initial, sources)
                 _given(to, made.body.results, sources)
         for inner in blocks_of(made):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..ir.instructions import (
     Block,
@@ -46,7 +46,16 @@ def _defined(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
 def _copied(made: Instruction, names: Renamed) -> Instruction:
     operands = _used(made.operands, names)
     inner = [copied(block, names) for block in blocks_of(made)]
-    results = _defined(made.results, names)
+    return rebuilt(made, operands, _defined(made.results, names), inner)
+
+
+def rebuilt(
+    made: Instruction,
+    operands: tuple[Value, ...],
+    results: tuple[Value, ...],
+    inner: Sequence[Block] = (),
+) -> Instruction:
+    """An instruction of the same kind on other operands, with other results and blocks."""
     if isinstance(made, Constant):
         return Constant(made.value, results[0])
     if isinstance(made, Cast):

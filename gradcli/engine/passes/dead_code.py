@@ -90,9 +90,8 @@ class _Live:
 
 def _parameters(made: While | For, k: int) -> list[Value]:
     """The parameters of a loop's blocks for a carried value, by its position."""
-    first = len(made.body.parameters) - len(made.initial)
     asked = [made.condition.parameters[k]] if isinstance(made, While) else []
-    return [made.body.parameters[first + k], *asked]
+    return [made.carried[k], *asked]
 
 
 def _acts(made: Instruction) -> bool:
@@ -130,9 +129,8 @@ def _clean_carried(made: While | For, live: set[Value]) -> None:
         for k, result in enumerate(made.results)
         if not live.isdisjoint([result, *_parameters(made, k)])
     ]
-    first = len(made.body.parameters) - len(made.initial)
-    number, carried = made.body.parameters[:first], made.body.parameters[first:]
-    made.body.parameters = (*number, *_those(carried, places))
+    number = made.body.parameters[:1] if isinstance(made, For) else ()
+    made.body.parameters = (*number, *_those(made.carried, places))
     made.body.results = _those(made.body.results, places)
     if isinstance(made, While):
         made.condition.parameters = _those(made.condition.parameters, places)

@@ -10,23 +10,19 @@ from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
     Branch,
-    Call,
     Cast,
     Check,
     Constant,
     For,
     Instruction,
-    NewStack,
     Operation,
-    Pop,
-    Push,
     Region,
     Value,
     While,
 )
 from ..ir.types import F64, is_float
 from ..ir.verifier import WHERE
-from .copying import copied
+from .copying import copied, rebuilt
 
 
 class _Known(NamedTuple):
@@ -93,7 +89,6 @@ class _Folding:
         self.constants = outer
 
     def instruction(self, made: Instruction) -> None:
-        add = self.builder.add
         if isinstance(made, Constant):
             self.held[made.result] = _known(made.value)
         elif isinstance(made, Cast):
@@ -101,31 +96,26 @@ class _Folding:
         elif isinstance(made, Operation):
             held = _simplified(made, [self.of(value) for value in made.operands], self.last)
             if held is None:
-                add(Operation(made.op, self.used(made.operands), made.result, made.span))
+                self.keep(made)
             else:
                 self.held[made.result] = held
-        elif isinstance(made, NewStack):
-            add(made)
-        elif isinstance(made, Push):
-            add(Push(self.used([made.stack])[0], self.used(made.entry), made.result))
-        elif isinstance(made, Pop):
-            add(Pop(self.used([made.stack])[0], made.entry, made.result))
-        elif isinstance(made, Check):
-            if not _is(self.of(made.condition), True):
-                add(Check(self.used([made.condition])[0]))
         elif isinstance(made, Branch):
             self.branch(made)
         elif isinstance(made, While | For):
             self.loop(made)
-        else:
-            add(Call(made.region, self.used(made.operands), made.results, made.span))
+        elif not (isinstance(made, Check) and _is(self.of(made.condition), True)):
+            self.keep(made)
+
+    def keep(self, made: Instruction) -> None:
+        """Adds an instruction, on what its operands are known to be."""
+        self.builder.add(rebuilt(made, self.used(made.operands), made.results))
 
     def cast(self, made: Cast) -> None:
         held = self.of(made.operand)
         if isinstance(held, _Known) and made.result.type == F64:
             self.held[made.result] = _known(float(held.value))
         else:
-            self.builder.add(Cast(self.emitted(held), made.result))
+            self.keep(made)
 
     def branch(self, made: Branch) -> None:
         condition = self.of(made.condition)
@@ -155,8 +145,8 @@ class _Folding:
     def loop(self, made: While | For) -> None:
         """A loop. What it carries is assumed to keep its first value, until an iteration is found
         to change it."""
-        first = len(made.body.parameters) - len(made.initial)
-        carried, before = made.body.parameters[first:], dict(self.held)
+        carried, before = made.carried, dict(self.held)
+        number = made.body.parameters[:1] if isinstance(made, For) else ()
         initial = [self.of(value) for value in made.initial]
         fixed = set(range(len(initial)))
         while True:
@@ -164,7 +154,7 @@ class _Folding:
             if isinstance(made, While):
                 asked = made.condition.parameters
                 self.held.update({asked[k]: initial[k] for k in fixed})
-            body = Block(made.body.parameters[:first])
+            body = Block(number)
             self.inside(body, made.body.instructions)
             changed = {k for k in fixed if self.of(made.body.results[k]) != initial[k]}
             if not changed:

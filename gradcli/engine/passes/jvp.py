@@ -104,8 +104,7 @@ class _Pushforward(Differentiation):
             tangents[value] = Derivative(t.value) if certain else t
 
     def loop(self, made: While | For, tangents: Derivatives) -> None:
-        first = len(made.body.parameters) - len(made.initial)  # after the number of a `For`
-        carried = made.body.parameters[first:]
+        carried = made.carried
         places = [k for k, value in enumerate(carried) if value in self.moving([value])]
 
         def new() -> tuple[Value, ...]:

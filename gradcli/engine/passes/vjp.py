@@ -27,7 +27,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import BOOL, F64, I64, STACK, Type, is_float
+from ..ir.types import BOOL, F64, I64, STACK, is_float
 from ..ir.verifier import WHERE
 from .activity import varied
 from .copying import copied, defined, replace, used
@@ -229,13 +229,13 @@ class _Pullback(Differentiation):
             made.results += (names[value],)
             side.results += (value,)
             with self.builder.inside(other):
-                other.results += (self.builder.constant(_ZEROS[value.type]),)
+                other.results += (self.builder.zero(value.type),)
         replace(block, names)
 
     def loop(self, made: While | For, cotangents: Derivatives) -> None:
         assert self.stack is not None
         n = len(made.initial) - (2 if isinstance(made, While) else 1)  # without count and stack
-        parameters = made.body.parameters[1:] if isinstance(made, For) else made.body.parameters
+        parameters = made.carried
         carried = [k for k in range(n) if parameters[k] in self.varied]
         touched = self.outer([made.body])
         values = [*[parameters[k] for k in carried], *touched]
@@ -292,9 +292,6 @@ class _Pullback(Differentiation):
         replace(body, names)
         body.parameters = parameters
         body.instructions = [*first.instructions, *body.instructions]
-
-
-_ZEROS: dict[Type, float | int | bool] = {F64: 0.0, I64: 0, BOOL: False}
 
 
 def _operands(instructions: Iterable[Instruction]) -> list[Value]:

@@ -14,7 +14,7 @@ from ..ir.instructions import Value
 from ..ir.types import Scalar
 from .calls import Calls
 from .kinds import Array
-from .names import ABSENT, Closure, Derivative, Name, Unknown
+from .names import ABSENT, Closure, Name, Transform, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class FunctionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class DerivativeEntry:
-    """A derivative of a function, as `names.Derivative` has it."""
+class TransformEntry:
+    """A derivative of a function, as `names.Transform` has it."""
 
     kind: str
-    function: FunctionEntry | DerivativeEntry | Thing
+    function: FunctionEntry | TransformEntry | Thing
     wrt: tuple[int, ...]
     listed: bool
 
@@ -71,7 +71,7 @@ class NoEntry:
 
 # A scalar is a number that the region takes as a parameter.
 Entry: TypeAlias = (
-    Scalar | ListEntry | ArrayEntry | FunctionEntry | DerivativeEntry | Thing | NoEntry
+    Scalar | ListEntry | ArrayEntry | FunctionEntry | TransformEntry | Thing | NoEntry
 )
 UNASSIGNED = NoEntry("")
 
@@ -88,7 +88,7 @@ def parameters_of(entry: Entry) -> Iterator[Scalar]:
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
-    elif isinstance(entry, DerivativeEntry):
+    elif isinstance(entry, TransformEntry):
         yield from parameters_of(entry.function)
 
 
@@ -105,10 +105,10 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return entry.value
     if isinstance(entry, NoEntry):
         return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
-    if isinstance(entry, DerivativeEntry):
+    if isinstance(entry, TransformEntry):
         function = enter(lowering, entry.function, parameters)
-        assert isinstance(function, Closure | Derivative | Op)
-        return Derivative(entry.kind, function, entry.wrt, entry.listed)
+        assert isinstance(function, Closure | Transform | Op)
+        return Transform(entry.kind, function, entry.wrt, entry.listed)
     frame = lowering.frame
     if entry.captured is not None:
         frame = lowering.names.new_frame()

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ...lang import program
 from ...lang.program.liveness import Liveness
-from ...ops import OPS
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.types import I64, Scalar
+from ..ir.verifier import WHERE
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns
 from .kinds import ArrayOf, Kind, ListOf, flat, kind_of
@@ -18,7 +18,7 @@ from .loops import Loop, Range
 from .lowering import Lowering
 from .names import Name, NotCompiled
 
-WHERE = OPS["where"]
+HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 
 
 class FrameLoop(NamedTuple):
@@ -68,7 +68,7 @@ def _iterations(
 ) -> Value:
     """Adds the loop; gives whether it ended."""
     builder = lowering.builder
-    size, start = builder.block.parameters[:2]
+    size, start = builder.block.parameters[:HEAD]
     over = Range(start, builder.constant(step), size) if isinstance(node, program.For) else None
     limit = size if over is None else None
     loop = Loop(node, over, names, breaks(node.body), limit=limit)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, Scalar
-from .names import ABSENT, Absent, Closure, Derivative, Members, Unknown
+from .names import ABSENT, Absent, Closure, Members, Transform, Unknown
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,7 +114,6 @@ Kind: TypeAlias = (
 )
 MIXED = MixedKind()
 _NUMBERS = (I64, F64, MIXED)
-_ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 
 
 def kind_of(held: Any) -> Kind:
@@ -224,7 +223,7 @@ def has_functions(held: Any) -> bool:
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe):
         return has_functions(held.held)
-    return isinstance(held, Closure | Derivative | Members)
+    return isinstance(held, Closure | Transform | Members)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
@@ -252,8 +251,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
 
 def _zero(builder: Builder, kind: Kind) -> Any:
     """What stands where there is nothing."""
-    zeros = [builder.cast(builder.constant(_ZEROS.get(s, 0.0)), s) for s in scalars_of(kind)]
-    return rebuilt(kind, iter(zeros))
+    return rebuilt(kind, map(builder.zero, scalars_of(kind)))
 
 
 def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:

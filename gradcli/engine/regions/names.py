@@ -44,12 +44,12 @@ class Closure:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Derivative:
+class Transform:
     """A derivative of a function, as a function: by the arguments at the positions `wrt`, which are
     a list in the program, or one."""
 
     kind: str
-    function: Closure | Derivative | Op
+    function: Closure | Transform | Op
     wrt: tuple[int, ...]
     listed: bool
 

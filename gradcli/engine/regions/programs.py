@@ -11,7 +11,7 @@ from ...lang.program.walks import own_nodes
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
-from ..ir.types import BOOL, F64, I64, Scalar
+from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar
 from ..passes.expansion import expand
 from .arrays import MAX_ELEMENTS
 from .flow import assigned
@@ -20,7 +20,7 @@ from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
-_DTYPES = {"float": F64, "float64": F64, "int": I64, "int64": I64, "bool": BOOL}
+_DTYPES = {**OF_DTYPE, "float": F64, "int": I64}
 _TYPES: dict[type, Scalar] = {float: F64, int: F64, bool: BOOL}
 _CODES = {"f": F64, "i": F64, "b": BOOL}  # the same, of arrays
 

@@ -20,7 +20,7 @@ from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
 from .calls import Calls
 from .kinds import Kind, Maybe, Record, as_kind, flat, fresh, has_functions, joined, kind_of
-from .names import Closure, Derivative, Members, Name, NotCompiled, Unknown, Unresolved
+from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
@@ -109,7 +109,7 @@ class Recursion(Calls):
                 pending += held if isinstance(held, tuple) else held.items
             elif isinstance(held, Maybe):
                 pending.append(held.held)
-            elif isinstance(held, Derivative):
+            elif isinstance(held, Transform):
                 pending.append(held.function)
             new = sorted((_read(held) & self.names.held.keys()) - found.keys())
             found.update(dict.fromkeys(new))

@@ -18,7 +18,7 @@ from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
 from .kinds import Array, flat, fresh, kind_of, rebuilt, scalars_of
-from .names import Closure, Derivative, NotCompiled
+from .names import Closure, NotCompiled, Transform
 from .recursion import Recursion
 from .reductions import Options
 
@@ -38,15 +38,15 @@ class Transforms(Recursion):
         wrt = chosen.pop("wrt", None)
         if chosen or op.name not in REVERSE + FORWARD:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
-        if not isinstance(function, Closure | Derivative | Op):
+        if not isinstance(function, Closure | Transform | Op):
             raise NotCompiled("what is differentiated here isn't known", span)
         listed = type(wrt) is tuple
         items = wrt if listed else () if wrt is None else (wrt,)
         places = tuple([self.known_int(item, span) for item in items]) if items else (0,)
-        return Derivative(op.name, function, places, listed)
+        return Transform(op.name, function, places, listed)
 
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        if not isinstance(callee, Derivative):
+        if not isinstance(callee, Transform):
             return super().called(callee, given, named, span)
         weighs = callee.kind in ("vjp", "jvp", "value_and_jvp")
         if named or (weighs and (callee.wrt != (0,) or callee.listed)):
@@ -64,7 +64,7 @@ class Transforms(Recursion):
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None
 
-    def body(self, callee: Derivative, given: Sequence[Any], span: Span) -> Block:
+    def body(self, callee: Transform, given: Sequence[Any], span: Span) -> Block:
         """The function as a block, of parameters for the arguments that it is differentiated by. It
         uses the others as they are."""
         arguments = list(given)
@@ -94,7 +94,7 @@ class Transforms(Recursion):
         return made.results
 
     def along(
-        self, callee: Derivative, region: Region, moving: list[Value], vector: Any, span: Span
+        self, callee: Transform, region: Region, moving: list[Value], vector: Any, span: Span
     ) -> Any:
         """A tangent, with the value if that is asked for."""
         if vector is None or [v.type for v in flat(vector)] != [F64] * len(moving):
@@ -104,7 +104,7 @@ class Transforms(Recursion):
         return (value, tangent) if callee.kind == "value_and_jvp" else tangent
 
     def back(
-        self, callee: Derivative, region: Region, given: list[Any], vector: Any, span: Span
+        self, callee: Transform, region: Region, given: list[Any], vector: Any, span: Span
     ) -> Any:
         """Gradients, with the value if that is asked for."""
         seed = self.builder.constant(1.0) if vector is None else vector
