@@ -10,7 +10,8 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
-from . import limits, options, output
+from . import limits, options
+from .answering import Job
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -84,77 +85,26 @@ def command(
         tracks=bool(timeout or max_memory),
         ignore_extra=ignore_extra,
     )
-    terminal = Terminal(color, quiet)
-    to_file = output_file not in (None, "-")
-    style = Style(terminal.color and not to_file, precision)
-    job = _Job(terminal, format, style, output_file)
-    try:
-        names = programs(files, expr)
-        with limits.limited(
-            limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
-        ):
-            values = options.values(set_, inputs)
-            for name in names:
-                job.run(name, expr, values, wanted, unfold)
-    except GradcliError as error:
-        return job.fail(*error.diagnostics)
-    return job.tell()
 
+    def traced(program: Any, values: Mapping[str, Any], wanted: Options) -> Traced:
+        from ..tasks.trace import trace  # an error in the program doesn't pay for the engine
 
-class _Job:
-    """One call of the command: the answers so far, and how they are told."""
+        return trace(program, values, wanted, unfold)
 
-    def __init__(self, terminal: Terminal, format: str, style: Style, path: str | None) -> None:
-        self.terminal, self.format, self.style, self.path = terminal, format, style, path
-        self.answers: list[Traced] = []
-        self.current = ""
-
-    def run(
-        self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, unfold: bool
-    ) -> None:
-        """Traces one program; what is wrong with it is part of its answer. A limit ends the
-        job."""
-        from ..tasks.programs import parse_program, program_source
-
-        self.current = name
-        try:
-            source = program_source(name, expr)
-            self.current = source.name
-            program = parse_program(source, values)
-            from ..tasks.trace import trace  # an error in the program doesn't pay for the engine
-
-            self.answers.append(trace(program, values, wanted, unfold))
-        except GradcliError as error:
-            if error.exit_code == 4:
-                raise
-            self._reject(error.diagnostics)
-
-    def fail(self, *errors: Diagnostic) -> int:
-        """Ends the job early with these errors of the program that was running, or of the command
-        line."""
-        self._reject(list(errors))
-        return self.tell()
-
-    def tell(self) -> int:
-        """Prints everything, answers first; returns the exit code."""
-        from ..report.traces import render
-
-        try:
-            graph = "dot" if self.format == "svg" else self.format
-            answer = render(graph, self.answers, self.style)
-            if self.format == "svg" and answer:
-                answer = _drawn(answer)
-            if answer:
-                output.write(answer, self.path, self.style.color)
-        finally:
-            for diagnostic in (d for answer in self.answers for d in answer.diagnostics):
-                self.terminal.diagnostic(diagnostic)
-        return max((answer.exit_code for answer in self.answers), default=0)
-
-    def _reject(self, errors: list[Diagnostic]) -> None:
+    def rejected(name: str, errors: list[Diagnostic]) -> Traced:
         from ..tasks.traced import Traced
 
-        self.answers.append(Traced(self.current, diagnostics=errors))
+        return Traced(name, diagnostics=errors)
+
+    def rendered(answers: list[Traced], style: Style) -> str:
+        from ..report.traces import render
+
+        text = render("dot" if format == "svg" else format, answers, style)
+        return _drawn(text) if format == "svg" and text else text
+
+    terminal = Terminal(color, quiet)
+    job = Job(traced, rejected, rendered, terminal, precision, output_file)
+    return job.run(files, expr, wanted, timeout, set_, inputs)
 
 
 def _verify_one(files: list[str] | None) -> None:

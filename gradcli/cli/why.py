@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..diagnostics import Diagnostic, GradcliError
+from ..diagnostics import Diagnostic
 from ..report import Style
-from . import limits, options, output
-from .programs import programs, verify_apart
+from . import limits, options
+from .answering import Job
+from .programs import verify_apart
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -80,71 +81,22 @@ def command(
         tracks=bool(timeout or max_memory),
         ignore_extra=ignore_extra,
     )
-    terminal = Terminal(color, quiet)
-    to_file = output_file not in (None, "-")
-    style = Style(terminal.color and not to_file, precision)
-    job = _Job(terminal, format, style, output_file)
-    try:
-        names = programs(files, expr)
-        with limits.limited(
-            limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
-        ):
-            values = options.values(set_, inputs)
-            for name in names:
-                job.run(name, expr, values, wanted, steps)
-    except GradcliError as error:
-        return job.fail(*error.diagnostics)
-    return job.tell()
 
+    def explained(program: Any, values: Mapping[str, Any], wanted: Options) -> Answer:
+        from ..tasks.why import explain  # an error in the program doesn't pay for the engine
 
-class _Job:
-    """One call of the command: the answers so far, and how they are told."""
+        return explain(program, values, wanted, steps)
 
-    def __init__(self, terminal: Terminal, format: str, style: Style, path: str | None) -> None:
-        self.terminal, self.format, self.style, self.path = terminal, format, style, path
-        self.answers: list[Answer] = []
-        self.current = ""
-
-    def run(
-        self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, steps: int
-    ) -> None:
-        """Explains one program; what is wrong with it is part of its answer. A limit ends the
-        job."""
-        from ..tasks.programs import parse_program, program_source
-
-        self.current = name
-        try:
-            source = program_source(name, expr)
-            self.current = source.name
-            program = parse_program(source, values)
-            from ..tasks.why import explain  # an error in the program doesn't pay for the engine
-
-            self.answers.append(explain(program, values, wanted, steps))
-        except GradcliError as error:
-            if error.exit_code == 4:
-                raise
-            self._reject(error.diagnostics)
-
-    def fail(self, *errors: Diagnostic) -> int:
-        """Ends the job early with these errors of the program that was running, or of the command
-        line."""
-        self._reject(list(errors))
-        return self.tell()
-
-    def tell(self) -> int:
-        """Prints everything, answers first; returns the exit code."""
-        from ..report.explanations import render
-
-        try:
-            answer = render(self.format, self.answers, self.style)
-            if answer:
-                output.write(answer, self.path, self.style.color)
-        finally:
-            for diagnostic in (d for answer in self.answers for d in answer.diagnostics):
-                self.terminal.diagnostic(diagnostic)
-        return max((answer.exit_code for answer in self.answers), default=0)
-
-    def _reject(self, errors: list[Diagnostic]) -> None:
+    def rejected(name: str, errors: list[Diagnostic]) -> Answer:
         from ..tasks.explanations import Answer
 
-        self.answers.append(Answer(self.current, diagnostics=errors))
+        return Answer(name, diagnostics=errors)
+
+    def rendered(answers: list[Answer], style: Style) -> str:
+        from ..report.explanations import render
+
+        return render(format, answers, style)
+
+    terminal = Terminal(color, quiet)
+    job = Job(explained, rejected, rendered, terminal, precision, output_file)
+    return job.run(files, expr, wanted, timeout, set_, inputs)
