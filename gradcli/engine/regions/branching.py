@@ -93,6 +93,12 @@ class Branching:
         self.names.put(merged, held)
         return self.known(given)
 
+    def both(self, first: Value, second: Callable[[], Value], span: Span) -> Value:
+        """Whether both conditions hold; the second is asked only where the first does."""
+        no = self.builder.constant
+        found: Value = self.either(first, second, lambda: no(False), span)
+        return found
+
     def meet(self, condition: Value, sides: list[tuple[Block, Any]], differ: Unknown) -> Any:
         """Ends the two blocks of a branch with what each holds, and gives what is held after it.
         Scalars that both sides have from before aren't results of it."""

@@ -82,12 +82,11 @@ class Expressions(Builtins):
             value = self.condition(node.operands[k])
             if k == len(node.operands) - 1:
                 return value
-            known = self.builder.constant
             if node.kind == "and":
-                sides = (lambda: go(k + 1)), (lambda: known(False))
-            else:
-                sides = (lambda: known(True)), (lambda: go(k + 1))
-            found: Value = self.either(value, *sides, node.span)
+                return self.both(value, lambda: go(k + 1), node.span)
+            found: Value = self.either(
+                value, lambda: self.builder.constant(True), lambda: go(k + 1), node.span
+            )
             return found
 
         return go(0)
@@ -98,10 +97,7 @@ class Expressions(Builtins):
             value: Value = self.apply(node.ops[k], [left, right], node.spans[k])
             if k == len(node.ops) - 1:
                 return value
-            found: Value = self.either(
-                value, lambda: go(k + 1, right), lambda: self.builder.constant(False), node.span
-            )
-            return found
+            return self.both(value, lambda: go(k + 1, right), node.span)
 
         return go(0, self.expression(node.operands[0]))
 

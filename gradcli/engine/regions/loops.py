@@ -205,22 +205,22 @@ class Loops(Transforms):
         self.either(begins, first_and_others, lambda: None, loop.node.span, loop.names)
 
     def goes_on(self, loop: Loop, going: Value | None, index: Value) -> Value:
-        """Whether there is an iteration at an index."""
+        """Whether there is an iteration at an index: the loop hasn't been left or reached its
+        limit, and its range or condition has one."""
+        node, span = loop.node, loop.node.span
 
         def asked() -> Value:
-            if loop.range is None and loop.limit is None:
-                return self.condition(loop.node.condition)  # type: ignore[union-attr]
-            if loop.range is None:
-                within = self.builder.apply("lt", [index, loop.limit])  # type: ignore[list-item]
-                return self.either(within, *sides, loop.node.span)  # type: ignore[no-any-return]
-            return self.builder.apply("lt", [index, loop.range.size])
+            if loop.range is not None:
+                return self.builder.apply("lt", [index, loop.range.size])
+            assert isinstance(node, program.While)
+            return self.condition(node.condition)
 
-        no = self.builder.constant
-        sides = (lambda: self.condition(loop.node.condition), lambda: no(False))  # type: ignore[union-attr]
-        if going is None:
-            return asked()
-        found: Value = self.either(going, asked, sides[1], loop.node.span)
-        return found
+        def within() -> Value:
+            if loop.limit is None:
+                return asked()
+            return self.both(self.builder.apply("lt", [index, loop.limit]), asked, span)
+
+        return within() if going is None else self.both(going, within, span)
 
     def add_loop(
         self, loop: Loop, kinds: list[Kind], iteration: Iteration, going: Value | None
