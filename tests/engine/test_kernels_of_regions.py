@@ -1,0 +1,88 @@
+"""Kernels: the tier in which a region runs follows from the work that it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gradcli.engine.backends.tiers import HEAT, WRITTEN, only
+from gradcli.engine.codegen import kernel, llvm
+from gradcli.engine.codegen.kernel import Kernel
+from gradcli.engine.codegen.llvm import NotNative
+from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
+
+LOOP = """region f(%0: i64, %1: f64) -> (f64) {
+  %2 = for %3 in %0 with (%4 = %1) {
+    %5 = sin %4 : f64
+    %6 = mul %5, %1 : f64
+    yield %6
+  }
+  return %2
+}
+"""
+SIZE = 3  # instructions
+SOON = HEAT._replace(instructions=100 * SIZE)
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The back ends that were asked for code, in order."""
+    found: list[str] = []
+
+    def noting(name: str, original: Callable[[Region], Any]) -> Callable[[Region], Any]:
+        def made(region: Region) -> Any:
+            found.append(name)
+            return original(region)
+
+        return made
+
+    monkeypatch.setattr(kernel.python, "compiled", noting("python", kernel.python.compiled))
+    monkeypatch.setattr(llvm, "compiled", noting("llvm", llvm.compiled))
+    return found
+
+
+def made() -> Kernel:
+    [region] = parse(LOOP)
+    return Kernel(region)
+
+
+def test_machine_code_follows_the_work(compiled: list[str]) -> None:
+    with only(heat=SOON):
+        loop = made()
+        results = [loop.run(40, 40, 0.7) for _ in range(4)]
+    assert len(set(results)) == 1
+    assert compiled == ["python", "llvm"]
+
+
+def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
+    with only(heat=SOON):
+        assert made().run(1000, 1000, 0.7) == made().run(1, 1000, 0.7)
+    assert compiled == ["llvm", "python"]
+
+
+def test_the_tier_limits_it(compiled: list[str]) -> None:
+    with only(WRITTEN, SOON):
+        loop = made()
+        for _ in range(4):
+            loop.run(1000, 1000, 0.7)
+    assert compiled == ["python"]
+
+
+@pytest.mark.parametrize("why", ["no machine code", "no room"])
+def test_python_text_stays_where_there_is_no_machine_code(
+    why: str, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(region: Region) -> Any:
+        raise NotNative(why)
+
+    if why == "no room":
+        monkeypatch.setattr(kernel, "can_compile", lambda size: False)
+    else:
+        monkeypatch.setattr(llvm, "compiled", refuse)
+    with only(heat=SOON):
+        loop = made()
+        assert loop.run(1000, 20, 0.7) == loop.run(1, 20, 0.7)
+    assert compiled == ["python"]
