@@ -14,6 +14,7 @@ from ..lang.resolve import TYPES
 from ..lang.scopes import Scope
 from ..ops import BUILTINS
 from ..ops.description import call
+from ..ops.members import ATTRIBUTES, TAPE_MEMBERS
 from ..ops.registry import load_packages
 from .document import Document
 from .hover import signature
@@ -21,8 +22,6 @@ from .names import imported
 
 Kind = Literal["variable", "function", "module", "class", "constant", "type", "keyword", "member"]
 
-ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name", "grad")
-TAPE_MEMBERS = (*("gradient", "jacobian", "batch_jacobian", "watch", "watched_variables", "reset"),)
 _KINDS: dict[str, Kind] = {
     "fn": "function",
     "module": "class",

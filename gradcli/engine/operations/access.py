@@ -7,6 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span, did_you_mean
 from ...ops import OPS
+from ...ops.members import ATTRIBUTES
 from ..backends.backend import CPU, dtype_name, shape_of
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -172,8 +173,6 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
 
 # ---- members -------------------------------------------------------------------------------------
 
-_ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name", "grad")
-
 
 def member(run: Run, value: Any, name: str, span: Span) -> Any:
     """`value.name`: an entry of a dict, a name in an import or instance, or an attribute of an
@@ -201,7 +200,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     )
     if name == "grad" and (is_number or type(number) is List):
         return gradient(run, held, span)
-    if type(number) is List and name in _ATTRIBUTES:
+    if type(number) is List and name in ATTRIBUTES:
         value = to_array(run, Site(TRANSPOSE, span), number)
         number, is_number = primal(value), True
     if is_number and name == "T":
@@ -218,7 +217,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         "E309",
         f"{describe(value)} has no member `{name}`",
         span,
-        help=did_you_mean(name, _ATTRIBUTES),
+        help=did_you_mean(name, ATTRIBUTES),
     )
 
 
