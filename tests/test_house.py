@@ -80,9 +80,7 @@ ENGINE_DOORS = {
     "explain",  # why a gradient is none, zero or nan
     "trace",  # what an explanation reads of a run
     "symbolic",  # closed forms
-    "regions",  # what of a program is compiled
-    "ir",  # regions as text
-    "codegen",  # regions as machine code
+    "region_texts",  # what of a program is compiled
 }
 
 EVERYONES = {"diagnostics", "platform", "safe_files"}  # what every room may import
@@ -228,6 +226,7 @@ FRONT = {
     "execution",
     "forward_runs",
     "row_runs",
+    "region_texts",
 }  # the files of the engine that are in no room of it
 
 

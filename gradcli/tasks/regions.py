@@ -3,11 +3,11 @@ what of it isn't compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from ..diagnostics import Diagnostic, GradcliError, Span, printable
-from ..engine.regions.programs import Lowered, lower_program
+from ..engine.region_texts import region_text
 from ..lang.program import Program
 
 
@@ -18,29 +18,18 @@ def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "
 
     Raises GradcliError (E001) where LLVM isn't installed.
     """
-    lowered = lower_program(node, inputs)
-    names = ", ".join(lowered.parameters) or "nothing"
-    results = ", ".join(lowered.results) or "nothing"
-    lines = [f"; from {printable(names)} to {printable(results)}"]
-    lines += [lowered.text.rstrip()] if form == "ir" else _llvm(lowered, node)
-    lines += [_reason(reason.reason, reason.span, node) for reason in lowered.reasons]
-    return "\n".join(lines)
-
-
-def _llvm(lowered: Lowered, node: Program) -> Iterator[str]:
     try:
-        from ..engine.codegen.llvm_blocks import NotNative, kernel_text
+        found = region_text(node, inputs, form)
     except ImportError:
         help = "install it with `pip install llvmlite`"
         message = "--show llvm needs llvmlite, which isn't installed"
         raise GradcliError(Diagnostic("E001", message, help=help)) from None
-    try:
-        text, called = kernel_text(lowered.region, lowered.others)
-        if called:
-            yield f"; calls of Python: {', '.join(called)}"
-        yield text.rstrip()
-    except NotNative as reason:
-        yield _reason(reason.reason, reason.span, node)
+    names, results = (", ".join(each) or "nothing" for each in (found.parameters, found.results))
+    lines = [f"; from {printable(names)} to {printable(results)}"]
+    lines += [f"; calls of Python: {', '.join(found.calls)}"] if found.calls else []
+    lines += [found.text.rstrip()] if found.text else []
+    lines += [_reason(reason, span, node) for reason, span in found.reasons]
+    return "\n".join(lines)
 
 
 def _reason(reason: str, span: Span | None, node: Program) -> str:

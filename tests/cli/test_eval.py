@@ -273,7 +273,7 @@ def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.Monke
     power = Operation(OPS["pow"], (base, base), Value(I64), Span(Source("p", "\n\nn**n"), 2, 6))
     region = Region("main", Block((base,), [power], (power.result,)))
     monkeypatch.setattr(
-        "gradcli.tasks.regions.lower_program",
+        "gradcli.engine.region_texts.lower_program",
         lambda node, inputs: lower_program(node, inputs)._replace(region=region),
     )
     assert gradcli("eval", "-e", "var n = 2\ny = n", "--show", "llvm").out == (

@@ -1,0 +1,50 @@
+"""The regions of a program as text: in IR, or as LLVM is given it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from ..diagnostics import Span
+from ..lang.program import Program
+from .regions.programs import Lowered, lower_program
+
+
+class RegionText(NamedTuple):
+    """A program as a region.
+
+    parameters, results  what these are called
+    text     the region; "" where it has no machine code
+    calls    the functions of Python that it calls
+    reasons  why statements aren't in it, or why there is no machine code, each with its place
+    """
+
+    parameters: list[str]
+    results: list[str]
+    text: str
+    calls: list[str]
+    reasons: list[tuple[str, Span | None]]
+
+
+def region_text(
+    node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"]
+) -> RegionText:
+    """The region of a program in a form. Of `inputs` only the types count. Raises ImportError where
+    LLVM isn't installed."""
+    lowered = lower_program(node, inputs)
+    reasons = [(reason.reason, reason.span) for reason in lowered.reasons]
+    text, calls = lowered.text, list[str]()
+    if form == "llvm":
+        text, calls, more = _llvm(lowered)
+        reasons = [*more, *reasons]
+    return RegionText(list(lowered.parameters), list(lowered.results), text, calls, reasons)
+
+
+def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None]]]:
+    from .codegen.llvm_blocks import NotNative, kernel_text
+
+    try:
+        text, calls = kernel_text(lowered.region, lowered.others)
+    except NotNative as reason:
+        return "", [], [(reason.reason, reason.span)]
+    return text, list(calls), []
