@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..report.values import derivatives
 from ..tasks.evaluation import Evaluation
 from ..tasks.inputs import read_inputs
 
@@ -72,13 +73,5 @@ def values_of(gets: Iterable[str], evaluation: Evaluation) -> dict[str, Any]:
 
 def _all_values(evaluation: Evaluation) -> dict[str, Any]:
     """Outputs, and derivatives under the names that they have in an NPZ: `y/x`, `y/x/jacobian`."""
-    found = dict(evaluation.outputs)
-    tables = {
-        "": evaluation.gradients,
-        "/jacobian": evaluation.jacobians,
-        "/hessian": evaluation.hessians,
-    }
-    for ending, table in tables.items():
-        for output, by in table.items():
-            found |= {f"{output}/{name}{ending}": value for name, value in by.items()}
-    return found
+    found = {f"{output}/{by}": value for output, by, value in derivatives(evaluation)}
+    return {**evaluation.outputs, **found}
