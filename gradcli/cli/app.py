@@ -15,6 +15,7 @@ from typer._completion_shared import _completion_scripts  # what --install-compl
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
 from .completion.scripts import SCRIPTS
+from .line_editor import is_at_terminal
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def options(
 ) -> None:
     """Evaluate and differentiate small programs.
 
+    Without a command, `gradcli` in a terminal is `gradcli repl`; elsewhere it prints this help.
+
     \b
     Example:
       gradcli eval -e 'x**2 * sin(y)' --set x=3 --set y=0.5
@@ -147,6 +150,8 @@ def options(
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Runs one command line; raises GradcliError where it is wrong."""
+    if not arguments and is_at_terminal():
+        arguments = ["repl"]
     group = typer.main.get_command(app)
     if "_GRADCLI_COMPLETE" in os.environ:  # PowerShell asks for completions; click answers, exits
         group(prog_name="gradcli")

@@ -23,7 +23,8 @@ PROMPT, MORE = "> ", ". "
 
 
 def is_at_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """Whether somebody types and reads. A stream that the caller has closed is None."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def reader(is_open: Callable[[str], bool], words: Callable[[], Iterable[str]]) -> Reader:

@@ -32,6 +32,8 @@ printed as they come. An entry that fails, or that Ctrl-C ends, changes nothing.
   :save FILE    write the program to a new file; :save! FILE replaces one
   :help         print this
   :quit         end; so does Ctrl-D
+
+`gradcli --help`, in a shell, lists the other commands.
 """
 
 

@@ -105,6 +105,37 @@ def test_control_c_ends_a_computation_and_not_the_session(
     assert it.end() == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_command(tmp_path: Path, kind: str) -> None:
+    it = Terminal(tmp_path, *KINDS[kind], XDG_STATE_HOME=str(tmp_path))
+    try:
+        it.until(lambda lines: lines[-1:] == [">"])
+        enter(it, "2 + 3", "5")
+        it.type("\x04")
+        assert it.end() == 0
+    finally:
+        it.close()
+
+
+@pytest.mark.parametrize("streams", [("stdin", "stderr"), ("stdout", "stderr"), ("stderr",)])
+def test_without_a_command_or_somebody_who_types_and_reads(
+    tmp_path: Path, streams: tuple[str, ...]
+) -> None:
+    it = Terminal(tmp_path, *KINDS["editing"], streams=streams, width=100, height=60)
+    assert it.end() == 0
+    assert not any(line.startswith("gradcli: `:help`") for line in it.lines)
+    assert any("Usage: gradcli" in line for line in it.lines) == ("stdout" in streams)
+
+
+def test_closed_streams_are_no_terminal(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m gradcli <&-"
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: gradcli" in done.stdout
+
+
 def test_plots_and_traces(start: Callable[..., Terminal]) -> None:
     pytest.importorskip("plotext")
     it = start()
