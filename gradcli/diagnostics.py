@@ -59,7 +59,8 @@ class Span(NamedTuple):
     @property
     def brief(self) -> str:
         """The text as a message quotes it: on one line, and not too long for one."""
-        return shortened(" ".join(self.text.split()))
+        text = self.source.text[self.start : min(self.end, self.start + 20 * _MAX_QUOTED)]
+        return shortened(" ".join(text.split()))
 
     def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of `other`."""

@@ -112,3 +112,18 @@ def test_a_limit_from_outside_is_told_with_the_statement_that_it_struck(
     monkeypatch.setitem(builtins.IMPLEMENTATIONS, "append", strike)
     found = failure("l = []\nfor i in range(3) {\n    l = append(l, i)\n}", tracks=True)
     assert (found.code, found.span.line if found.span else 0) == ("E405", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "derivative"),
+    [
+        ("y = " + " + ".join(["x"] * 100_000), 100_000.0),
+        ("fn f(a) = " + " + ".join(["a"] * 3000) + "\ny = f(x)", 3000.0),
+        ("y = sum([" + "x, " * 20_000 + "])", 20_000.0),
+        ("y = x\n" + "y = y * x\n" * 3000, 3001.0),
+    ],
+    ids=["sum", "function", "list", "lines"],
+)
+def test_long_programs_run(text: str, derivative: float) -> None:
+    found = outputs(f"var x = 1.0\n{text}\ng = grad(y, x)\noutput g")
+    assert found["g"] == pytest.approx(derivative)

@@ -18,6 +18,7 @@ from ..values.kinds import FRAME_HEAD
 from .plan import Leaf, Operation, Plan
 
 MAX_OPS = 40
+_LONGEST_CHAIN = 1000  # links; a longer one is walked, as plans of its parts would nest too deep
 
 
 def plan_expression(
@@ -25,6 +26,8 @@ def plan_expression(
 ) -> Plan | None:
     """The plan of an expression; None where nothing is gained. `compile_value` makes the closures
     of calls, elements and conditions that are not part of the plan."""
+    if _leans_far(node):
+        return None
     inlines = not c.counts  # an inlined function's statements would not be counted
     if not (is_operation(node) or (inlines and may_inline(node, c.functions))):
         return None
@@ -39,6 +42,15 @@ def plan_expression(
     found = Plan([], [])
     collect(node, found, compile_value, {}, None, 0)
     return found if len(found.ops) > 1 and found.leaves else None
+
+
+def _leans_far(node: program.Expression) -> bool:
+    """Whether a node is a chain of very many operations, each the first operand of the next."""
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(node, program.Apply) or not node.operands or node.operands[0] is None:
+            return False
+        node = node.operands[0]
+    return True
 
 
 def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
@@ -134,9 +146,11 @@ def collect(
     return "op", len(found.ops) - 1
 
 
-def _reads(node: Any) -> Any:
+def _reads(node: Any, depth: int = 0) -> Any:
     """A key of a name, or of an element or slice of one, that is equal for nodes with the same
-    value; None for any other node."""
+    value; None for any other node, and for one that nests deeper than a plan does."""
+    if depth > MAX_OPS:
+        return None
     if isinstance(node, program.Constant):
         return type(node.value).__name__, repr(node.value)
     if isinstance(node, program.EllipsisItem) or node is None:
@@ -150,5 +164,5 @@ def _reads(node: Any) -> Any:
         parts = ("slice", node.start, node.stop, node.step)
     elif isinstance(node, program.Apply) and is_operation(node):
         parts = (node.op.name, *node.operands)
-    found = tuple([part if type(part) is str else _reads(part) for part in parts])
+    found = tuple([part if type(part) is str else _reads(part, depth + 1) for part in parts])
     return found if found and None not in found else None
