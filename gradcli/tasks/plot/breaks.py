@@ -93,12 +93,12 @@ class _Places:
                 samples.x,
                 np.clip(y, -LARGEST, LARGEST),
                 channels[k + 1 : k + 2],
-                samples.scales[label][k],
+                samples.least(label, k, LEAST),
             )
         ]
         found.sort(key=lambda place: -place[0])
         self.found = [place[1:] for place in found[:LOOKED_AT]]
-        self.least = np.array([LEAST * samples.scales[label][k] for label, k, _ in self.found])
+        self.least = np.array([samples.least(label, k, LEAST) for label, k, _ in self.found])
 
     def evaluate(self, x: Any) -> Values:
         found = self.function.at(x.ravel())
@@ -142,9 +142,9 @@ def _own(values: Values, label: str, k: int, shape: tuple[int, ...]) -> Any:
     return values[label][k].reshape(shape) if label in values else np.full(shape, np.nan)
 
 
-def _suspects(x: Any, y: Any, slopes: Any, scale: float) -> Iterable[tuple[Any, Any]]:
-    """The intervals that may hold a jump, a pole or an edge of where there are values, and by how
-    much they rise."""
+def _suspects(x: Any, y: Any, slopes: Any, least: float) -> Iterable[tuple[Any, Any]]:
+    """The intervals that may hold a jump, a pole or an edge of where there are values, and how
+    often they rise by the `least` that counts."""
     with np.errstate(all="ignore"):
         h, rise = np.diff(x), np.abs(np.diff(y))
         steep = np.pad(rise / h, 1, constant_values=np.inf)
@@ -153,8 +153,8 @@ def _suspects(x: Any, y: Any, slopes: Any, scale: float) -> Iterable[tuple[Any, 
         for slope in slopes:
             straight = np.diff(y) - h * (slope[:-1] + slope[1:]) / 2
             found |= np.abs(straight) > 0.3 * rise
-        found &= rise > LEAST * scale
-        rise = rise / scale
+        found &= rise > least
+        rise = rise / least
     ends = np.isnan(y[:-1]) != np.isnan(y[1:])
     rise[ends] = np.inf
     places = np.flatnonzero(found | ends)

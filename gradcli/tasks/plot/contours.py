@@ -10,7 +10,7 @@ import numpy as np
 from .breaks import JUMP, LARGEST, LEAST, POLE, kind_of, steps, zoom
 from .function import Function
 from .results import Contour, Line, Segment, round_values
-from .sampling import scale
+from .scales import spread
 
 LEVELS = 8  # about so many
 
@@ -91,7 +91,8 @@ def _torn(function: Function, label: str, x: Any, y: Any, channels: Any) -> Any:
 def _broken(function: Function, label: str, x: Any, y: Any, channels: Any, way: int) -> Any:
     """The edges of the grid along an axis that cross a jump or a pole: on those that rise by more
     than the gradients at their ends say, the place of the steepest rise is looked for."""
-    values, much = channels[0], scale(channels[0].ravel())
+    values = channels[0]
+    much = spread(values.ravel(), function.eps).size
     spacing = (x if way else y)[1] - (x if way else y)[0]
     rise = np.diff(values, axis=way)
     straight = 0.0

@@ -11,6 +11,7 @@ from .breaks import EDGE, JUMP, POLE, SMOOTH, Break, find_breaks
 from .function import Function
 from .results import Curve, Limits, Mark, Piece
 from .sampling import Samples
+from .scales import NOISE
 
 KINK = "kink"
 
@@ -46,7 +47,11 @@ def _curve(which: tuple[str, str, int], samples: Samples, breaks: list[Break]) -
             xs, ys = np.append(xs, high), np.append(ys, torn[j].left[k])
         pieces += _finite(xs, ys)
     marks = [mark for b in breaks if (mark := _mark(b, k)) is not None]
-    shown = _limits(y, even, any(mark.kind == POLE for mark in marks))
+    spread = samples.spreads(label)[k]
+    if spread.is_constant:
+        shown = _around(y, spread.size)
+    else:
+        shown = _limits(y, even, any(mark.kind == POLE for mark in marks))
     return Curve(label, member, k, pieces, marks, shown)
 
 
@@ -69,6 +74,13 @@ def _mark(b: Break, k: int) -> Mark | None:
     if kind == SMOOTH and not any(b.kinds[:k]) and b.kinds[k + 1 : k + 2] == [JUMP]:
         kind = KINK
     return None if kind in (SMOOTH, EDGE) else Mark(kind, b.x, b.left[k], b.right[k])
+
+
+def _around(y: Any, size: float) -> Limits:
+    """The value to show of a constant; 0 where that is no more than rounding makes of its size."""
+    middle = float(np.nanmedian(y))
+    value = middle if abs(middle) > NOISE * size else 0.0
+    return value, value
 
 
 def _limits(y: Any, even: Any, has_pole: bool) -> Limits | None:

@@ -8,20 +8,27 @@ from typing import Any
 import numpy as np
 
 from .function import Function, Values
+from .scales import Spread, spreads
 
 FIRST = 129  # points, which are evenly spaced
 DEEPEST = 2.0**-14  # of the range: points aren't nearer to each other than this
 
 
 class Samples:
-    """A function at increasing points of its axis. `scales` are how much each channel of each
-    output varies, but for extreme values; `even` the values at the first points."""
+    """A function at increasing points of its axis.
+
+    even      the values at the first points
+    scales    how much each channel of each output varies, but for extreme values
+    rounding  how much of that rounding may have made
+    """
 
     def __init__(self, function: Function) -> None:
         self.function, axis = function, function.axes[0]
         self.x = np.linspace(axis.low, axis.high, FIRST)
         self.values = self.even = function.at(self.x)
-        self.scales = {label: np.array(list(map(scale, v))) for label, v in self.values.items()}
+        self.scales: dict[str, Any] = {}
+        self.rounding: dict[str, Any] = {}
+        self._measure()
 
     def refine(self, orders: int, budget: int, tolerance: float) -> None:
         """Adds points, up to `budget` in all, until a line between neighbours is off by no more
@@ -32,7 +39,7 @@ class Samples:
             for label, channels in self.values.items():
                 for k, y in enumerate(channels[: orders + 1]):
                     slope = channels[k + 1] if k + 1 < len(channels) else None
-                    rough |= _rough(self.x, y, slope, tolerance * self.scales[label][k])
+                    rough |= _rough(self.x, y, slope, self.least(label, k, tolerance))
             places = np.flatnonzero(rough & (np.diff(self.x) > DEEPEST * axis.width))[:room]
             if not len(places):
                 return
@@ -44,8 +51,23 @@ class Samples:
         order = np.argsort(np.concatenate([self.x, x]), kind="stable")
         self.x = np.concatenate([self.x, x])[order]
         self.values = joined(self.values, more, order, len(x))
-        for label, channels in self.values.items():
-            self.scales[label] = np.maximum(self.scales[label], list(map(scale, channels)))
+        self._measure()
+
+    def least(self, label: str, channel: int, part: float) -> float:
+        """This part of what a channel varies, or what rounding may have made of it, if that is
+        more."""
+        return float(max(part * self.scales[label][channel], self.rounding[label][channel]))
+
+    def spreads(self, label: str) -> list[Spread]:
+        """How much the channels of an output vary at these points."""
+        return spreads(self.values[label], self.function.eps, self.function.axes[0].width)
+
+    def _measure(self) -> None:
+        for label in self.values:
+            found = self.spreads(label)
+            sizes, rounding = [s.size for s in found], [s.rounding for s in found]
+            self.scales[label] = np.maximum(self.scales.get(label, 0.0), sizes)
+            self.rounding[label] = np.maximum(self.rounding.get(label, 0.0), rounding)
 
 
 def joined(values: Values, more: Values, order: Any, size: int) -> Values:
@@ -55,18 +77,6 @@ def joined(values: Values, more: Values, order: Any, size: int) -> Values:
         missing = np.full((len(channels), size), np.nan)
         found[label] = np.concatenate([channels, more.get(label, missing)], axis=1)[:, order]
     return found
-
-
-def scale(y: Any) -> float:
-    """How much a curve varies, but for the few values that a pole makes very large; 1 where it
-    doesn't vary."""
-    finite = y[np.isfinite(y)]
-    if not len(finite):
-        return 1.0
-    low, inner, outer, high = (float(q) for q in np.quantile(finite, (0, 0.05, 0.95, 1)))
-    if high - low > 20 * (outer - inner) > 0:
-        low, high = inner, outer
-    return high - low or abs(high) or 1.0
 
 
 def _rough(x: Any, y: Any, slope: Any, tolerance: float) -> Any:
