@@ -67,7 +67,7 @@ def command(
             metavar="N",
             min=200,
             max=1_000_000,
-            help="Evaluate a curve at most at N points.",
+            help="Evaluate a curve at N points at most, and a long program at fewer.",
         ),
     ] = POINTS,
     dtype: options.Dtype = "float64",

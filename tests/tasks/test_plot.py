@@ -134,6 +134,43 @@ def test_points_are_evaluated_at_once_and_no_more_than_asked_for() -> None:
     assert sum(len(piece.x) for piece in found.curves[0].pieces) <= 500
 
 
+LONG = "sum(sin(x * linspace(1.0, 9.0, 1000))) + 1e3 * floor(2 * x)"
+
+
+def test_a_program_that_takes_long_is_evaluated_at_fewer_points() -> None:
+    found = plotted(LONG, "x=-3:3")
+    assert found.evaluations < 500
+    (note,) = found.notes
+    assert "--points 100000 draws it more closely" in note
+    more = plotted(LONG, "x=-3:3", budget=100_000)
+    assert more.evaluations > 3 * found.evaluations
+    assert not plotted("sin(9 * x) + floor(2 * x)", "x=-3:3").notes
+
+
+def test_no_line_goes_through_a_jump_that_nobody_had_the_time_to_look_into() -> None:
+    value = plotted(LONG, "x=-3:3").curves[0]
+    assert not any(crosses(value, k / 2) for k in range(-5, 6))
+
+
+CONVERGES = """var x = 0.0
+y = 1.5 + 0.1 * tanh(x)
+for i in range(12) { y = y - (y**2 - 3) / (2 * y) }
+output y"""
+
+
+def test_what_converges_is_a_constant() -> None:
+    for text in (CONVERGES, "1e5 + 1e-12 * sin(1e9 * x)"):
+        found = plotted(text, "x=-3:3").curves[0]
+        assert found.marks == []
+        assert found.limits is not None
+        assert found.limits[0] == found.limits[1]
+
+
+def test_a_derivative_varies_by_itself() -> None:
+    derivative = curve("1e11 + sin(x)", order=1)
+    assert derivative.limits == pytest.approx((-1, 1), abs=0.02)
+
+
 def test_a_curve_ends_where_its_values_do() -> None:
     found = curve("sqrt(x) + sqrt(1 - x)")
     (piece,) = found.pieces

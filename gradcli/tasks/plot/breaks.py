@@ -14,6 +14,8 @@ from .sampling import DEEPEST, Samples
 
 LOOKED_AT = 1000  # places of curves, those where most changes
 MOST = 400  # places of curves that are looked into to the end
+EACH = 168  # evaluations for such a place, with those for places that turn out to be smooth
+RUNS = 20  # for all of them together
 ROUNDS = 4  # of looking closer, after which few places are left but for those that aren't smooth
 PARTS = 8  # that an interval is divided into, to go on with one of them
 LEAST = 1e-4  # of what a curve varies: a smaller jump can't be seen
@@ -57,39 +59,48 @@ def steps(low: float, high: float, eps: float) -> Steps:
     return Steps(max(nearest / 2**8, 2 * float_size), sizes)
 
 
-def find_breaks(samples: Samples) -> Breaks:
+def find_breaks(samples: Samples, budget: int) -> Breaks:
     """The places where a channel of an output isn't continuous, or the edge of where it has values;
-    in order. Where there are too many of them, a place stands for the interval that one is in."""
-    places = _Places(samples)
+    in order. Where there are too many of them for the budget, a place stands for the interval that
+    one is in."""
+    most = min(samples.function.room(budget, RUNS) // EACH, MOST)
+    places = _Places(samples, LOOKED_AT * most // MOST)
+    samples.function.is_long |= most < MOST and places.are_cut
     rows = np.arange(len(places.found))
     left = np.array([samples.x[i] for _, _, i in places.found])
     right = np.array([samples.x[i + 1] for _, _, i in places.found])
     rows, left, right = zoom(places.at, rows, left, right, places.closest, places.least, ROUNDS)
-    middle = (left[MOST:] + right[MOST:]) / 2
-    unknown = [(places.found[n][0], float(x)) for n, x in zip(rows[MOST:], middle, strict=True)]
+    middle = (left[most:] + right[most:]) / 2
+    unknown = [(places.found[n][0], float(x)) for n, x in zip(rows[most:], middle, strict=True)]
     _, left, right = zoom(
-        places.at, rows[:MOST], left[:MOST], right[:MOST], places.closest, places.least
+        places.at, rows[:most], left[:most], right[:most], places.closest, places.least
     )
+    unknown += places.unseen
     return (
         places.judged(left, right, unknown)
-        if len(rows)
+        if len(rows) or unknown
         else {label: [] for label in samples.values}
     )
 
 
 class _Places:
-    """The intervals of samples that may not be smooth: output, channel, and index of each."""
+    """The intervals of samples that may not be smooth: output, channel, and index of each.
 
-    def __init__(self, samples: Samples) -> None:
+    found    those that are looked into, at most `most`
+    are_cut  whether there are more
+    unseen   of the others, the middle of those that rise like a jump, and their outputs
+    """
+
+    def __init__(self, samples: Samples, most: int) -> None:
         self.samples, self.function = samples, samples.function
         self.axis = self.function.axes[0]
         closest, self.sizes = steps(self.axis.low, self.axis.high, self.function.eps)
         self.closest = closest * self.axis.width
         found = [
-            (rise, label, k, i)
+            (rise, label, k, i, is_steep)
             for label, channels in samples.values.items()
             for k, y in enumerate(channels[: self.function.connected[label]])
-            for i, rise in _suspects(
+            for i, rise, is_steep in _suspects(
                 samples.x,
                 np.clip(y, -LARGEST, LARGEST),
                 channels[k + 1 : k + 2],
@@ -97,7 +108,10 @@ class _Places:
             )
         ]
         found.sort(key=lambda place: -place[0])
-        self.found = [place[1:] for place in found[:LOOKED_AT]]
+        self.found = [place[1:4] for place in found[:most]]
+        self.are_cut = len(found) > most
+        middle = (samples.x[1:] + samples.x[:-1]) / 2
+        self.unseen = [(of, float(middle[i])) for _, of, _, i, is_steep in found[most:] if is_steep]
         self.least = np.array([samples.least(label, k, LEAST) for label, k, _ in self.found])
 
     def evaluate(self, x: Any) -> Values:
@@ -142,14 +156,15 @@ def _own(values: Values, label: str, k: int, shape: tuple[int, ...]) -> Any:
     return values[label][k].reshape(shape) if label in values else np.full(shape, np.nan)
 
 
-def _suspects(x: Any, y: Any, slopes: Any, least: float) -> Iterable[tuple[Any, Any]]:
-    """The intervals that may hold a jump, a pole or an edge of where there are values, and how
-    often they rise by the `least` that counts."""
+def _suspects(x: Any, y: Any, slopes: Any, least: float) -> Iterable[tuple[Any, Any, Any]]:
+    """The intervals that may hold a jump, a pole or an edge of where there are values; how often
+    they rise by the `least` that counts; and whether they rise much more than those beside them."""
     with np.errstate(all="ignore"):
         h, rise = np.diff(x), np.abs(np.diff(y))
         steep = np.pad(rise / h, 1, constant_values=np.inf)
         beside = np.minimum(steep[:-2], steep[2:])
-        found = (rise / h > 1.8 * beside) & (rise / h >= np.fmin(steep[:-2], steep[2:]))
+        steepest = (rise / h > 1.8 * beside) & (rise / h >= np.fmin(steep[:-2], steep[2:]))
+        found = steepest.copy()
         for slope in slopes:
             straight = np.diff(y) - h * (slope[:-1] + slope[1:]) / 2
             found |= np.abs(straight) > 0.3 * rise
@@ -158,7 +173,8 @@ def _suspects(x: Any, y: Any, slopes: Any, least: float) -> Iterable[tuple[Any, 
     ends = np.isnan(y[:-1]) != np.isnan(y[1:])
     rise[ends] = np.inf
     places = np.flatnonzero(found | ends)
-    return zip(places.tolist(), rise[places].tolist(), strict=True)
+    columns = (places, rise[places], (steepest | ends)[places])
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def zoom(

@@ -23,7 +23,7 @@ def curves(
     for this `member` of a family."""
     samples = Samples(function)
     samples.refine(orders, budget, tolerance)
-    breaks = find_breaks(samples)
+    breaks = find_breaks(samples, budget)
     return [
         _curve((label, member, k), samples, breaks[label])
         for label, channels in samples.values.items()
@@ -48,11 +48,9 @@ def _curve(which: tuple[str, str, int], samples: Samples, breaks: list[Break]) -
         pieces += _finite(xs, ys)
     marks = [mark for b in breaks if (mark := _mark(b, k)) is not None]
     spread = samples.spreads(label)[k]
-    if spread.is_constant:
-        shown = _around(y, spread.size)
-    else:
-        shown = _limits(y, even, any(mark.kind == POLE for mark in marks))
-    return Curve(label, member, k, pieces, marks, shown)
+    has_pole = any(mark.kind == POLE for mark in marks)
+    around = _around(y, spread.size) if spread.is_constant else _limits(y, even, has_pole)
+    return Curve(label, member, k, pieces, marks, around)
 
 
 def _finite(x: Any, y: Any) -> list[Piece]:

@@ -12,6 +12,7 @@ from ...engine.backends.backend import shape_of
 from ...engine.backends.selection import backend_for
 from ...engine.execution import Execution, running
 from ...engine.row_runs import Answered, RowRuns, of_all_rows
+from ...engine.trace.run import Run
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read, show_shape
 from ...engine.values.lanes import Lanes
@@ -21,6 +22,9 @@ from ..evaluation import Options
 from .results import Axis
 
 Values = dict[str, Any]  # by output, an array (channels, points)
+
+LONG = 1000  # numbers that a point takes to compute; where there are more, a curve has fewer points
+OVERHEAD = 300  # points for which an operation takes as long as it takes to begin one
 
 
 class Function:
@@ -32,6 +36,9 @@ class Function:
     order         how many derivatives there are; of two axes at most 1
     eps           the relative distance of two floats
     evaluations   points so far
+    elements      numbers that a point takes to compute, at least 1
+    is_long       whether curves are coarser than they would be in a shorter program
+    work          numbers computed so far, where a run counts as if it had OVERHEAD points more
     failed        how the first point that failed did
     connected     by output, how many channels there are
     arrays        by output that is none, and so has no curve, its shape
@@ -56,6 +63,7 @@ class Function:
         self.compiled = prepare(_without_expectations(node), self.options)
         self.bases = self._bases(inputs)
         self.evaluations = 0
+        self.elements, self.work, self.is_long = 1.0, 0.0, False
         self.failed: Diagnostic | None = None
         self.connected: dict[str, int] = {}
         self.arrays: dict[str, str] = {}
@@ -87,6 +95,11 @@ class Function:
             raise GradcliError(failed[0])
         self.failed = self.failed or next(iter(failed), None)
         return found
+
+    def room(self, points: float, runs: int = 1) -> int:
+        """How many points more can be evaluated, by so many runs, if all work together may be that
+        of so many points of a program that isn't long."""
+        return max(int((points * LONG - self.work) / self.elements) - runs * OVERHEAD, 0)
 
     def _runs(self, points: tuple[Any, ...]) -> RowRuns:
         to_device = self.backend.to_device
@@ -132,11 +145,18 @@ class Function:
         answer = Answer(execution, self.options)
         with running():
             targets = answer.targets if self.options.of else answer.outputs
-            return {
+            found = {
                 label: list(self._channels(execution, answer, label, leaf))
                 for name, target in targets.items()
                 for label, leaf in _parts(name, target)
             }
+        self._count(execution.run)
+        return found
+
+    def _count(self, run: Run) -> None:
+        elements = max(run.trace.elements(), 1.0)
+        self.elements = max(elements, self.elements)
+        self.work += elements * (OVERHEAD + (1 if run.group is None else run.group.size))
 
     def _channels(
         self, execution: Execution, answer: Answer, label: str, leaf: Any

@@ -147,4 +147,7 @@ def _notes(functions: list[Function], request: Request) -> list[str]:
                 found[f"`{label}` has no derivative by {by}; `gradcli why` tells why"] = None
         if function.failed is not None:
             found[f"some points have no value: {function.failed.message}"] = None
+    if any(function.is_long for function in functions):
+        more = f"--points {10 * request.budget} draws it more closely"
+        found[f"each point takes long, so there are few of them; {more}"] = None
     return list(found)

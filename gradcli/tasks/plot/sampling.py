@@ -11,6 +11,7 @@ from .function import Function, Values
 from .scales import Spread, spreads
 
 FIRST = 129  # points, which are evenly spaced
+HALF = 0.5  # of the work: the rest is for what isn't smooth
 DEEPEST = 2.0**-14  # of the range: points aren't nearer to each other than this
 
 
@@ -31,16 +32,20 @@ class Samples:
         self._measure()
 
     def refine(self, orders: int, budget: int, tolerance: float) -> None:
-        """Adds points, up to `budget` in all, until a line between neighbours is off by no more
-        than `tolerance` of what a curve varies; `orders` are the derivatives that are shown."""
+        """Adds points until a line between neighbours is off by no more than `tolerance` of what a
+        curve varies; `orders` are the derivatives that are shown. There are at most `budget` points
+        in all, and fewer in a long program."""
         axis = self.function.axes[0]
-        while (room := budget - len(self.x)) > 0:
+        while (left := budget - len(self.x)) > 0:
             rough = np.zeros(len(self.x) - 1, bool)
             for label, channels in self.values.items():
                 for k, y in enumerate(channels[: orders + 1]):
                     slope = channels[k + 1] if k + 1 < len(channels) else None
                     rough |= _rough(self.x, y, slope, self.least(label, k, tolerance))
-            places = np.flatnonzero(rough & (np.diff(self.x) > DEEPEST * axis.width))[:room]
+            places = np.flatnonzero(rough & (np.diff(self.x) > DEEPEST * axis.width))[:left]
+            room = self.function.room(budget * HALF)
+            self.function.is_long |= len(places) > room
+            places = places[:room]
             if not len(places):
                 return
             self.add((self.x[places] + self.x[places + 1]) / 2)
