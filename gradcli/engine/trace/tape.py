@@ -260,13 +260,6 @@ class Trace:
             origin = self.leaves
         return primal, number, origin
 
-    def elements(self) -> float:
-        """How many numbers the results of its records have, about: it takes all results to be as
-        large as those in the current segment. Rows don't count."""
-        results = self.segment.records[STRIDE - 1 :: STRIDE] if self.segment is not None else []
-        sizes = [getattr(y, "size", 1) for y in results]
-        return self.number * (sum(sizes) / len(sizes) if sizes else 1.0)
-
     # ---- windows ---------------------------------------------------------------------------------
 
     def open(self, window: Window) -> None:

@@ -13,6 +13,8 @@ from ...engine.backends.selection import backend_for
 from ...engine.execution import Execution, running
 from ...engine.row_runs import Answered, RowRuns, of_all_rows
 from ...engine.trace.run import Run
+from ...engine.trace.tape import Trace
+from ...engine.trace.windows import STRIDE
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read, show_shape
 from ...engine.values.lanes import Lanes
@@ -154,7 +156,7 @@ class Function:
         return found
 
     def _count(self, run: Run) -> None:
-        elements = max(run.trace.elements(), 1.0)
+        elements = max(_elements(run.trace), 1.0)
         self.elements = max(elements, self.elements)
         self.work += elements * (OVERHEAD + (1 if run.group is None else run.group.size))
 
@@ -189,6 +191,14 @@ class Function:
         if array.dtype.kind not in "fib":
             array = np.full(array.shape, np.nan)
         return array
+
+
+def _elements(trace: Trace) -> float:
+    """How many numbers the results of its records have, about: all results are taken to be as large
+    as those in the current segment. Rows don't count."""
+    results = trace.segment.records[STRIDE - 1 :: STRIDE] if trace.segment is not None else []
+    sizes = [getattr(y, "size", 1) for y in results]
+    return trace.number * (sum(sizes) / len(sizes) if sizes else 1.0)
 
 
 def _parts(name: str, target: Any) -> Iterator[tuple[str, Any]]:
