@@ -26,7 +26,9 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     for an evaluation only."""
     facts = Facts(node)
     asks = not facts.asks_for_nothing
-    asks_more = asks or options.jacobian or options.hessian or options.hessian_blocks
+    asks_more = (
+        not facts.asks_of_functions or options.jacobian or options.hessian or options.hessian_blocks
+    )
     only_gradients = (
         alone and not asks_more and set(options.wrt) <= facts.declares
     )  # and none by what is in between

@@ -90,6 +90,7 @@ def _is_request(item: Any) -> bool:
 
 # ---- programs that don't differentiate -----------------------------------------------------------
 
+_AT_POINTS = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp"))
 _WINDOWS = program.Tape | program.Watch | program.Pause | program.Import
 
 
@@ -97,12 +98,24 @@ def asks_for_nothing(node: program.Program) -> bool:
     """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for
     one mode only: forward mode then needs no trace, and means the same as reverse mode. Where the
     text doesn't decide it, the answer is no."""
+    return _asks_for(node, frozenset())
+
+
+def asks_of_functions(node: program.Program) -> bool:
+    """Whether a program asks for no more than first derivatives of functions, at one point each, in
+    any nesting."""
+    return _asks_for(node, _AT_POINTS)
+
+
+def _asks_for(node: program.Program, transforms: frozenset[str]) -> bool:
+    """Whether a program asks for no other derivatives than these."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
+        allowed = op is not None and op.transforms and op.name in transforms
         if (
-            not _IS_PLAIN[type(item)]
+            not (_IS_PLAIN[type(item)] or allowed)
             or isinstance(item, _WINDOWS)
-            or (op is not None and (is_request(op) or op.reverse_only))
+            or (op is not None and not allowed and (is_request(op) or op.reverse_only))
         ):
             return False
         if isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS:

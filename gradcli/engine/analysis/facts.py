@@ -12,6 +12,7 @@ from ...lang import program
 from .declared import declared_names
 from .derivative_flow import (
     asks_for_nothing,
+    asks_of_functions,
     declared_variables,
     differentiates_once,
     has_elements,
@@ -37,6 +38,12 @@ class Facts:
     def asks_for_nothing(self) -> bool:
         """Whether the program neither asks for a derivative nor says what is recorded."""
         return asks_for_nothing(self._node)
+
+    @cached_property
+    def asks_of_functions(self) -> bool:
+        """Whether the program asks for no more than first derivatives of functions, at one point
+        each, in any nesting."""
+        return asks_of_functions(self._node)
 
     @cached_property
     def has_elements(self) -> bool:

@@ -12,7 +12,7 @@ from ...ops import OPS
 from ...ops.op import Op
 from .instructions import Block, Branch, Cast, Constant, Instruction, Operation, Value
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, Scalar, Type
-from .verifier import WHERE, result_type
+from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
@@ -63,7 +63,7 @@ class Builder:
     def operation(self, op: Op, operands: Sequence[Value], span: Span | None = None) -> Value:
         """An elementwise op on scalars. Ints become floats beside a float, and where the op gives
         floats; bools are ints to what counts."""
-        chosen, values = ([operands[0]], operands[1:]) if op is WHERE else ([], operands)
+        chosen, values = ([operands[0]], operands[1:]) if op in CHOICES else ([], operands)
         kind = self._kind(op, [value.type for value in values])
         if (folded := self._folded(op, values)) is not None:
             return self.constant(folded)
@@ -89,9 +89,9 @@ class Builder:
         floats = [kind for kind in FLOATS if kind in types]
         if floats:
             return floats[0]
-        if op.integers == "float" and op is not WHERE:
+        if op.integers == "float" and op not in CHOICES:
             return F64
-        keeps_bools = op is WHERE or not op.counts_bools
+        keeps_bools = op in CHOICES or not op.counts_bools
         return BOOL if set(types) == {BOOL} and keeps_bools else I64
 
     def branch(self, condition: Value, then: Block, otherwise: Block) -> tuple[Value, ...]:

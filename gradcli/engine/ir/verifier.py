@@ -28,6 +28,15 @@ from .parser import IRError
 from .types import BOOL, F64, FLOATS, I64, STACK, Scalar, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
+CHOOSE = Op(
+    "choose",
+    "condition, a, b",
+    "As `where`, but connected with the side that it takes alone, as a branch is.",
+    internal=True,
+    composed=True,
+    forward=lambda m, condition, a, b: m.where(condition, a, b),
+)
+CHOICES = (WHERE, CHOOSE)
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
     BOOL: (bool,),
     I64: (int,),
@@ -138,7 +147,7 @@ class _Verifier:
             self.fail(f"`{op.name}` isn't elementwise")
         if len(operands) != len(op.signature.operands):
             self.fail(f"`{op.name}` takes {len(op.signature.operands)} operands")
-        if op is WHERE:
+        if op in CHOICES:
             self.condition(operands.pop(0))
         if len(set(_types(operands))) != 1:
             self.fail(f"`{op.name}` has operands of several types: {_listed(operands)}")
@@ -149,14 +158,14 @@ class _Verifier:
 
 def on_scalars(op: Op) -> bool:
     """Whether an op works on scalars, and gives one."""
-    return op is WHERE or (op.elementwise and bool(op.signature.operands))
+    return op in CHOICES or (op.elementwise and bool(op.signature.operands))
 
 
 def result_type(op: Op, operand: Type) -> Type:
     """What an op gives of scalars of one type."""
-    if op.integers == "bool" and op is not WHERE:
+    if op.integers == "bool" and op not in CHOICES:
         return BOOL
-    keeps = operand in FLOATS or op.integers == "keep" or op is WHERE
+    keeps = operand in FLOATS or op.integers == "keep" or op in CHOICES
     return operand if keeps else F64
 
 

@@ -15,13 +15,17 @@ from ..ir.instructions import (
     While,
 )
 from ..ir.types import STACK, is_float
-from ..ir.verifier import WHERE
+from ..ir.verifier import CHOICES
 
 
 def varied(block: Block, inputs: set[Value]) -> set[Value]:
-    """The floats that depend on `inputs` on some path, and the stacks that hold such."""
-    found = set(inputs)
-    _block(block, found)
+    """The floats that depend on `inputs` on some path, and the stacks that hold such at some
+    time: all entries of these have derivatives."""
+    found, size = set(inputs), -1
+    while len(found) > size:  # until nothing is added
+        size = len(found)
+        _block(block, found)
+        _stacks(block, found)
     return found
 
 
@@ -32,7 +36,7 @@ def _block(block: Block, found: set[Value]) -> None:
 
 def _instruction(made: Instruction, found: set[Value]) -> None:
     if isinstance(made, Operation):
-        operands = made.operands[1:] if made.op is WHERE else made.operands
+        operands = made.operands[1:] if made.op in CHOICES else made.operands
         if made.op.differentiable and is_float(made.result.type) and found.intersection(operands):
             found.add(made.result)
     elif isinstance(made, Cast):
@@ -60,3 +64,25 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
 
 def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:
     found.update([b for a, b in zip(values, to, strict=True) if a in found])
+
+
+def _stacks(block: Block, found: set[Value]) -> None:
+    """Adds the stacks that those in `found` are made of."""
+    for made in reversed(block.instructions):
+        if isinstance(made, Push | Pop):
+            if made.result in found:
+                found.add(made.stack)
+        elif isinstance(made, Branch):
+            for side in (made.then, made.otherwise):
+                _made_of(made.results, side.results, found)
+                _stacks(side, found)
+        elif isinstance(made, While | For):
+            _made_of(made.results, made.body.results, found)
+            _stacks(made.body, found)
+            _made_of(made.body.results, made.carried, found)
+            _made_of(made.carried, made.initial, found)
+
+
+def _made_of(values: tuple[Value, ...], of: tuple[Value, ...], found: set[Value]) -> None:
+    pairs = zip(values, of, strict=True)
+    found.update([b for a, b in pairs if a.type == STACK and a in found])

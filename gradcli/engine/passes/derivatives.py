@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from ..ir.builder import Builder
 from ..ir.instructions import Block, NewStack, Value
 from ..ir.types import F64, STACK, Type
-from ..ir.verifier import WHERE
+from ..ir.verifier import CHOOSE, WHERE
 
 
 class Derivative(NamedTuple):
@@ -37,6 +37,19 @@ class Differentiation:
         if a is None or b is None:
             return None
         return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
+
+    def both(self, a: Value | None, b: Value) -> Value:
+        """Whether a derivative is connected and a condition holds."""
+        return (
+            b if a is None else self.builder.operation(WHERE, [a, b, self.builder.constant(False)])
+        )
+
+    def if_connected(self, derivative: Derivative, nothing: Value) -> Value:
+        """A derivative where it is connected, and `nothing` elsewhere."""
+        value, connected = derivative
+        if connected is None:
+            return value
+        return self.builder.operation(CHOOSE, [connected, value, nothing])
 
     def nothing(self) -> Value:
         """What changes no value, nor the sign of a zero, when it is added to it."""

@@ -21,7 +21,7 @@ from ..ir.instructions import (
     While,
 )
 from ..ir.types import F64, is_float
-from ..ir.verifier import WHERE
+from ..ir.verifier import CHOICES, WHERE
 from .copying import copied, rebuilt
 
 
@@ -190,9 +190,10 @@ def _is(held: _Held, value: Any) -> bool:
 
 def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | None:
     """What an operation gives without being done; None if it must be."""
-    if made.op is WHERE:
+    if made.op in CHOICES:
         condition, a, b = operands
-        if isinstance(condition, _Known) and (last or not is_float(made.result.type)):
+        certain = last or made.op is not WHERE or not is_float(made.result.type)
+        if isinstance(condition, _Known) and certain:
             return a if condition.value else b
         return condition if _is(a, True) and _is(b, False) else a if a == b else None
     name = made.op.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from ..ir.instructions import (
     Block,
@@ -19,6 +20,7 @@ from ..ir.instructions import (
     While,
 )
 from ..ir.types import BOOL, F64
+from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
 from .copying import copied
 from .derivatives import Derivative, Derivatives, Differentiation, pairs
@@ -72,14 +74,36 @@ class _Pushforward(Differentiation):
 
     def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
         moving = {k: tangents[x] for k, x in enumerate(made.operands) if x in tangents}
-        if moving:
-            first, *others = moving.values()
-            connected = first.connected
-            for each in others:
-                connected = self.either(connected, each.connected)
-            values = {k: t.value for k, t in moving.items()}
-            t = tangent(self.builder, made, values) if isinstance(made, Operation) else first.value
-            tangents[made.result] = Derivative(t, connected)
+        if moving and isinstance(made, Operation) and made.op is CHOOSE:
+            tangents[made.result] = self.chosen(made, moving)
+        elif moving:
+            connected = reduce(self.either, [t.connected for t in moving.values()])
+            tangents[made.result] = Derivative(self.tangent(made, moving), connected)
+
+    def tangent(self, made: Operation | Cast, moving: dict[int, Derivative]) -> Value:
+        """The tangent of a result. What an operand adds that may not be connected is chosen by
+        itself, so that the tangent is connected with nothing else where it isn't."""
+        if isinstance(made, Cast):
+            return moving[0].value
+        if made.op is WHERE:
+            nothing = self.builder.constant(0.0)
+            sides = {k: self.if_connected(t, nothing) for k, t in moving.items()}
+            return tangent(self.builder, made, sides)
+        sure = {k: t.value for k, t in moving.items() if t.connected is None}
+        shares = [tangent(self.builder, made, sure)] if sure else []
+        for k, t in moving.items():
+            if t.connected is not None:
+                share = Derivative(tangent(self.builder, made, {k: t.value}), t.connected)
+                shares.append(self.if_connected(share, self.nothing()))
+        return reduce(lambda a, b: self.builder.apply("add", [a, b]), shares)
+
+    def chosen(self, made: Operation, moving: dict[int, Derivative]) -> Derivative:
+        """The tangent of the side that is chosen."""
+        condition = made.operands[0]
+        (a, a_connected), (b, b_connected) = (self.results([moving.get(k)]) for k in (1, 2))
+        value = self.builder.operation(CHOOSE, [condition, a, b])
+        flag = self.builder.operation(WHERE, [condition, a_connected, b_connected])
+        return Derivative(value, flag)
 
     def moving(self, values: Iterable[Value]) -> list[Value]:
         """The values that have tangents."""

@@ -28,7 +28,7 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import BOOL, F64, I64, STACK, is_float
-from ..ir.verifier import WHERE
+from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
 from .copying import copied, defined, replace, used
 from .derivatives import Derivative, Derivatives, Differentiation, pairs
@@ -147,10 +147,19 @@ class _Pullback(Differentiation):
         for k, operand in enumerate(made.operands):
             if operand not in self.varied:  # nor is a condition
                 continue
+            if isinstance(made, Operation) and made.op is CHOOSE:
+                self.add(cotangents, operand, self.chosen(made.operands[0], k == 1, g))
+                continue
             part = g.value if isinstance(made, Cast) else share(self.builder, made, k, g.value)
-            if g.connected is not None:
-                part = self.builder.operation(WHERE, [g.connected, part, self.nothing()])
+            part = self.if_connected(Derivative(part, g.connected), self.nothing())
             self.add(cotangents, operand, Derivative(part, g.connected))
+
+    def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
+        """The share of a side that is chosen if the condition holds, or if it doesn't."""
+        sides = [self.builder.constant(holds), self.builder.constant(not holds)]
+        connected = self.both(g.connected, self.builder.operation(WHERE, [condition, *sides]))
+        share = Derivative(g.value, connected)
+        return Derivative(self.if_connected(share, self.nothing()), connected)
 
     def pop(self, made: Pop, cotangents: Derivatives) -> None:
         """The cotangent of a stack is one of the cotangents of its floats."""

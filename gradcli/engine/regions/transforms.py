@@ -11,6 +11,7 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Constant, Region, Value
 from ..ir.types import F64
+from ..ir.verifier import CHOOSE
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
 from ..passes.folding import fold
@@ -125,7 +126,4 @@ class Transforms(Recursion):
     def or_zero(self, derivative: Value, connected: Value) -> Value:
         """A derivative of a function is 0 where nothing connects it: on these paths it isn't
         connected with anything itself."""
-        with self.builder.inside(Block()) as nothing:
-            nothing.results = (self.builder.constant(0.0),)
-        [found] = self.builder.branch(connected, Block((), [], (derivative,)), nothing)
-        return found
+        return self.builder.operation(CHOOSE, [connected, derivative, self.builder.constant(0.0)])
