@@ -83,3 +83,30 @@ def test_of_random_programs(seed: int) -> None:
     source = Writer(seed).program()
     if not lowered(source).reasons:
         compare(source)
+
+
+@pytest.mark.parametrize("source", LOOPS.values(), ids=LOOPS.keys())
+def test_third_derivatives_agree_in_both_modes(source: str) -> None:
+    found = lowered(HEAD + source)
+    values = states(HEAD + source, found.parameters)
+    compared = 0
+    for k, _ in floats(found):
+        gradient = result(vjp(result(found.region, k), [0]), 1)
+        second = result(vjp(gradient, [0]), 1)
+        third = [result(vjp(second, [0]), 1), result(jvp(second, [0]), 1)]
+        try:
+            a, b = (compiled(region)(*values, 1.0, 1.0, 1.0)[0] for region in third)
+        except StepBack:
+            continue
+        assert near(a, b)
+        compared += 1
+    assert compared
+
+
+def test_all_entries_of_a_stack_have_derivatives() -> None:
+    """Of the entries of a stack here only the numbers of iterations come before any that moves."""
+    found = lowered("var x = 1.5\ns = x\nfor i in range(3, 0, -1) { s = s*0.5 + x*i }\noutput s*x")
+    gradient = result(vjp(found.region, [0]), 1)
+    second = result(vjp(gradient, [0]), 1)
+    assert compiled(second)(1.5, 1.0, 1.0) == (5.75,)
+    assert compiled(result(jvp(second, [0]), 1))(1.5, 1.0, 1.0, 1.0) == (0.0,)
