@@ -34,7 +34,8 @@ _COMMAND_LINE = {
         "The file doesn't exist, can't be opened, has an unknown ending, or is a folder where a "
         "single file is needed.\n"
         "A folder of programs must have at least one .tg file.",
-        "Check the path. `-` is standard input. Inputs come from .json, .csv, .npy and .npz:name.",
+        "Check the path. `-` is standard input. Inputs come from .json, .csv, .tsv, .jsonl, "
+        ".parquet, .arrow, .npy and .npz.",
         "$ gradcli eval nowhere.tg",
     ),
     "E003": Code(

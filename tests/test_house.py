@@ -27,6 +27,7 @@ LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "platform": set(),
     "safe_files": set(),
+    "naming": set(),
     "codes": {"lang.codes", *CODES},
     **{name: {"lang.codes"} for name in CODES},
     "ops": set(),
@@ -83,7 +84,7 @@ ENGINE_DOORS = {
     "region_texts",  # what of a program is compiled
 }
 
-EVERYONES = {"diagnostics", "platform", "safe_files"}  # what every room may import
+EVERYONES = {"diagnostics", "naming", "platform", "safe_files"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files
 # and on screens, and cli/limits.py loads it before it limits the memory for programs.
@@ -96,7 +97,7 @@ DOORS: dict[str, set[str]] = {
         "report.npz",
         "report.text",
         "report.values",
-        "tasks.inputs",
+        "tasks.input_files",
         "notebook",
         "cli.limits",
     },

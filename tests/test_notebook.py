@@ -22,7 +22,7 @@ from gradcli.notebook.variables import inputs_of, values_of
 from gradcli.report.evaluation_html import evaluation_html
 from gradcli.tasks.evaluation import Evaluation
 
-MODEL = """%%gradcli result --set x=data --set w=start --get loss --get slope=loss/w
+MODEL = """%%gradcli result --set x=data --set w=start --get loss --get slope=dloss/dw
 var w = 1.0
 var x: float[3]
 loss = sum((w - x)**2)
@@ -210,13 +210,15 @@ def test_what_is_no_input(text: str, message: str) -> None:
 
 def test_what_python_gets() -> None:
     found = Evaluation("", {"y": 4.0}, {"y": {"x": 2.0}}, {"y": {"x": 2.5}}, {"y": {"x": 3.0}})
-    assert values_of(["y", "g=y/x", "j=y/x/jacobian", "h=y/x/hessian"], found) == {
+    found.summed.append("y")
+    gets = ["y", "g=dsum(y)/dx", "j=dy/dx", "h=d2sum(y)/dx2"]
+    assert values_of(gets, found) == {
         "y": 4.0,
         "g": 2.0,
         "j": 2.5,
         "h": 3.0,
     }
-    for text in ("z", "y/x", "g=y/z"):
+    for text in ("z", "dy/dx", "g=dy/dz"):
         with pytest.raises(GradcliError, match="E001"):
             values_of([text], found)
 

@@ -66,7 +66,7 @@ class Job(Generic[A]):
             names = programs(files, expr)
             seconds = limits.parse_timeout(timeout)
             with limits.limited(seconds, wanted.max_memory, self.fail, wanted.device):
-                values = options.values(set_, inputs)
+                values = options.values(set_, inputs, files)
                 for name in names:
                     self.answer(name, expr, values, wanted)
         except GradcliError as error:

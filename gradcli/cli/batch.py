@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -33,7 +34,10 @@ def command(
         typer.Option(
             "--rows",
             metavar="DATA",
-            help="The rows: a file, a folder or glob of part files, or - for standard input.",
+            help=(
+                "The rows: a file, a folder or glob of part files, or - for standard input (the "
+                "default in a pipe)."
+            ),
         ),
     ] = None,
     rows_format: Annotated[
@@ -41,7 +45,7 @@ def command(
         typer.Option(
             "--rows-format",
             metavar="FORMAT",
-            help="Format of DATA, if its name doesn't show it: csv, jsonl, …",
+            help="Format of DATA, if neither its name nor its first bytes show it: csv, jsonl, …",
         ),
     ] = None,
     output_file: Annotated[
@@ -50,13 +54,21 @@ def command(
             "-o",
             "--output",
             metavar="OUT",
-            help="Write the results to this file, atomically; - writes to standard output.",
+            help=(
+                "Write the results to this file, atomically; - writes to standard output (the "
+                "default)."
+            ),
         ),
     ] = None,
     out_format: Annotated[
         Format | None,
         typer.Option(
-            "--out-format", metavar="FORMAT", help="Format of OUT, if its name doesn't show it."
+            "--out-format",
+            metavar="FORMAT",
+            help=(
+                "Format of OUT, if its name doesn't show it (default on standard output: that of "
+                "DATA)."
+            ),
         ),
     ] = None,
     compression: Annotated[
@@ -186,13 +198,10 @@ def command(
     from ..tasks.batch.request import Request
     from ..tasks.evaluation import Options
 
-    if rows is None or output_file is None:
-        lacking, help = (
-            ("--rows", "name the data: `--rows data.csv`")
-            if rows is None
-            else ("-o", "name the output: `-o out.csv`")
-        )
-        raise GradcliError(Diagnostic("E001", f"batch needs {lacking}", help=help))
+    if rows is None and sys.stdin.isatty():
+        help = "name it: `--rows data.csv`, or send it: `cat data.csv | gradcli batch …`"
+        raise GradcliError(Diagnostic("E001", "batch has no data", help=help))
+    rows, out = rows or "-", output_file or "-"
     _verify_together(
         (
             reduce and keep,
@@ -200,7 +209,7 @@ def command(
             "a reduction has one row for all, which has no keys",
         ),
         (
-            resume and output_file == "-",
+            resume and out == "-",
             "--resume with -o -",
             "what went to standard output is gone; write to a file",
         ),
@@ -211,7 +220,7 @@ def command(
             "a worker computes as many blocks at a time as it has threads",
         ),
         (
-            report_file == "-" == output_file,
+            report_file == "-" == out,
             "-o - with --report -",
             "both are standard output; name a file for one",
         ),
@@ -232,12 +241,12 @@ def command(
     )
     request = Request(
         data=rows,
-        out=output_file,
+        out=out,
         options=wanted,
         rows_format=rows_format,
         out_format=out_format,
         compression=compression or "",
-        shared=options.values(set_, inputs),
+        shared=options.values(set_, inputs, [file, rows]),
         renamed=parse_renamings(options.names(map_)),
         keep=options.names(keep),
         nan=nan,
@@ -330,6 +339,10 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
         raise
     finally:
         account()
+    if job.answer is not None:
+        style = report.Style(terminal.color)
+        answer = report.batch_answer(job.node.source.name, job.answer, style)
+        output.write(answer, None, terminal.color)
     terminal.summary(
         report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl")
     )

@@ -213,7 +213,11 @@ def command(
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):
             for check in check_all(
-                names, expr, options.values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs
+                names,
+                expr,
+                options.values(set_, inputs, names),
+                wanted,
+                1 if wanted.run.tracks else jobs,
             ):
                 checks.append(check)
     except GradcliError as error:

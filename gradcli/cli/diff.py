@@ -119,7 +119,7 @@ def command(
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, fail, device):
-            values = options.values(set_, inputs)
+            values = options.values(set_, inputs, files)
             programs = parse_programs(_sources(files or [], expr or []), values)
             from ..tasks.comparing import compare  # an error in a program doesn't pay for it
 

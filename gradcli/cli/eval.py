@@ -132,7 +132,7 @@ def command(
         with limits.limited(
             limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
         ):
-            values = options.values(set_, inputs)
+            values = options.values(set_, inputs, files)
             for name in names:
                 job.run(name, expr, values, wanted)
     except GradcliError as error:

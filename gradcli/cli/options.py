@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..diagnostics import Diagnostic, GradcliError
+
 Files = Annotated[
     list[str] | None,
     typer.Argument(
@@ -24,7 +26,10 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Set an input: a constant expression, or @FILE (.npy .npz:name .csv .json).",
+        help=(
+            "Set an input: a constant expression, @FILE (.json .csv .tsv .jsonl .parquet .arrow "
+            ".npy .npz), or @FILE:COLUMN; @- reads standard input."
+        ),
     ),
 ]
 Inputs = Annotated[
@@ -32,7 +37,10 @@ Inputs = Annotated[
     typer.Option(
         "--inputs",
         metavar="FILE",
-        help="Read inputs from a .json mapping or an .npz; --set overrides them.",
+        help=(
+            "Read inputs from a .json mapping, an .npz or the columns of a table; - reads "
+            "standard input; --set overrides them."
+        ),
     ),
 ]
 IgnoreExtra = Annotated[
@@ -160,10 +168,16 @@ def names(values: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in found if name.strip())
 
 
-def values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
-    """The inputs that `--set` and `--inputs` give. Raises GradcliError."""
+def values(
+    assignments: list[str] | None, path: str | None, files: Iterable[str | None] | None = ()
+) -> Mapping[str, Any]:
+    """The inputs that `--set` and `--inputs` give, beside other `files` of the command line. Raises
+    GradcliError."""
     if not assignments and path is None:
         return {}
-    from ..tasks.inputs import read_inputs
+    from ..tasks.inputs import STDIN, read_inputs, reads_stdin
 
+    if STDIN in (files or ()) and reads_stdin(assignments or (), path):
+        message = "the inputs are standard input, and so is something else"
+        raise GradcliError(Diagnostic("E001", message, help="name a file for one"))
     return read_inputs(assignments or (), path)

@@ -132,7 +132,7 @@ def command(
         from ..tasks.programs import parse_program, program_source
 
         request = request_of(over, family, order, points, bool(picture))
-        values = options.values(set_, inputs)
+        values = options.values(set_, inputs, [file])
         chosen = [axis.name for axis in request.axes]
         given = [*values, *chosen, *([request.family[0]] if request.family else [])]
         node = parse_program(program_source(name, expr), given)

@@ -83,7 +83,7 @@ def command(
         max_memory=limits.parse_memory(max_memory),
         tracks=max_memory is not None,
     )
-    session = Session(file or "<repl>", options.values(set_, inputs), wanted)
+    session = Session(file or "<repl>", options.values(set_, inputs, [file]), wanted)
     prompt = _Prompt(session, terminal, Style(terminal.color, precision))
     words = known_words()
     read = line_editor.reader(

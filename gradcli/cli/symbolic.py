@@ -108,7 +108,7 @@ def command(
             ignore_extra=ignore_extra,
         )
         names = programs(files, expr)
-        values = options.values(set_, inputs)
+        values = options.values(set_, inputs, files)
         for name in names:
             job.run(name, expr, values, wanted)
     except GradcliError as error:

@@ -39,7 +39,7 @@ class CellMagic:
 
         `%%gradcli NAME` keeps the result in a Python variable. `--set x=value` takes an input from
         a Python variable, a constant expression or `@FILE`; `--set x` from the variable `x`.
-        `--get y` and `--get g=y/x` give outputs and gradients to Python variables. `--program f`
+        `--get y` and `--get g=dy/dx` give outputs and gradients to Python variables. `--program f`
         keeps the program, for `f.run(x=3.0)`, and doesn't run it. Other options are those of
         `gradcli eval`.
         """

@@ -20,7 +20,7 @@ class Request:
     name     the Python variable that gets the result; "" for none
     program  the one that gets the program, which then isn't run; "" to run it
     sets     inputs, `x=value`, or `x` for the Python variable of that name
-    gets     what Python variables get: `loss`, `g=loss/w`
+    gets     what Python variables get: `loss`, `g=dloss/dw`
     """
 
     name: str

@@ -53,8 +53,8 @@ def _unknown(text: str, name: str, namespace: Mapping[str, Any]) -> GradcliError
 
 
 def values_of(gets: Iterable[str], evaluation: Evaluation) -> dict[str, Any]:
-    """What the Python variables of `--get` get: `y` the output of that name, `g=y/x` the gradient
-    of `y` by `x`, `g=y` another name for the output. Raises GradcliError."""
+    """What the Python variables of `--get` get: `y` the output of that name, `g=dy/dx` the
+    gradient of `y` with respect to `x`, `g=y` another name for the output. Raises GradcliError."""
     found = {}
     for text in gets:
         name, sign, what = (part.strip() for part in text.partition("="))
@@ -72,6 +72,6 @@ def values_of(gets: Iterable[str], evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _all_values(evaluation: Evaluation) -> dict[str, Any]:
-    """Outputs, and derivatives under the names that they have in an NPZ: `y/x`, `y/x/jacobian`."""
-    found = {f"{output}/{by}": value for output, by, value in derivatives(evaluation)}
+    """Outputs, and derivatives under the names that they have in files: `dy/dx`, `d2y/dx2`."""
+    found = {derivative.name: derivative.value for derivative in derivatives(evaluation)}
     return {**evaluation.outputs, **found}

@@ -6,8 +6,8 @@ A format's file is imported when it is asked for. What several formats need is i
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from ..diagnostics import printable
 from .style import PLAIN
@@ -24,7 +24,7 @@ FORMATS = {
     "json": "one object, or an array of them for several files",
     "jsonl": "one object a line, a line a file",
     "csv": "rows file,output,wrt,index,value",
-    "npz": "NumPy arrays under `output`, `output/wrt`, `output/wrt/jacobian`, `output/wrt/hessian`",
+    "npz": "NumPy arrays under `f`, `df/dx`, `d2f/dx2`",
 }
 CHECK_FORMATS = {
     "text": "a table, for people",
@@ -114,6 +114,13 @@ def batch_line(summary: Summary, rejects: str) -> str:
     from .batch import line
 
     return line(summary, rejects)
+
+
+def batch_answer(file: str, values: Mapping[str, Any], style: Style = PLAIN) -> str:
+    """A reduction for people, as `eval` tells an answer."""
+    from .batch import answer
+
+    return answer(file, values, style)
 
 
 def batch_json(summary: Summary) -> str:

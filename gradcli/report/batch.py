@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from ..diagnostics import printable
+from ..naming import on_screen, read_name
 from ..tasks.batch.summary import Summary
+from ..tasks.evaluation import Evaluation
+from . import text
+from .style import Style
 
 
 def line(summary: Summary, rejects: str) -> str:
@@ -44,6 +50,15 @@ def statistics(summary: Summary) -> str:
         f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; "
         f"{_count(summary.reruns, 'rerun')}"
     )
+
+
+def answer(file: str, values: Mapping[str, Any], style: Style) -> str:
+    """A reduction, as `eval` tells an answer."""
+    named = {}
+    for name, value in values.items():
+        found = read_name(name)
+        named[on_screen(found.of, (found.by,), found.summed) if found else name] = value
+    return text.render([Evaluation(file, outputs=named)], style)
 
 
 def as_json(summary: Summary) -> str:

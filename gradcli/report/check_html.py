@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from ..diagnostics import shorten_calls
+from ..naming import operand
 from .check_html_style import STYLE
 from .check_rows import (
     Row,
@@ -22,7 +23,6 @@ from .check_rows import (
     valid_said,
 )
 from .checks import METHODS, accused, failures, proved, summary
-from .labels import operand
 from .listing import Note, excerpt, listing
 from .page import document, tag
 from .small_plot import small_plot

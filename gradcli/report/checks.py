@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..diagnostics import Diagnostic
-from .text import number, operand
+from ..naming import halves, on_screen
+from .text import number
 
 if TYPE_CHECKING:
     from ..tasks.check.results import Blame, Check, Finding, Result
@@ -32,23 +33,9 @@ def label(output: str, variable: str, order: int = 1) -> str:
     if not variable:
         return output
     if order == 2:
-        first, comma, second = _halves(variable)
-        if comma:
-            other = "(all others)" if second == "*" else operand(second)
-            return f"∂²{operand(output)}/∂{operand(first)}∂{other}"
-        return f"∂²{operand(output)}/∂{operand(variable)}²"
-    return f"∂{operand(output)}/∂{operand(variable)}"
-
-
-def _halves(pair: str) -> tuple[str, str, str]:
-    """Both names of `x,z` or `x[0,1],z[2]`, and what stands between: nothing where it is one
-    name."""
-    pieces = pair.split(",")
-    for k in range(1, len(pieces)):
-        first, second = ",".join(pieces[:k]), ",".join(pieces[k:])
-        if first.count("[") == first.count("]"):
-            return first, ",", second
-    return pair, "", ""
+        first, second = halves(variable)
+        return on_screen(output, (first, "all others" if second == "*" else second))
+    return on_screen(output, (variable,))
 
 
 def place_label(finding: Finding) -> str:

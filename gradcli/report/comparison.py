@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable
+from ..naming import on_screen
 from .json import document
-from .labels import derivative
 from .style import Style
 from .text import show
 from .values import plain
@@ -49,7 +49,7 @@ def _lines(found: Comparison, style: Style) -> Iterator[str]:
 
 
 def _label(row: Compared) -> str:
-    return derivative(row.of, (row.wrt,), row.summed) if row.wrt else row.of
+    return on_screen(row.of, (row.wrt,), row.summed) if row.wrt else row.of
 
 
 def _said(row: Compared) -> str:

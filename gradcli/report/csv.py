@@ -28,9 +28,11 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
         for output, value in evaluation.outputs.items():
             for index, cell in _cells(value):
                 write(map(printable, [evaluation.file, output, "", index, cell]))
-        for output, wrt, value in derivatives(evaluation):
-            for index, cell in _cells(value):
-                write(map(printable, [evaluation.file, output, wrt, index, cell]))
+        for found in derivatives(evaluation):
+            wrt = ",".join(dict.fromkeys(found.by))
+            wrt += "" if found.kind == "gradient" else f"/{found.kind}"
+            for index, cell in _cells(found.value):
+                write(map(printable, [evaluation.file, found.output, wrt, index, cell]))
     return text.getvalue()
 
 

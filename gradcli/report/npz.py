@@ -1,8 +1,7 @@
-"""`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where
-there are several.
+"""`--format npz`: NumPy arrays under the names of outputs and derivatives (`f`, `df/dx`,
+`d2f/dx2`), with the file before a colon where there are several.
 
-`f/x` is the gradient; the others are `f/x/jacobian`, `f/x/hessian` and, for a mixed block,
-`f/x,z/hessian`. Lists and dicts are stored by their items (`output.0`, `output.w`); what has no
+Lists and dicts are stored by their items (`output.0`, `output.w`); what has no
 number is left out.
 """
 
@@ -40,8 +39,7 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
 
 def _entries(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
     yield from evaluation.outputs.items()
-    for output, wrt, value in derivatives(evaluation):
-        yield f"{output}/{wrt}", value
+    yield from {found.name: found.value for found in derivatives(evaluation)}.items()
 
 
 def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:

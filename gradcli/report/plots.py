@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..diagnostics import printable
+from ..naming import on_screen
 from ..tasks.plot.results import Curve, Limits, Piece, Plot
-from .labels import derivative
 
 Point = tuple[float, float]
 
@@ -39,7 +39,7 @@ def label(plot: Plot, curve: Curve) -> str:
     """`y`, `∂y/∂x`, `∂²y/∂x², a = 2`."""
     of = printable(curve.label)
     if curve.order:
-        of = derivative(of, (printable(plot.axes[0].label),) * curve.order, False)
+        of = on_screen(of, (printable(plot.axes[0].label),) * curve.order)
     return f"{of}, {curve.member}" if curve.member else of
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable
+from ..naming import on_screen, operand
 from .json import document
-from .labels import derivative, operand
 from .text import show_form
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _rows(answer: Symbolic) -> Iterator[str]:
     for of, value in answer.values.items():
         yield _row(answer.to, printable(operand(of)), value)
         for by, form in answer.derivatives.get(of, {}).items():
-            yield _row(answer.to, printable(derivative(of, by, of in answer.summed)), form)
+            yield _row(answer.to, printable(on_screen(of, by, of in answer.summed)), form)
 
 
 def _row(to: str, label: str, form: Any) -> str:

@@ -12,10 +12,11 @@ of the sum, and `∂²Σy/∂x∂z` a mixed block of its Hessian.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable, printable_lines
+from ..naming import halves, on_screen
 from .style import PLAIN, Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
@@ -57,33 +58,17 @@ def rows_of(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
             yield output, evaluation.outputs[output]
         if "value" in forms:
             yield "", forms["value"]
-        of = operand(output)
-        total = f"Σ{of}" if output in evaluation.summed else of
+        summed = output in evaluation.summed
         gradients, jacobians, hessians = (table.get(output, {}) for table in tables)
         for name, value in gradients.items():
-            yield f"∂{total}/∂{operand(name)}", value
+            yield on_screen(output, (name,), summed), value
             if forms["gradients"].get(name) is not None:
                 yield "", forms["gradients"][name]
         for name, value in jacobians.items():
-            if total != of or name not in gradients:  # the Jacobian of a scalar is its gradient
-                yield f"∂{of}/∂{operand(name)}", value
+            if summed or name not in gradients:  # the Jacobian of a scalar is its gradient
+                yield on_screen(output, (name,)), value
         for name, value in hessians.items():
-            yield f"∂²{total}/{_by_two(name, hessians)}", value
-
-
-def _by_two(name: str, names: Container[str]) -> str:
-    """`∂x²` for `x`, `∂x∂z` for the mixed block `x,z`; names of expressions may have commas of
-    their own."""
-    for comma in re.finditer(",", name):
-        first, second = name[: comma.start()], name[comma.end() :]
-        if first in names and second in names:
-            return f"∂{operand(first)}∂{operand(second)}"
-    return f"∂{operand(name)}²"
-
-
-def operand(name: str) -> str:
-    """A name, or the text of an expression in parentheses."""
-    return name if re.fullmatch(r"[\w.]+(\[[^\]]*\][\w.]*)*", name) else f"({name})"
+            yield on_screen(output, halves(name), summed), value
 
 
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:

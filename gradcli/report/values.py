@@ -1,11 +1,13 @@
 """What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists
-and dicts of these; and how the formats that are flat name derivatives."""
+and dicts of these."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..naming import halves, in_files
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -69,14 +71,30 @@ def nonfinite(value: float) -> str:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
-def derivatives(evaluation: Evaluation) -> Iterator[tuple[str, str, Any]]:
-    """Every derivative with its output, and what it is: `x` the gradient by x, `x/jacobian`,
-    `x/hessian`, `x,z/hessian`."""
-    for suffix, table in (
-        ("", evaluation.gradients),
-        ("/jacobian", evaluation.jacobians),
-        ("/hessian", evaluation.hessians),
-    ):
+class Derivative(NamedTuple):
+    """A derivative of an output by names, as one of KINDS."""
+
+    kind: str
+    output: str
+    by: tuple[str, ...]
+    value: Any
+    summed: bool
+
+    @property
+    def name(self) -> str:
+        """What it is called in files. A Jacobian of a scalar is its gradient."""
+        return in_files(self.output, self.by, self.summed)
+
+
+KINDS = ("gradient", "jacobian", "hessian")
+
+
+def derivatives(evaluation: Evaluation) -> Iterator[Derivative]:
+    """Every derivative."""
+    tables = (evaluation.gradients, evaluation.jacobians, evaluation.hessians)
+    for kind, table in zip(KINDS, tables, strict=True):
         for output, row in table.items():
+            summed = output in evaluation.summed and kind != "jacobian"
             for name, value in row.items():
-                yield output, name + suffix, value
+                by = halves(name) if kind == "hessian" else (name,)
+                yield Derivative(kind, output, by, value, summed)

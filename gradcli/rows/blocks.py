@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
-STDIN = "-"  # the path of a part that comes from standard input
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -163,6 +163,13 @@ def fill(block: Block, where: Mapping[str, Layout], cells: Mapping[str, Cells]) 
         mask[lost] = False
         if not mask.any():
             del block.missing[name]
+
+
+def objects(values: list[Any]) -> Array:
+    """A list as an array of Python objects, lists within it too."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _hopeless(parts: Sequence[Cells], reason: str) -> Cells:

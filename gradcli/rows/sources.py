@@ -11,27 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from .blocks import STDIN as STDIN
 from .blocks import BadPart, Part, PartError, Range
 from .flat import grouped, layout
+from .formats import ENDINGS, PACKED, STDIN, TEXT, format_of, format_within
 from .needs import arrow_for
+from .reading.streams import look
 
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".npy": "npy",
-    ".npz": "npz",
-}
-PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
-_TEXT = ("csv", "tsv", "jsonl")
-_STREAMED = (*_TEXT, "arrow", "npy")  # what standard input can have
+_STREAMED = (*TEXT, "arrow", "npy")  # what standard input can have
 
 
 class Source:
@@ -57,6 +43,7 @@ class Source:
             )
         self._first = good[0]
         self.format = format
+        self.delimiter: str = getattr(self._first, "delimiter", "")  # of cells of text
         self.columns = self._first.columns
         self.rows = _sum(part.rows for part in good)
         found = [_facts(path) for path in paths]
@@ -155,13 +142,7 @@ def open_source(data: str, format: str | None = None) -> Source:
         hint = f"{did_you_mean(format, OPENERS)} the formats are {known}".strip()
         raise GradcliError(Diagnostic("E001", f"there is no row format `{format}`", help=hint))
     if data == STDIN:
-        if format is None:
-            hint = f"say --rows-format {'|'.join(_STREAMED)}"
-            raise GradcliError(
-                Diagnostic(
-                    "E001", "the format of the rows from standard input is unknown", help=hint
-                )
-            )
+        format = format or _looked_at(STDIN)
         if format not in _STREAMED:
             hint = "write it to a file and name that"
             raise GradcliError(
@@ -176,16 +157,7 @@ def open_source(data: str, format: str | None = None) -> Source:
             )
         return Source([STDIN], format)
     paths = _found(data)
-    formats = {format_of(path) for path in paths} if format is None else {format}
-    if None in formats:
-        odd = next(path for path in paths if format_of(path) is None)
-        hint = (
-            f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with "
-            f"{' '.join(PACKED)}"
-        )
-        raise GradcliError(
-            Diagnostic("E002", f"{odd}: don't know how to read this file", help=hint)
-        )
+    formats = {format or format_of(path) or _looked_at(path) for path in paths}
     if len(formats) > 1:
         said = ", ".join(sorted(str(name) for name in formats))
         hint = "name those of one format with a glob (`data/*.csv`)"
@@ -195,13 +167,24 @@ def open_source(data: str, format: str | None = None) -> Source:
     return Source(paths, str(formats.pop()))
 
 
-def format_of(path: str) -> str | None:
-    """The format that a file's ending says, None where it says none."""
-    stem, ending = os.path.splitext(path.lower())
-    if ending in PACKED:
-        inner = ENDINGS.get(os.path.splitext(stem)[1])
-        return inner if inner in _TEXT else None
-    return ENDINGS.get(ending)
+def _looked_at(path: str) -> str:
+    """The format of rows that the first bytes show. Raises GradcliError (E002) where that is
+    none."""
+    name = "standard input" if path == STDIN else path
+    try:
+        format = format_within(look(path))
+    except PartError as error:
+        raise GradcliError(Diagnostic("E002", f"{name}: {error}")) from None
+    if format is not None and format in OPENERS:
+        return format
+    if format == "json":
+        help = "write one object on a line, as `jq -c '.[]'` does"
+        raise GradcliError(Diagnostic("E002", f"{name}: it is a JSON array", help=help))
+    help = (
+        f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with "
+        f"{' '.join(PACKED)}"
+    )
+    raise GradcliError(Diagnostic("E002", f"{name}: don't know how to read this", help=help))
 
 
 def _found(data: str) -> list[str]:
@@ -282,15 +265,9 @@ def _several(count: int) -> str:
 
 
 def _csv(path: str) -> Part:
-    with arrow_for("CSV"):
-        from .reading.csv import CsvPart
+    from .reading.csv import CsvPart
+
     return CsvPart(path)
-
-
-def _tsv(path: str) -> Part:
-    with arrow_for("TSV"):
-        from .reading.csv import CsvPart
-    return CsvPart(path, "\t")
 
 
 def _jsonl(path: str) -> Part:
@@ -325,7 +302,7 @@ def _npz(path: str) -> Part:
 
 OPENERS: dict[str, Callable[[str], Part]] = {
     "csv": _csv,
-    "tsv": _tsv,
+    "tsv": _csv,
     "jsonl": _jsonl,
     "parquet": _parquet,
     "arrow": _arrow,

@@ -260,7 +260,11 @@ class Answer:
             {of: {by: host(value) for by, value in row.items()} for of, row in table.items()}
             for table in (self.gradients, self.jacobians, self.hessians)
         )
-        for name in evaluation.gradients | evaluation.hessians:
-            values = [primal(read(v)) for v in leaves(self.targets[name])]
-            if len(values) != 1 or shape_of(values[0]):
-                evaluation.summed.append(name)
+        names = evaluation.gradients | evaluation.hessians
+        evaluation.summed = [name for name in names if self.is_summed(name)]
+
+    def is_summed(self, name: str) -> bool:
+        """Whether a target isn't a scalar, so that its gradient is that of the sum of its
+        elements."""
+        values = [primal(read(v)) for v in leaves(self.targets[name])]
+        return len(values) != 1 or bool(shape_of(values[0]))

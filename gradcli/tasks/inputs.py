@@ -1,82 +1,168 @@
-"""Inputs from outside: `--set x=3`, `--set x=@x.npy`, `--inputs values.json`. All become a dict
-from name to value.
+"""Inputs from outside: `--set x=3`, `--set x=@data.csv:price`, `--inputs values.json`. All become a
+dict from name to value.
 
 Values are Python numbers, bools, strings, None, NumPy arrays, and lists of these; what they are
-for, the engine checks. Files are data: nothing in them is executed (arrays of Python objects are
-refused). Every error is a GradcliError that names the file: E002 for one that can't be read, E005
-for one that says something wrong.
+for, the engine checks. Data is read as `batch` reads it, only whole. The ending of a file's name
+says its format, or else its first bytes do. Every error is a GradcliError that names the file: E002
+for one that can't be read, E005 for one that says something wrong.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, NoReturn
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import Any
 
-from ..diagnostics import Diagnostic, GradcliError
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..rows.formats import ENDINGS, format_of, format_within
+from ..rows.formats import STDIN as STDIN
+from .input_files import fail, flatten, open_npz, read_json, read_npy
 
-_MAX_NESTING = 200  # as in the language
-_NONFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_NUMBER = re.compile(rb"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
+_LOOK = 1 << 12
+_MATRIX = "write @FILE:COLUMN for one of its columns"
+
+
+class Files:
+    """The files that inputs come from. Standard input and pipes, which can be read once, are kept
+    in temporary files while this is entered, so that several inputs may come from one."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._kept: dict[str, str] = {}
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.close()
+
+    def place(self, path: str) -> str:
+        """Where a file can be read as often as one likes. Raises GradcliError (E002)."""
+        if path in self._kept:
+            return self._kept[path]
+        try:
+            with sys.stdin.buffer if path == STDIN else open(path, "rb") as file:
+                if path != STDIN and os.path.isfile(path):
+                    return path
+                folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+                self._kept[path] = os.path.join(folder, "data")
+                with open(self._kept[path], "wb") as kept:
+                    shutil.copyfileobj(file, kept)
+        except OSError as error:
+            fail(path, f"cannot read it: {error.strerror}", code="E002")
+        return self._kept[path]
 
 
 def read_inputs(assignments: Iterable[str], path: str | None = None) -> dict[str, Any]:
     """The values of `--inputs path` and of each `--set NAME=VALUE`, which win."""
-    values = read_mapping(path) if path is not None else {}
-    for assignment in assignments:
-        name, value = _parse_assignment(assignment)
-        values[name] = value
-    return values
+    with Files() as files:
+        values = read_mapping(path, files) if path is not None else {}
+        for assignment in assignments:
+            name, value = _parse_assignment(assignment, files)
+            values[name] = value
+        return values
 
 
-def read_mapping(path: str) -> dict[str, Any]:
-    """The inputs in a .json mapping or an .npz; nested dicts become paths (`layer: {w: …}` is
-    `layer.w`)."""
-    if path.lower().endswith(".npz"):
-        return dict(open_npz(path))
-    values = read_json(path)
-    if not isinstance(values, dict):
-        fail(
-            path,
-            f"expected a mapping from names to values, got {_kind(values)}",
-            'write {"x": 3.0, …}',
-        )
-    return dict(flatten(values))
+def reads_stdin(assignments: Iterable[str], path: str | None) -> bool:
+    """Whether any of these inputs is standard input."""
+    given = [assignment.partition("=")[2].strip() for assignment in assignments]
+    return path == STDIN or any(value == "@-" or value.startswith("@-:") for value in given)
 
 
-def read_value(path: str) -> Any:
-    """The value in one file, by its ending: .json, .csv, .npy, .npz:name."""
-    stem, _, member = (
-        path.rpartition(":")
-        if re.search(r"\.npz:[^/\\]*$", path, re.IGNORECASE)
-        else (path, "", "")
-    )
-    if stem.lower().endswith(".npz"):
-        arrays = open_npz(stem)
-        if not member and len(arrays) == 1:
-            return next(iter(arrays.values()))
-        if member not in arrays:
-            found = ", ".join(f"`{name}`" for name in arrays) or "none"
+def read_mapping(path: str, files: Files) -> dict[str, Any]:
+    """The inputs in a file: the entries of a mapping, where nested ones become paths (`layer: {w:
+    …}` is `layer.w`), the arrays of an NPZ, or the columns of a table that hold numbers."""
+    place, name = files.place(path), _name(path)
+    format = _format(path, place)
+    if format == "npz":
+        return dict(open_npz(place, name))
+    if format == "json":
+        values = read_json(place, name)
+        if not isinstance(values, dict):
+            kind = "a list" if isinstance(values, list) else f"`{values}`"
             fail(
-                stem,
-                f"no array `{member}`" if member else "which array?",
-                f"write @{stem}:NAME; the arrays are {found}",
+                name,
+                f"expected a mapping from names to values, got {kind}",
+                'write {"x": 3.0, …}',
             )
-        return arrays[member]
-    reader = _READERS.get(os.path.splitext(path)[1].lower())
-    if reader is None:
+        return dict(flatten(values))
+    from ..rows.whole import Table
+
+    table = Table(place, format, name)
+    if not table.has_names:
+        fail(name, "its first line must name the columns", "or read it as one value: --set x=@FILE")
+    return table.numbers()
+
+
+def read_value(text: str, files: Files) -> Any:
+    """The value in one file, or in the part of it that is named behind a colon: an entry of a JSON
+    mapping, an array of an NPZ, a column of a table. Of a table without that, one column is a
+    vector, several are a matrix."""
+    path, _, part = text.rpartition(":") if _has_part(text) else (text, "", "")
+    place, name = files.place(path), _name(path)
+    format = _format(path, place)
+    if format == "json":
+        content = read_json(place, name)
+        return _entry(name, dict(flatten(content)), part) if part else content
+    if format == "npz":
+        return _entry(name, open_npz(place, name), part)
+    if format == "npy" and not part:
+        return read_npy(place, name)
+    from ..rows.whole import Table
+
+    table = Table(place, format, name)
+    return table.column(part) if part else table.matrix()
+
+
+def _has_part(text: str) -> bool:
+    """Whether a colon divides a file from a part of it: it does unless there is such a file."""
+    return ":" in text and not os.path.exists(text)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == STDIN else path
+
+
+def _entry(name: str, values: dict[str, Any], part: str) -> Any:
+    """The value of that name, or the only one."""
+    if not part and len(values) == 1:
+        return next(iter(values.values()))
+    if part not in values:
+        found = ", ".join(f"`{known}`" for known in values) or "none"
         fail(
-            path,
-            "don't know how to read this file",
-            f"the endings are {', '.join([*_READERS, '.npz:name'])}",
-            "E002",
+            name,
+            f"it has no `{part}`" if part else "which array?",
+            did_you_mean(part, values) or f"write @{name}:NAME; there are {found}",
         )
-    return reader(path)
+    return values[part]
 
 
-def _parse_assignment(text: str) -> tuple[str, Any]:
+def _format(path: str, place: str) -> str:
+    """The format of a file; a single number without an ending is JSON. Raises GradcliError
+    (E002)."""
+    lower = path.lower()
+    if format := "json" if lower.endswith(".json") else format_of(lower):
+        return format
+    with open(place, "rb") as file:
+        head = file.read(_LOOK)
+    if _NUMBER.fullmatch(head):
+        return "json"
+    format = format_within(head)
+    if format == "jsonl" and os.path.getsize(place) == len(head) and head.count(b"\n") < 2:
+        return "json"  # one object
+    if format is None:
+        endings = " ".join([".json", *ENDINGS])
+        fail(_name(path), "don't know how to read this", f"the endings are {endings}", "E002")
+    return format
+
+
+def _parse_assignment(text: str, files: Files) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not name or not value:
@@ -86,212 +172,7 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
             )
         )
     if value.startswith("@"):
-        return name, read_value(value[1:])
+        return name, read_value(value[1:], files)
     from .constants import constant
 
     return name, constant(value, name)
-
-
-# ---- formats -------------------------------------------------------------------------------------
-
-
-def read_text(path: str) -> str:
-    """The text of a file. Raises GradcliError (E002), as what follows does, and E005."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except OSError as error:
-        fail(path, f"cannot read it: {error.strerror}", code="E002")
-    except ValueError:
-        fail(path, "it is not UTF-8 text", code="E002")
-
-
-def read_json(path: str) -> Any:
-    """What a JSON file holds, with the numbers that JSON has no notation for."""
-    return parse_json(read_text(path), path)
-
-
-def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None) -> Any:
-    """What JSON text holds, with the numbers that JSON has no notation for; `number` reads the
-    others from their text."""
-    import json
-
-    depth = 0
-    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):  # before the parser recurses
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        if depth > _MAX_NESTING:
-            fail(place, f"nested deeper than {_MAX_NESTING} levels")
-
-    def checked(text: str) -> float:
-        value = float(text)
-        if value == 0 or math.isinf(value):
-            from ..rows.exact import lost
-
-            if why := lost(text):
-                fail(place, why)
-        return value
-
-    try:
-        return _numbers(
-            json.loads(
-                text,
-                parse_float=number or checked,
-                parse_int=number,
-                object_pairs_hook=partial(_unique, place),
-            )
-        )
-    except json.JSONDecodeError as error:
-        fail(f"{place}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
-    except ValueError:  # Python's limit for integers
-        fail(place, "it has an integer of thousands of digits", "write a float, such as `1e20`")
-
-
-def _unique(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The mapping that JSON writes with these keys and values; no key stands twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        fail(
-            place, f"`{next(key for key in keys if keys.count(key) > 1)}` stands twice in a mapping"
-        )
-    return found
-
-
-def _numbers(value: Any) -> Any:
-    """JSON with the numbers that it has no notation for: `"nan"`, `{"re": 1, "im": 2}`."""
-    if isinstance(value, str):
-        return _NONFINITE.get(value, value)
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    if isinstance(value, dict):
-        items = {key: _numbers(item) for key, item in value.items()}
-        if set(items) == {"re", "im"} and all(
-            isinstance(item, (int, float)) for item in items.values()
-        ):
-            return complex(items["re"], items["im"])
-        return items
-    return value
-
-
-def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Nested dicts as paths: `layer: {w: …}` is `layer.w`."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from flatten(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
-
-
-def _read_csv(path: str) -> Any:
-    """One column is a vector, several a matrix; a first line without a single number is a header,
-    if numbers follow."""
-    import csv
-
-    import numpy as np
-
-    from ..rows.exact import lost
-
-    rows: list[list[float]] = []
-    header: list[str] = []
-    reader = csv.reader(read_text(path).splitlines())
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if not any(cells):
-                continue
-            if not rows and reader.line_num == 1 and not any(map(_is_number, cells)):
-                header = cells
-                continue
-            for cell in cells:
-                if not _is_number(cell):
-                    fail(f"{path}:{reader.line_num}", f"`{cell}` is not a number")
-                if why := lost(cell):
-                    fail(f"{path}:{reader.line_num}", why)
-            if rows and len(cells) != len(rows[0]):
-                fail(
-                    f"{path}:{reader.line_num}",
-                    f"{len(cells)} cells, {len(rows[0])} in the lines before",
-                )
-            rows.append([float(cell) for cell in cells])
-    except csv.Error as error:
-        fail(f"{path}:{reader.line_num}", str(error))
-    if header and not rows:
-        fail(
-            f"{path}:1",
-            f"`{','.join(header)}` is not a number",
-            "a header needs lines of numbers below it",
-        )
-    matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
-    return matrix[:, 0] if matrix.shape[1] == 1 else matrix
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell and cell.isascii()
-
-
-def _read_npy(path: str) -> Any:
-    import numpy as np
-
-    with _numpy_errors(path), open(path, "rb") as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def open_npz(path: str) -> dict[str, Any]:
-    """The arrays of an NPZ by name."""
-    import zipfile
-
-    import numpy as np
-
-    with _numpy_errors(path), zipfile.ZipFile(path):  # anything else NumPy would take for a pickle
-        pass
-    with _numpy_errors(path), np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-class _numpy_errors:  # noqa: N801
-    """What NumPy raises about a file, as a diagnostic about that file."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        if (
-            error is None
-            or isinstance(error, (GradcliError, MemoryError))
-            or not isinstance(error, Exception)
-        ):
-            return
-        if isinstance(error, OSError) and error.strerror:
-            fail(self.path, f"cannot read it: {error.strerror}", code="E002")
-        if "pickle" in str(error):
-            fail(
-                self.path,
-                "it holds Python objects, which are never loaded",
-                "save an array of numbers",
-            )
-        fail(self.path, f"it is not a NumPy file: {error}")
-
-
-_READERS: dict[str, Callable[[str], Any]] = {
-    ".json": read_json,
-    ".csv": _read_csv,
-    ".npy": _read_npy,
-}
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else f"`{value}`"
-
-
-def fail(place: str, message: str, help: str = "", code: str = "E005") -> NoReturn:
-    """Says what is wrong with a file, and where."""
-    raise GradcliError(Diagnostic(code, f"{place}: {message}", help=help)) from None

@@ -11,6 +11,7 @@ from ..engine.backends.backend import dtype_name, is_complex, is_inexact
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite
 from ..engine.values.kinds import describe, differentiable, is_number, leaves, read
+from ..naming import halves, on_screen
 from .evaluation import Evaluation
 
 NAMED = 4  # of what isn't finite
@@ -102,17 +103,11 @@ def without_gradients(sources: Mapping[str, Any], told: Iterable[Diagnostic]) ->
 def nonfinite(evaluation: Evaluation) -> list[str]:
     """The values and derivatives that aren't finite, in words."""
     found = [f"`{name}`" for name, value in evaluation.outputs.items() if not all_finite(value)]
-    for sign, table in (
-        ("∂", evaluation.gradients),
-        ("∂", evaluation.jacobians),
-        ("∂²", evaluation.hessians),
-    ):
+    for table in (evaluation.gradients, evaluation.jacobians):
         for of, row in table.items():
-            found += [
-                f"{sign}{of}/∂{by}{'²' if sign == '∂²' else ''}"
-                for by, value in row.items()
-                if not all_finite(value)
-            ]
+            found += [on_screen(of, (by,)) for by, v in row.items() if not all_finite(v)]
+    for of, row in evaluation.hessians.items():
+        found += [on_screen(of, halves(by)) for by, v in row.items() if not all_finite(v)]
     return list(dict.fromkeys(found))
 
 

@@ -22,6 +22,7 @@ from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_execution
 from ..engine.values.kinds import differentiable
 from ..lang import program
+from ..naming import on_screen
 from .answer import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic
@@ -248,7 +249,7 @@ def _nonfinite(found: ClosedForms) -> list[str]:
     names = [f"`{of}`" for of, form in found.values.items() if not calculus.is_finite(form)]
     for of, rows in found.derivatives.items():
         bad = [by for by, form in rows.items() if not calculus.is_finite(form)]
-        names += [f"∂{of}/∂{by[0]}" for by in bad if len(by) == 1]
+        names += [on_screen(of, by) for by in bad if len(by) == 1]
         names += [f"higher derivatives of `{of}`"] if any(len(by) > 1 for by in bad) else []
     return names
 

@@ -22,8 +22,6 @@ def program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message", "help"),
     [
-        ("-o o.csv", "E001: batch needs --rows", "name the data: `--rows data.csv`"),
-        ("--rows d.csv", "E001: batch needs -o", "name the output: `-o out.csv`"),
         (
             "--rows d.csv -o - --out-format csv --resume",
             "E001: --resume with -o -",
@@ -95,11 +93,6 @@ def program(tmp_path: Path) -> None:
             "--rows d.csv -o o.csv.gz --out-format csv",
             "E001: `o.csv.gz`: outputs aren't compressed",
             "csv | gzip",
-        ),
-        (
-            "--rows - -o o.csv",
-            "E001: the format of the rows from standard input is unknown",
-            "--rows-format",
         ),
         (
             "--rows d.csv -o o.csv --report no/r.json",

@@ -178,7 +178,7 @@ def test_hessians_in_every_format(gradcli: Run, tmp_path: Path) -> None:
     assert '<expr>,result,"x,y/hessian",,6.0\n' in gradcli(*command, "csv").out
     assert gradcli(*command, "npz", "-o", "h.npz").code == 0
     with np.load(tmp_path / "h.npz") as arrays:
-        assert arrays["result/x,y/hessian"] == 6.0
+        assert arrays["d2result/dxdy"] == 6.0
 
 
 def test_a_derivative_that_cannot_fit_leaves_the_values(gradcli: Run) -> None:
@@ -305,7 +305,7 @@ def test_an_answer_in_a_file(gradcli: Run, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "y.json").read_text())["outputs"]["result"]["value"] == 9.0
     assert gradcli("eval -e x**2 --set x=3 --format npz -o y.npz").code == 0
     with np.load(tmp_path / "y.npz") as arrays:
-        assert float(arrays["result/x"]) == 6.0
+        assert float(arrays["dresult/dx"]) == 6.0
 
 
 def test_an_answer_that_cannot_be_written(gradcli: Run, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
 from gradcli.rows.blocks import Block
-from gradcli.tasks.inputs import parse_json, read_value
+from gradcli.tasks.input_files import parse_json
+from gradcli.tasks.inputs import Files, read_value
 
 from .data import Read, npy, read
 
@@ -309,7 +310,7 @@ def test_numbers_wider_than_float64(tmp_path: Path, dtype: type) -> None:
 def test_a_value_from_a_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.csv").write_text(f"1\n{text}\n")
     with pytest.raises(GradcliError, match=r"a\.csv:2: "):
-        read_value(str(tmp_path / "a.csv"))
+        read_value(str(tmp_path / "a.csv"), Files())
 
 
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "1e-400", "9" * 5000])

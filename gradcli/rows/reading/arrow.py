@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from ..blocks import STDIN, Block, PartError, Range, unreadable, verify_distinct
+from ..blocks import Block, PartError, Range, unreadable, verify_distinct
+from ..formats import STDIN
 from .streams import opened, rejoined, said
 from .tables import block_of, kinds
 

@@ -1,33 +1,34 @@
-"""CSV, comma or tab separated: a header line, then rows; decoded by pyarrow, a bad cell costs only
-its row.
+"""CSV, separated by commas, semicolons or tabs: a header line, then rows; a bad cell costs only its
+row.
 
 Numbers are float64 whatever they look like, so that each block says the same; a column of true and
-false is bool.
+false is bool. Where there is much to read and nothing odd in it, pyarrow decodes it; it is imported
+only then.
 """
 
 from __future__ import annotations
 
 import csv as _csv
+import importlib.util
 import io
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 
-from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..exact import EXACT, may_vanish, shown
-from ..flat import Cells, fill, layouts
-from .lines import BOM, Lines, cut, masked, row_ends
+from ..flat import Cells, fill, layouts, objects
+from .lines import BOM, MAX_ROW, Lines, cut, masked, row_ends
 from .streams import Feed
-from .tables import nothing, whole
 from .texts import decoded, numbers
 
+DELIMITERS = ",;\t"
 _HEAD, _MAX_HEADER = 1 << 16, 1 << 24
+_MUCH = 1 << 16  # bytes that repay importing pyarrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class CsvRange:
             cells = self._fast(data, wanted, kept, block) or self._careful(
                 data, wanted, kept, block
             )
-        except (OSError, PartError, pa.ArrowException) as error:
+        except (OSError, PartError) as error:
             return unreadable(self.start, self.size, numeric, keep, error)
         fill(block, where, cells)
         return block
@@ -60,12 +61,18 @@ class CsvRange:
     ) -> dict[str, Cells] | None:
         """The cells, where all are what they should be and no number might lose digits; else
         None."""
+        if not _repays_arrow(data):
+            return None
+        import pyarrow as pa
+
+        from .tables import whole
+
         try:
             table = self._table(
                 data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string())
             )
             cells = {name: _floats(whole(table[name])) for name in wanted}
-        except pa.ArrowInvalid:
+        except pa.ArrowException:
             return None
         if table.num_rows != self.size or any(
             (np.abs(column.values) >= EXACT).any() for column in cells.values()
@@ -82,47 +89,32 @@ class CsvRange:
         self, data: bytes, wanted: list[str], kept: list[str], block: Block
     ) -> dict[str, Cells]:
         """The cells one by one, with the reason why a row can't be read."""
-        as_latin = not _is_utf8(data)
-        if as_latin:  # or pyarrow couldn't tell of a row that has too few cells or too many
-            data = data.decode("latin-1").encode()
         data, strays = _without_strays(data, self.delimiter.encode())
-        table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
-        found = table.num_rows + len(block.rejected)
-        if found != self.size:
+        rows = _rows(data.decode("utf-8", "surrogateescape"), self.delimiter)
+        if len(rows) != self.size:
             why = "quotes in odd places?"
-            raise PartError(f"{self.size} lines were counted, and {found} rows found: {why}")
-        if block.rejected:
-            rows = np.ones(self.size, bool)
-            rows[list(block.rejected)] = False
-            places = np.where(rows, np.cumsum(rows) - 1, 0)
-            table = (
-                table.take(numbers_of(places, ~rows))
-                if table.num_rows
-                else nothing(table.schema, self.size)
-            )
+            raise PartError(f"{self.size} lines were counted, and {len(rows)} rows found: {why}")
+        for k, row in enumerate(rows):
+            if len(row) != len(self.header):
+                block.rejected[k] = f"expected {len(self.header)} cells, got {len(row)}"
+                rows[k] = [None] * len(self.header)
         block.rejected |= strays
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
-            texts, rejected = decoded(name, whole(table[name]), as_latin)
-            for row, reason in rejected.items():
-                block.rejected.setdefault(row, reason)
+            at = self.header.index(name)
+            texts, rejected = decoded(name, [row[at] for row in rows])
+            for k, reason in rejected.items():
+                block.rejected.setdefault(k, reason)
             if name in kept:
-                block.kept[name] = texts
+                block.kept[name] = objects([text or None for text in texts])
             if name in wanted:
                 cells[name] = numbers(name, texts)
         return cells
 
-    def _table(
-        self, data: bytes, types: dict[str, Any], rejected: dict[int, str] | None = None
-    ) -> Any:
-        """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number
-        of cells."""
-
-        def wrong(row: Any) -> str:
-            assert rejected is not None
-            expected, found = row.expected_columns, row.actual_columns
-            rejected[row.number - 1] = f"expected {expected} cells, got {found}"
-            return "skip"
+    def _table(self, data: bytes, types: dict[str, Any]) -> Any:
+        """The columns as an Arrow table."""
+        import pyarrow as pa
+        import pyarrow.csv as pa_csv
 
         return pa_csv.read_csv(
             pa.BufferReader(data),
@@ -133,7 +125,6 @@ class CsvRange:
                 delimiter=self.delimiter,
                 newlines_in_values=b'"' in data,
                 ignore_empty_lines=False,
-                invalid_row_handler=None if rejected is None else wrong,
             ),
             pa_csv.ConvertOptions(
                 column_types=types,
@@ -145,36 +136,53 @@ class CsvRange:
 
 
 class CsvPart:
-    """One CSV file, or what comes from standard input."""
+    """One CSV file, or what comes from standard input. What separates its cells is told by the
+    first line. If that has numbers only, it is an error, unless columns `may_lack_names`: they are
+    called "1", "2", … then."""
 
     fixed = True
     rows = None
 
-    def __init__(self, path: str, delimiter: str = ",") -> None:
-        self._feed, self._delimiter = Feed(path), delimiter
+    def __init__(self, path: str, may_lack_names: bool = False) -> None:
+        self._feed = Feed(path)
         size = _HEAD
-        while (end := _header_end(head := self._feed.head(size), delimiter)) is None and len(
-            head
-        ) == size:
+        while (end := _header_end(head := self._feed.head(size))) is None and len(head) == size:
             size *= 4
             if size > _MAX_HEADER:
                 raise PartError(f"its first line has no end within {_MAX_HEADER >> 20} MiB")
-        self._first = len(head) if end is None else end
+        line = head[:end]
+        self.delimiter = _delimiter(line)
         self.kinds: dict[str, str] = {}
-        self.columns = _names(head[: self._first], delimiter)
+        self.columns = _names(line, self.delimiter)
+        self.has_names = any(name and not _is_number(name) for name in self.columns)
+        if not self.has_names:
+            if not may_lack_names:
+                raise PartError(_nameless(line, self.columns))
+            self.columns = tuple(
+                str(k) for k in range(1, 1 + len(self.columns) * any(self.columns))
+            )
+        verify_distinct(self.columns)
+        self._first = len(line if self.has_names else line[: line.startswith(BOM) * len(BOM)])
+        self.header_lines = line.count(b"\n") if self.has_names else 0
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
         for first, size, lines in cut(
-            self._feed, self._first, rows, start, self._delimiter.encode()
+            self._feed, self._first, rows, start, self.delimiter.encode()
         ):
-            yield CsvRange(first, size, lines, self.columns, self._delimiter)
+            yield CsvRange(first, size, lines, self.columns, self.delimiter)
 
 
-def _header_end(text: bytes, delimiter: str) -> int | None:
+def _header_end(text: bytes) -> int | None:
     """Where the first line ends; a name in quotes may hold line ends itself."""
     mark = BOM if text.startswith(BOM) else b""
-    ends = row_ends(b"", text[len(mark) :], delimiter.encode())
+    ends = row_ends(b"", text[len(mark) :], DELIMITERS.encode())
     return len(mark) + int(ends[0]) if len(ends) else None
+
+
+def _delimiter(line: bytes) -> str:
+    """What separates cells: whichever the first line has most of outside of quotes."""
+    plain = masked(line.removeprefix(BOM), DELIMITERS.encode())
+    return max(DELIMITERS, key=lambda delimiter: plain.count(delimiter.encode()))
 
 
 def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
@@ -189,16 +197,37 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
         raise PartError(f"its first line must name the columns: {error}") from None
     if next(reader, None) is not None:
         raise PartError("its lines end with a carriage return alone: save it with line feeds")
-    if not any(names):
-        raise PartError("it has no header: its first line must name the columns")
-    if all(_is_number(name) for name in names if name):
-        raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
-    verify_distinct(names)
     return names
 
 
+def _nameless(line: bytes, names: Sequence[str]) -> str:
+    """What is wrong with a first line that names no column."""
+    if not any(names):
+        return "it has no header: its first line must name the columns"
+    said = shown(line.removeprefix(BOM).decode().rstrip("\r\n"))
+    return f"its first line must name the columns, and says `{said}`"
+
+
+def _rows(text: str, delimiter: str) -> list[list[Any]]:
+    """The cells of each row, however long they are."""
+    limit = _csv.field_size_limit(MAX_ROW)
+    try:
+        return [
+            row or [""] for row in _csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        ]
+    finally:
+        _csv.field_size_limit(limit)
+
+
+def _repays_arrow(data: bytes) -> bool:
+    """Whether pyarrow is there already, or can be imported and is worth it."""
+    return sys.modules.get("pyarrow") is not None or (
+        len(data) > _MUCH and importlib.util.find_spec("pyarrow") is not None
+    )
+
+
 def _without_strays(data: bytes, delimiter: bytes) -> tuple[bytes, dict[int, str]]:
-    """The text without carriage returns outside of quotes, where pyarrow would begin a new row; and
+    """The text without carriage returns outside of quotes, where a new row would begin; and
     the rows that have one."""
     if data.count(b"\r") == data.count(b"\r\n"):
         return data, {}
@@ -207,14 +236,6 @@ def _without_strays(data: bytes, delimiter: bytes) -> tuple[bytes, dict[int, str
     text = np.frombuffer(data, np.uint8).copy()
     text[found] = ord(" ")
     return text.tobytes(), dict.fromkeys(rows, "a carriage return stands outside of quotes")
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _is_number(name: str) -> bool:
@@ -226,6 +247,8 @@ def _is_number(name: str) -> bool:
 
 
 def _floats(column: Any) -> Cells:
+    import pyarrow as pa
+
     if column.type != pa.float64():  # a key that the program takes, too
         column = column.cast(pa.float64())
     missing = np.array(column.is_null()) if column.null_count else None

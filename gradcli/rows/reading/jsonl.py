@@ -20,7 +20,7 @@ import numpy as np
 from ...platform.collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import EXACT, lost, may_vanish, shown
-from ..flat import MAX_AXES, Cells, Layout, fill, layouts
+from ..flat import MAX_AXES, Cells, Layout, fill, layouts, objects
 from ..writing.json_text import dumped
 from .lines import BOM, Lines, cut
 from .streams import Feed
@@ -258,13 +258,6 @@ def _why_lost(number: _Lost) -> str:
 
 
 # ---- columns -------------------------------------------------------------------------------------
-
-
-def objects(values: list[Any]) -> Array:
-    """A list as an array of Python objects, lists within it too."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _cells(column: str, rows: list[_Row]) -> Cells:

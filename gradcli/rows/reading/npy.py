@@ -13,9 +13,10 @@ from typing import IO, Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..blocks import STDIN, Array, Block, PartError, Range, unreadable
+from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import MAX_INT, too_large
 from ..flat import Cells, fill, layouts
+from ..formats import STDIN
 from .streams import CHUNK, opened, said
 
 # What times that are kept become: units that Arrow has, too.

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from ..blocks import STDIN, PartError
+from ..blocks import PartError
+from ..formats import STDIN
 from ..needs import arrow_for
 
 CHUNK = 4 << 20
+_LOOK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _ZSTD = re.compile(
     rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"
@@ -32,10 +34,16 @@ class _Rejoined(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        data = self._head[: len(buffer)] or _some(self._rest, len(buffer))
         self._head = self._head[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
+
+
+def _some(stream: IO[bytes], size: int) -> bytes:
+    """The next bytes of a stream, as many as are there without waiting for all; b"" at its end."""
+    read1 = getattr(stream, "read1", stream.read)
+    return cast(bytes, read1(size))
 
 
 def rejoined(head: bytes, rest: IO[bytes]) -> IO[bytes]:
@@ -55,12 +63,34 @@ def said() -> Iterator[None]:
         raise PartError(f"cannot read it: {text}") from None
 
 
+_looked: list[bytes] = []  # what `look` has read of standard input
+
+
+def look(path: str) -> bytes:
+    """The first bytes of a file, or of standard input, which can still be read: up to the end of
+    the first line, if that isn't far. They are plain, but for what zstd has packed. Raises
+    PartError."""
+    with said():
+        if path != STDIN:
+            with open(path, "rb") as file:
+                head = file.read(_LOOK)
+        else:
+            _looked.clear()
+            while b"\n" not in (head := b"".join(_looked)) and len(head) < _LOOK:
+                if not (more := _some(sys.stdin.buffer, _LOOK - len(head))):
+                    break
+                _looked.append(more)
+        return zlib.decompressobj(31).decompress(head) if head.startswith(_GZIP) else head
+
+
 def opened(path: str) -> tuple[IO[bytes], bool]:
     """A file, or standard input, as its plain bytes, and whether they have to be decompressed.
     Raises PartError."""
     with said():
         if path == STDIN:
-            head = sys.stdin.buffer.read(4)
+            head = b"".join(_looked)
+            _looked.clear()
+            head += sys.stdin.buffer.read(max(0, 4 - len(head)))
             source: Any = rejoined(head, sys.stdin.buffer)
         else:
             with open(path, "rb") as file:
@@ -110,7 +140,7 @@ class Feed:
                 else:
                     yield self._head[skip:]
                     self._head = b""
-                while chunk := stream.read(CHUNK):
+                while chunk := _some(stream, CHUNK):
                     yield chunk
         finally:
             self._close()

@@ -12,7 +12,7 @@ import pyarrow.types as types
 
 from ...diagnostics import Diagnostic, GradcliError
 from .. import compute as pc
-from ..arrays import filled
+from ..arrays import filled, texts
 from ..blocks import Array, Block, Mask
 from ..exact import MAX_INT, too_large
 from ..flat import Cells, Layout, fill, gather, layouts
@@ -85,11 +85,6 @@ def _plain(column: Any) -> Any:
     return column.cast(_plain_type(column.type))
 
 
-def nothing(schema: Any, size: int) -> Any:
-    """A table of nulls."""
-    return pa.table([pa.nulls(size, kind) for kind in schema.types], schema=schema)
-
-
 def _kept(name: str, column: Any, block: Block) -> Any:
     """A column as writers take it; a row whose text isn't UTF-8 is rejected."""
     column = _plain(column)
@@ -99,10 +94,24 @@ def _kept(name: str, column: Any, block: Block) -> Any:
         )
     if not types.is_string(column.type):
         return column
-    texts, rejected = decoded(name, column.cast(pa.binary()))
+    text, rejected = _texts(name, column)
     for row, reason in rejected.items():
         block.rejected.setdefault(row, reason)
-    return texts
+    return text
+
+
+def _texts(name: str, column: Any) -> tuple[Any, dict[int, str]]:
+    """A column of text, null where it isn't UTF-8, and why these rows are rejected."""
+    data = column.cast(pa.binary())
+    try:
+        return data.cast(pa.string()), {}
+    except pa.ArrowInvalid:
+        cells = [
+            None if cell is None else cell.decode("utf-8", "surrogateescape")
+            for cell in data.to_pylist()
+        ]
+        found, rejected = decoded(name, cells)
+        return texts(found), rejected
 
 
 def _cells(name: str, column: Any) -> Cells:
@@ -111,11 +120,11 @@ def _cells(name: str, column: Any) -> Cells:
     if kind == _FLOAT64 and not column.null_count:
         return Cells(column.to_numpy())
     if types.is_string(kind):
-        texts, undecoded = decoded(name, column.cast(pa.binary()))
-        cells = numbers(name, texts)
+        text, undecoded = _texts(name, column)
+        cells = numbers(name, text.to_pylist())
         return Cells(cells.values, cells.missing, cells.rejected | undecoded)
     if types.is_decimal(kind) and kind.scale <= 0:  # integers, which must keep their digits
-        return numbers(name, column.cast(pa.string()))
+        return numbers(name, column.cast(pa.string()).to_pylist())
     if types.is_null(kind):
         return Cells(np.full(len(column), np.nan), np.ones(len(column), bool))
     missing = np.array(column.is_null()) if column.null_count else None

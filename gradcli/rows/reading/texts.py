@@ -2,81 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from .. import compute as pc
-from ..arrays import literal, null, texts
+from ..blocks import Array
 from ..exact import EXACT, lost, shown
 from ..flat import Cells
 
-_NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
-_INTEGER = r"^[+-]?[0-9]{16,}$"
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
+)
 _WORDS = {"true": 1.0, "false": 0.0}
+_BYTES = re.compile("[\udc80-\udcff]")  # that are no character, as `surrogateescape` shows them
+
+Texts = Sequence[str | None]
 
 
-def numbers(column: str, cells: Any) -> Cells:
-    """The numbers that an Arrow array of text holds: float64, or bool where all are true or false.
+def numbers(column: str, cells: Texts) -> Cells:
+    """The numbers that cells hold: float64, or bool where all are true or false.
 
-    Null and empty text are missing values. A number is rejected that float64 would silently change.
+    None and empty text are missing values. A number is rejected that float64 would silently change.
     """
-    cells = pc.fill_null(pc.utf8_trim_whitespace(cells), literal(""))
-    fits = pc.match_substring_regex(cells, _NUMBER)
-    values = _floats(pc.if_else(fits, cells, null(pa.string())).cast(pa.float64()))
-    missing = _mask(pc.equal(cells, literal("")))
-    odd = ~_mask(fits) & ~missing
+    texts = ["" if cell is None else cell.strip() for cell in cells]
+    missing = np.array([not text for text in texts], dtype=bool)
     rejected: dict[int, str] = {}
+    values = _plain(texts)
     words = 0
-    if odd.any():
-        lower = pc.ascii_lower(cells)
-        for word, value in _WORDS.items():
-            said = _mask(pc.equal(lower, literal(word)))
-            values[said] = value
-            words += int(said.sum())
-            odd &= ~said
-        for row in np.flatnonzero(odd).tolist():
-            rejected[row] = f'column `{column}`: "{shown(cells[row].as_py())}" is not a number'
-    suspect = np.isinf(values) | ((values == 0) & _mask(pc.match_substring_regex(cells, "[1-9]")))
-    if (np.abs(values) >= EXACT).any():
-        suspect |= _mask(pc.match_substring_regex(cells, _INTEGER))
+    if values is None:
+        values = np.full(len(texts), np.nan)
+        for row, text in enumerate(texts):
+            if _NUMBER.fullmatch(text):
+                values[row] = float(text)
+            elif (word := _WORDS.get(text.lower())) is not None:
+                values[row] = word
+                words += 1
+            elif text:
+                rejected[row] = f'column `{column}`: "{shown(text)}" is not a number'
+    suspect = (values == 0) | (np.abs(values) >= EXACT)
     for row in np.flatnonzero(suspect).tolist():
-        if why := lost(cells[row].as_py()):
+        if texts[row].lower() not in _WORDS and (why := lost(texts[row])):
             rejected[row] = f"column `{column}`: {why}"
+    gone = missing if missing.any() else None
     if words and words + len(rejected) + int(missing.sum()) == len(values):
-        return Cells(
-            np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected
-        )
-    return Cells(values, missing if missing.any() else None, rejected)
+        return Cells(np.nan_to_num(values).astype(bool), gone, rejected)
+    return Cells(values, gone, rejected)
 
 
-def decoded(column: str, cells: Any, as_latin: bool = False) -> tuple[Any, dict[int, str]]:
-    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are
-    rejected.
-
-    With `as_latin` each of the bytes has been taken for a character of Latin-1, and these encoded.
-    """
+def _plain(texts: Sequence[str]) -> Array | None:
+    """The numbers where all texts are numbers or empty, nan for those; else None."""
+    written = "\n".join(texts)
+    if "_" in written or not written.isascii():  # which Python's numbers may have
+        return None
     try:
-        if not as_latin:
-            return cells.cast(pa.string()), {}
-        values = [cell and cell.decode().encode("latin-1") for cell in cells.to_pylist()]
-    except pa.ArrowInvalid:
-        values = cells.to_pylist()
-    found: list[str | None] = []
+        return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
+    except ValueError:
+        return None
+
+
+def decoded(column: str, cells: Texts) -> tuple[list[str | None], dict[int, str]]:
+    """Text that was read with `surrogateescape`; None where it isn't UTF-8, and why these rows are
+    rejected."""
+    found = list(cells)
     rejected = {}
-    for row, cell in enumerate(values):
-        try:
-            found.append(None if cell is None else cell.decode())
-        except UnicodeDecodeError:
-            found.append(None)
-            rejected[row] = f"column `{column}`: {cell!r} is not UTF-8 text"
-    return texts(found), rejected
-
-
-def _floats(array: Any) -> Any:
-    return np.array(array.to_numpy(zero_copy_only=False))
-
-
-def _mask(array: Any) -> Any:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)
+    for row, cell in enumerate(found):
+        if cell is not None and not cell.isascii() and _BYTES.search(cell):
+            found[row] = None
+            data = cell.encode("utf-8", "surrogateescape")
+            rejected[row] = f"column `{column}`: {data!r} is not UTF-8 text"
+    return found, rejected

@@ -16,16 +16,14 @@ from .columns import Column as Column
 from .columns import Writer
 
 
-def _csv(path: str, resume_at: Any | None = None) -> Writer:
-    with arrow_for("CSV"):
+def _csv(path: str, resume_at: Any | None = None, delimiter: str = ",") -> Writer:
+    with arrow_for("writing CSV"):
         from .csv import CsvWriter
-    return CsvWriter(path, resume_at)
+    return CsvWriter(path, resume_at, delimiter)
 
 
-def _tsv(path: str, resume_at: Any | None = None) -> Writer:
-    with arrow_for("TSV"):
-        from .csv import CsvWriter
-    return CsvWriter(path, resume_at, "\t")
+def _tsv(path: str, resume_at: Any | None = None, delimiter: str = "\t") -> Writer:
+    return _csv(path, resume_at, delimiter)
 
 
 def _jsonl(path: str, resume_at: Any | None = None) -> Writer:
@@ -68,13 +66,14 @@ WRITERS: dict[str, Callable[..., Writer]] = {
     "npz": _npz,
 }
 COMPRESSED = ("parquet",)  # whose writers take a `compression`, too
+DELIMITED = ("csv", "tsv")  # whose writers take a `delimiter`
 TEXTS = ("csv", "tsv", "jsonl")  # where a column may go on with floats after ints
 STREAMED = ("csv", "tsv", "jsonl", "arrow")
 
 
-def open_stdout(format: str) -> Writer:
-    """The writer of a format to standard output. A closed pipe raises BrokenPipeError where it is
-    written to.
+def open_stdout(format: str, delimiter: str) -> Writer:
+    """The writer of a format to standard output, with this between the cells of text. A closed pipe
+    raises BrokenPipeError where it is written to.
 
     Raises GradcliError for a format that is only whole when its end is known.
     """
@@ -91,4 +90,5 @@ def open_stdout(format: str) -> Writer:
         with arrow_for("Arrow"):
             from .arrow import ArrowStream
         return ArrowStream()
-    return WRITERS[format]("-", None)
+    chosen = {"delimiter": delimiter} if format in DELIMITED else {}
+    return WRITERS[format]("-", None, **chosen)

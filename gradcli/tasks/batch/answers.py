@@ -13,6 +13,7 @@ from ...engine.values.boxes import primal
 from ...engine.values.contents import plain
 from ...engine.values.kinds import List, is_number, read, show
 from ...engine.values.lanes import Lanes, spread
+from ...naming import in_files
 from ..answer import Answer
 from ..evaluation import Options
 
@@ -36,8 +37,9 @@ def named(answer: Answer) -> Named:
         for name, value in answer.outputs.items():
             found.update(_columns(run, name, value))
         for of, row in answer.gradients.items():
+            summed = answer.is_summed(of)
             for by, value in row.items():
-                found.update(_columns(run, f"d{of}/d{by}", value))
+                found.update(_columns(run, in_files(of, (by,), summed), value))
     return found
 
 

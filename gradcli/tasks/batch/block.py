@@ -18,6 +18,7 @@ from ...engine.backends.devices import CPU, Sizes
 from ...engine.backends.selection import backend_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
+from ...naming import in_files
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
 from ...rows.writing.columns import as_json
@@ -188,7 +189,7 @@ class Computer:
             d.slot.name for d in declarations(self.node.body) if d.kind == "var"
         ]
         gradients = (
-            [f"d{of}/d{by}" for of in options.of or outputs for by in sources]
+            [in_files(of, (by,)) for of in options.of or outputs for by in sources]
             if options.grad
             else []
         )

@@ -20,8 +20,9 @@ from ...engine.backends.devices import is_gpu, sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
-from ...rows.sources import STDIN, Source, open_source
-from ...rows.writing import TEXTS
+from ...rows.formats import STDIN
+from ...rows.sources import Source, open_source
+from ...rows.writing import TEXTS, Column
 from ..answer import verify_inputs
 from ..programs import with_inputs
 from .block import Computer, Outcome, read_range
@@ -30,7 +31,7 @@ from .layout import fitted, together
 from .output import Output, unwritable
 from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
-from .request import STDOUT, Request, output_format, verify_apart
+from .request import ANSWER, STDOUT, Request, output_format, verify_apart
 from .summary import Summary
 from .workers import dealt, in_advance, in_threads
 
@@ -56,8 +57,8 @@ class Job:
 
     def __init__(self, node: program.Program, request: Request) -> None:
         self.request = request
-        self.format = output_format(request)
         self.source = open_source(request.data, request.rows_format)
+        self.format = output_format(request, self.source)
         named = {request.renamed.get(name, name) for name in self.source.names}
         self.node = node = with_inputs(node, request.shared, named)
         verify_apart(request, self.source.paths, node.source.name)
@@ -95,7 +96,8 @@ class Job:
             request.reduce,
         )
         self.plan = replace(
-            self.plan, widens=self._begins_again or bool(request.reduce) or self.format in TEXTS
+            self.plan,
+            widens=self._begins_again or bool(request.reduce) or self.format.name in TEXTS,
         )
         self.sizes = sizes_for(request.options.device)
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
@@ -110,6 +112,7 @@ class Job:
             Diagnostic
         ] = []  # of the first rows without an answer, where no file takes them, and of gradients
         self.notes: list[str] = []  # which outputs get no gradient unasked
+        self.answer: dict[str, Any] | None = None  # a reduction by name, where no file takes it
 
     def run(self, progress: Progress) -> Summary:
         """Does the job. Raises GradcliError for what stops it; finished blocks are kept for
@@ -139,6 +142,8 @@ class Job:
             if not output.delivered:
                 self._verify_unchanged(output)
             output.finish(self.plan)
+            if self.format.name == ANSWER:
+                self.answer = _answer(output.reduced)
             self.summary.complete = True
         except BrokenPipeError:
             raise
@@ -203,7 +208,7 @@ class Job:
         options = {
             **asdict(plan.options),
             "max_memory": None,
-            "out_format": self.format,
+            "out_format": self.format.name,
             "block_rows": self.block_rows,
         }
         chosen = {
@@ -362,6 +367,13 @@ def _block_rows(source: Source, most: int) -> int:
     if source.rows and source.bytes:
         width = max(width, source.bytes // (8 * source.rows))
     return max(min(most, LEAST_ROWS), min(most, BLOCK_NUMBERS // width))
+
+
+def _answer(row: list[Column]) -> dict[str, Any]:
+    """The values of the only row by name; None where there is none."""
+    return {
+        column.name: None if column.mask is not None else column.values[0][()] for column in row
+    }
 
 
 def _fitted(outcome: Outcome, fields: tuple[Field, ...]) -> Outcome:

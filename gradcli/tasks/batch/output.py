@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows.sources import STDIN, Source
+from ...rows.formats import STDIN
+from ...rows.sources import Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
@@ -21,7 +22,7 @@ from .journal import Finished, Journal
 from .layout import laid_out
 from .plan import TEXT, Field, Plan
 from .rejects import entry, told
-from .request import STDOUT, Request
+from .request import ANSWER, STDOUT, OutputFormat, Request
 from .summary import Summary
 
 MAX_TOLD = 20  # rows without an answer that are shown where no file takes them
@@ -33,6 +34,7 @@ class Output:
     finished   the blocks that an earlier run has finished
     known      what that run learnt from the first rows: {"fields", "tile"}, or {}
     delivered  whether the output is in its place already, whole
+    reduced    the one row of a reduction, at the end
     told       the first rows without an answer, where no file takes them
     digests    of blocks under way, where the rows come through a pipe
     """
@@ -40,7 +42,7 @@ class Output:
     def __init__(
         self,
         request: Request,
-        format: str,
+        format: OutputFormat,
         source: Source,
         summary: Summary,
         fingerprint: Mapping[str, str],
@@ -53,6 +55,7 @@ class Output:
         self.finished: list[Finished] = []
         self.known: dict[str, Any] = {}
         self.delivered = False
+        self.reduced: list[Column] = []
         self._reduce, self._compression = request.reduce, request.compression
         self._totals: list[
             tuple[int, dict[str, Any]]
@@ -62,13 +65,15 @@ class Output:
         self._journal: Journal | None = None
         self._writer: Writer | None = None
         try:
-            if request.out == STDOUT:
-                self._writer = open_stdout(format)
+            if format.name == ANSWER:
+                pass
+            elif request.out == STDOUT:
+                self._writer = open_stdout(*format)
             else:
                 self._journal = Journal(
                     request.out, fingerprint, request.resume, request.data != STDIN
                 )
-                self._take_up(self._journal, format)
+                self._take_up(self._journal, format.name)
         except BaseException:
             self.close()
             raise
@@ -161,11 +166,13 @@ class Output:
     def finish(self, plan: Plan) -> None:
         """Makes the output whole, and puts it in its place. The plan's fields are the columns, be
         there rows or not."""
+        if self._reduce and self.summary.succeeded:
+            self.reduced = self._reduced(plan.fields)
         if self._writer is not None:
             if not self.summary.succeeded:
                 self._writer.append(_no_rows(plan))
             elif self._reduce:
-                self._writer.append(self._reduced(plan.fields))
+                self._writer.append(self.reduced)
             with self._journal.damaged() if self._journal else nullcontext():
                 self._writer.finish()
         if self._journal is not None:

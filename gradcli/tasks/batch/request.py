@@ -6,21 +6,24 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows.sources import ENDINGS, PACKED, STDIN, format_of
-from ...rows.writing import COMPRESSED
+from ...rows.formats import ENDINGS, PACKED, STDIN, format_of
+from ...rows.sources import Source
+from ...rows.writing import COMPRESSED, STREAMED
 from ..evaluation import Options
 
 STDOUT = "-"
+ANSWER = "answer"  # the format of a reduction that is told as `eval` does
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a job is asked: see `gradcli batch --help`.
 
-    out       the output's path, or "-" for standard output; `out_format` is for that
+    out       the output's path, or "-" for standard output; `out_format` is for that: without it
+              the rows go out in the format of the data
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the
               cluster of a `scheduler`
     compression  of the pages of a Parquet file: "none", "snappy", "zstd", or "" for the writer's
@@ -50,21 +53,30 @@ class Request:
     report: str | None = None
 
 
-def output_format(request: Request) -> str:
-    """The format of the output. Raises GradcliError (E001) where nothing tells, for a name that
-    promises compression, and for a compression that the format doesn't have."""
-    format = _format(request)
-    if request.compression and format not in COMPRESSED:
+class OutputFormat(NamedTuple):
+    """The format of an output, and what separates the cells of text."""
+
+    name: str
+    delimiter: str = ","
+
+
+def output_format(request: Request, source: Source) -> OutputFormat:
+    """The format of the output: what was asked for, or the ending of its name says; on standard
+    output that of the data, if that can be written there. Raises GradcliError (E001) where nothing
+    tells, for a name that promises compression, and for a compression that the format doesn't
+    have."""
+    format = _format(request, source)
+    if request.compression and format.name not in COMPRESSED:
         help = "leave it out, or write to a file that ends with .parquet"
         raise GradcliError(
             Diagnostic(
-                "E001", f"--compression is for Parquet, and the output is {format}", help=help
+                "E001", f"--compression is for Parquet, and the output is {format.name}", help=help
             )
         )
     return format
 
 
-def _format(request: Request) -> str:
+def _format(request: Request, source: Source) -> OutputFormat:
     if request.out.lower().endswith(PACKED) and request.out != STDOUT:
         help = (
             "name it without that ending, or pack what `-o -` writes: `… -o - --out-format csv | "
@@ -73,17 +85,19 @@ def _format(request: Request) -> str:
         raise GradcliError(
             Diagnostic("E001", f"`{request.out}`: outputs aren't compressed", help=help)
         )
-    if request.out_format is not None:
-        return request.out_format
-    format = None if request.out == STDOUT else format_of(request.out)
-    if format is None or (
-        request.out != STDOUT and not request.out.lower().endswith(tuple(ENDINGS))
-    ):
+    if request.out == STDOUT and request.out_format is None:
+        if request.reduce:
+            return OutputFormat(ANSWER)
+        if source.format in STREAMED:
+            return OutputFormat(source.format, source.delimiter)
+        return OutputFormat("csv")
+    name = request.out_format or format_of(request.out)
+    if name is None:
         help = f"say --out-format, or use one of the endings {' '.join(ENDINGS)}"
         raise GradcliError(
             Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help)
         )
-    return format
+    return OutputFormat(name, "\t" if name == "tsv" else ",")
 
 
 def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:

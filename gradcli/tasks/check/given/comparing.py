@@ -15,7 +15,7 @@ from ....engine.execution import running
 from ....engine.values.boxes import primal
 from ....engine.values.contents import plain
 from ....engine.values.kinds import read, show
-from ...inputs import fail
+from ...input_files import fail
 from ..point import Point
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
 from ..verdicts import distance

@@ -1,8 +1,8 @@
 """Reading gradients that other code computed.
 
 Read are the formats that `eval` writes (JSON, NPZ, CSV), and a plain mapping of names to arrays:
-`x`, or `f/x` where there are several outputs. A CSV needs a header with `wrt` and `value`, and may
-have `output`, `index` and `file`.
+`x`, or `df/dx` where there are several outputs. A CSV needs a header with `wrt` and `value`, and
+may have `output`, `index` and `file`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...inputs import fail, flatten, open_npz, parse_json, read_text
+from ....naming import is_second, read_name
+from ...input_files import fail, flatten, open_npz, parse_json, read_text
 from .written import EXACT, Format, Written, format_of
 
 _REPLY = ("value", "gradient")  # the keys of the short form, about the only output
@@ -43,7 +44,7 @@ def read_file(path: str, program: str) -> Given:
     """The gradients of a program in a file. Raises GradcliError (E002, E005)."""
     lower = path.lower()
     if lower.endswith(".npz"):
-        return Given(path, dict(_of_program(open_npz(path), program)), {})
+        return Given(path, dict(_of_program(open_npz(path, path), program)), {})
     if lower.endswith(".csv"):
         return _read_csv(path, program)
     if not lower.endswith(".json"):
@@ -90,7 +91,7 @@ def read_json(text: str, place: str, program: str, source: str = "file") -> Give
             if isinstance(entry, dict) and "value" in entry
         }
     else:
-        gradients = dict(flatten(content))
+        gradients = {_key(name): value for name, value in flatten(content)}
     return Given(place, gradients, values, format_of(_numbers([*gradients.values()])), source)
 
 
@@ -110,10 +111,22 @@ def _numbers(value: Any) -> Iterator[Written]:
 def _of_program(arrays: Mapping[str, Any], program: str) -> Iterator[tuple[str, Any]]:
     """The arrays of an NPZ that are of this program (those of several have the file before a
     colon), without second derivatives and Jacobians."""
+    own = {}
     for name, array in arrays.items():
         file, _, rest = name.rpartition(":")
-        if file in ("", program) and not name.endswith(_OTHERS):
-            yield rest, array
+        if file in ("", program):
+            own[rest] = array
+    sums = {found[:2] for found in map(read_name, own) if found and found.summed}
+    for name, array in own.items():
+        found = read_name(name)
+        if (found is None or found.summed or found[:2] not in sums) and not is_second(name):
+            yield _key(name), array
+
+
+def _key(name: str) -> str:
+    """`f/x` for `df/dx`; any other name as it is."""
+    found = read_name(name)
+    return f"{found.of}/{found.by}" if found else name
 
 
 def _read_csv(path: str, program: str) -> Given:

@@ -1,0 +1,143 @@
+"""Data in, as it is given at a shell: columns of files, standard input, and formats that nobody
+names."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+from ..shell import shell
+
+QUOTES = {"sym": ["A", "B"], "price": [3.0, 5.0], "qty": [1.0, 2.0]}
+SUM = "gradcli eval -e 'sum(x**2)' --no-grad --set x=@"
+
+
+def text(delimiter: str) -> str:
+    rows = [list(QUOTES), *([str(v) for v in row] for row in zip(*QUOTES.values(), strict=True))]
+    return "".join(delimiter.join(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    for name, delimiter in {"c": ",", "s": ";", "t": "\t"}.items():
+        (work / f"{name}.csv").write_text(text(delimiter))
+    (work / "t.tsv").write_text(text("\t"))
+    (work / "nameless").write_text(text(","))
+    (work / "gap.csv").write_text("sym,price\nA,3\nB,\nC,5\nD,\n")
+    (work / "bare.csv").write_text("1,2\n3,4\n")
+    table = pa.table(QUOTES)
+    pyarrow.parquet.write_table(table, work / "q.parquet")
+    with pa.ipc.new_file(str(work / "q.arrow"), table.schema) as file:
+        file.write_table(table)
+    lines = [dict(zip(QUOTES, row, strict=True)) for row in zip(*QUOTES.values(), strict=True)]
+    (work / "q.jsonl").write_text("".join(f"{line}\n".replace("'", '"') for line in lines))
+    np.savez(work / "q.npz", price=QUOTES["price"], qty=QUOTES["qty"])
+    (work / "v.json").write_text('{"price": [3, 5], "deep": {"w": 2}}')
+    (work / "m.tg").write_text("var price\nconst qty\nf = price**2 * qty\n")
+    return work
+
+
+FILES = (
+    "c.csv",
+    "s.csv",
+    "t.csv",
+    "t.tsv",
+    "nameless",
+    "q.parquet",
+    "q.arrow",
+    "q.jsonl",
+    "q.npz",
+    "v.json",
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("way", ["@{}:price", "@-:price < {}", "@-:price < <(cat {})"])
+def test_a_column_by_its_name(folder: Path, tmp_path: Path, name: str, way: str) -> None:
+    command = f"bash -c \"gradcli eval -e 'sum(x**2)' --no-grad --set x={way.format(name)}\""
+    assert shell(command, folder, tmp_path) == "result    34.0\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"{SUM}c.csv", "result    39.0\n"),  # without the column of text
+        (f"{SUM}bare.csv", "result    30.0\n"),
+        ("echo 3 | gradcli eval -e 'x**2' --no-grad --set x=@-", "result    9.0\n"),
+        ("gradcli eval -e 'dot(a, b)' --no-grad --set a=@-:price --set b=@-:qty < s.csv", "result    13.0\n"),
+        ("gradcli eval -e 'dot(price, qty)' --no-grad --inputs c.csv", "result    13.0\n"),
+        ("gradcli eval -e 'dot(price, qty)' --no-grad --inputs - < q.parquet", "result    13.0\n"),
+        ("echo '{\"x\": 3}' | gradcli eval -e 'x**2' --no-grad --inputs -", "result    9.0\n"),
+        ("gradcli check -q -e 'sum(x**2)' --set x=@c.csv:price --format json | grep -c verified", "1\n"),
+        ("gradcli batch m.tg --no-grad -q --set price=@v.json:price --rows c.csv", "f.0,f.1\n9,25\n18,50\n"),
+    ],
+)  # fmt: skip
+def test_what_is_read(folder: Path, tmp_path: Path, command: str, said: str) -> None:
+    assert shell(command, folder, tmp_path) == said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"{SUM}gap.csv:price", "gap.csv:3: column `price` has no value; nor in lines 5\n"),
+        (f"{SUM}-:price < gap.csv", "standard input:3: column `price` has no value; nor in lines 5\n"),
+        (f"{SUM}c.csv:sym", 'c.csv:2: column `sym`: "A" is not a number\n'),
+        (f"{SUM}c.csv:prise", "c.csv: it has no column `prise`\n  = help: did you mean `price`?\n"),
+        (f"{SUM}bare.csv:price", "bare.csv: it has no column `price`\n  = help: its first line doesn't name any"),
+        (f"{SUM}no.csv:price", "no.csv: cannot read it: No such file or directory\n"),
+        ("echo 'x**2' | gradcli eval - --set x=@-", "the inputs are standard input, and so is something else"),
+        ("cat c.csv | gradcli batch -e 'x*w' --set w=@-", "the inputs are standard input, and so is"),
+        ("gradcli batch m.tg -q --rows gap.csv --set qty=1", "error[E605]: row 1: `price` has no value\n"),
+        ("echo '[{}]' | gradcli batch m.tg", "standard input: it is a JSON array\n  = help: write one object on"),
+        ("gradcli batch m.tg < q.parquet", "parquet can't be read from standard input"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_data(folder: Path, tmp_path: Path, command: str, said: str) -> None:
+    assert said in shell(command, folder, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("cat c.csv | gradcli batch m.tg -q", "f,df/dprice\n9,6\n50,20\n"),
+        ("gradcli batch m.tg -q --keep sym < s.csv", "sym;f;df/dprice\nA;9;6\nB;50;20\n"),
+        ("gradcli batch m.tg -q < t.tsv", "f\tdf/dprice\n9\t6\n50\t20\n"),
+        ("gradcli batch m.tg -q --rows t.csv", "f\tdf/dprice\n9\t6\n50\t20\n"),
+        ("gradcli batch m.tg -q --rows s.csv --out-format csv", "f,df/dprice\n9,6\n50,20\n"),
+        ("gradcli batch m.tg -q --rows s.csv -o o.csv && cat o.csv", "f,df/dprice\n9,6\n50,20\n"),
+        ("gradcli batch m.tg -q --rows nameless", "f,df/dprice\n9,6\n50,20\n"),
+        ("gradcli batch m.tg -q --rows q.parquet", "f,df/dprice\n9,6\n50,20\n"),
+        ("cat q.jsonl | gradcli batch m.tg -q", '{"f": 9, "df/dprice": 6}\n{"f": 50, "df/dprice": 20}\n'),
+        ("gzip -c c.csv | gradcli batch m.tg -q", "f,df/dprice\n9,6\n50,20\n"),
+        ("cat c.csv | gradcli batch m.tg -q --reduce mean", "f            29.5\n∂f/∂price    13.0\n"),
+        (
+            "cat c.csv | gradcli batch m.tg -q | python -c \"import polars, sys; "
+            "print(polars.read_csv(sys.stdin.buffer)['f'].sum())\"",
+            "59\n",
+        ),
+    ],
+)  # fmt: skip
+def test_rows_through_a_pipe(folder: Path, tmp_path: Path, command: str, said: str) -> None:
+    assert shell(command, folder, tmp_path) == said
+
+
+def test_an_arrow_stream_comes_out_as_it_goes_in(folder: Path, tmp_path: Path) -> None:
+    script = (
+        "import pyarrow as pa, sys; t = pa.ipc.open_stream(sys.stdin.buffer).read_all(); "
+        "print(t.column('df/dprice').to_pylist())"
+    )
+    command = f'gradcli batch m.tg -q < q.arrow | python -c "{script}"'
+    assert shell(command, folder, tmp_path) == "[6.0, 20.0]\n"
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, pa.table(QUOTES).schema) as stream:
+        stream.write_table(pa.table(QUOTES))
+    (folder / "stream").write_bytes(sink.getvalue())
+    assert shell(command.replace("q.arrow", "stream"), folder, tmp_path) == "[6.0, 20.0]\n"
