@@ -38,6 +38,7 @@ LAW: dict[str, set[str]] = {
     "tidy": {"lang", "ops", "engine.analysis.discarded", "tasks.cores", "tasks.programs"},
     "editor": {"lang", "ops", "tidy", ""},
     "report": {
+        "rows.writing.whole",
         "tidy.findings",
         "tasks.batch.summary",
         "tasks.comparison",

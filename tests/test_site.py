@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from .shell import commands, run_guide
 
 ROOT = Path(__file__).parents[1]
 # Pages whose programs and commands are gone through in one folder; more of them in test_readme.py.
-GUIDES = {"index.md": 2, "tutorial.md": 25, "ci.md": 4, "pipelines.md": 8}
+GUIDES = {"index.md": 2, "tutorial.md": 25, "ci.md": 4, "pipelines.md": 8, "answers.md": 1}
 needs_mkdocs = pytest.mark.skipif(
     importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("material") is None,
     reason="mkdocs-material isn't installed: it comes with the extra `docs`",
@@ -61,13 +60,6 @@ def test_it_builds_strictly(tmp_path: Path) -> None:
     tutorial = (tmp_path / "site" / "tutorial" / "index.html").read_text("utf-8")
     assert '<span class="k">var</span>' in tutorial  # coloured
     assert 'data-md-component="search"' in tutorial
-    for page in ("tutorial", "builtins"):
-        text = (tmp_path / "site" / page / "index.html").read_text("utf-8")
-        pictures = re.findall(r'src="\.\./(pictures/[\w/]+\.svg)"', text)
-        assert len(pictures) == len(set(pictures)) >= {"tutorial": 2, "builtins": 60}[page]
-        for picture in pictures:
-            lines = (tmp_path / "site" / picture).read_text("utf-8")
-            assert lines.count("<polyline") + lines.count("<path") > 1, picture
 
 
 @needs_mkdocs

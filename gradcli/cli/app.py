@@ -39,6 +39,9 @@ COMMANDS = (
     "explain",
 )
 
+# Those whose answers a JSON schema describes.
+JSON = ("eval", "check", "diff", "batch", "symbolic", "why", "trace", "lint", "ops")
+
 _CONFIG = "gradcli.settings"  # of a context: what the project sets
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click
 _ClickException: Any = _UsageError.__mro__[1]
@@ -103,7 +106,25 @@ def load_command(name: str) -> Any:
         rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
     )
     single.command(name, cls=Command)(importlib.import_module(f".{name}", __package__).command)
-    return typer.main.get_command(single)
+    command: Any = typer.main.get_command(single)
+    if name in JSON:
+        help = "Print the JSON schema of the command's JSON, and run nothing."
+        flag: dict[str, Any] = {
+            "is_flag": True,
+            "is_eager": True,
+            "expose_value": False,
+            "callback": _show_schema,
+        }
+        command.params.append(typer.core.TyperOption(param_decls=["--schema"], help=help, **flag))
+    return command
+
+
+def _show_schema(ctx: Any, parameter: Any, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        from ..report.schemas import text
+
+        print(text(ctx.info_name), end="")
+        ctx.exit()
 
 
 app = typer.Typer(

@@ -131,11 +131,9 @@ def command(
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
     format: Annotated[
-        Literal["text", "json", "junit", "github", "sarif", "html"],
-        typer.Option(
-            "--format", metavar="text|json|junit|github|sarif|html", help="Output format."
-        ),
-    ] = "text",
+        Literal["text", "json", "junit", "github", "sarif", "html"] | None,
+        typer.Option("--format", metavar="text|json|junit|github|sarif|html", help=options.FORMAT),
+    ] = None,
     output_file: options.Output = None,
     watch: options.Watch = False,
     max_steps: options.MaxSteps = None,
@@ -164,6 +162,7 @@ def command(
     """
     collect_rarely()
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, report.CHECK_FORMATS)
     if watch:
         from .watching import watch as watch_files
 
@@ -208,7 +207,7 @@ def command(
         stopped = (
             [Check("<stdin>" if at == "-" else at, diagnostics=list(errors))] if errors else []
         )
-        return _tell([*checks, *stopped], format, style, terminal, output_file)
+        return _tell([*checks, *stopped], form, style, terminal, output_file)
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):

@@ -62,9 +62,9 @@ def command(
     device: options.Device = "cpu",
     seed: options.Seed = 0,
     format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", metavar="text|json", help="Output format."),
-    ] = "text",
+        Literal["text", "json"] | None,
+        typer.Option("--format", metavar="text|json", help=options.FORMAT),
+    ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
     timeout: options.Timeout = None,
@@ -90,6 +90,7 @@ def command(
         --points 100 --ulps 2
     """
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, ("text", "json"))
     from ..tasks.comparison import Comparison, Tolerance
     from ..tasks.evaluation import Options
     from ..tasks.programs import parse_programs
@@ -112,7 +113,7 @@ def command(
     names = _names(files or [], expr or [])
 
     def tell(found: Comparison) -> int:
-        return _tell(found, format, style, terminal, output_file)
+        return _tell(found, form, style, terminal, output_file)
 
     def fail(*errors: Diagnostic) -> int:
         return tell(Comparison(*names, diagnostics=list(errors)))

@@ -62,9 +62,9 @@ def command(
         ),
     ] = None,
     format: Annotated[
-        Literal["text", "json", "jsonl", "csv", "npz"],
-        typer.Option("--format", metavar="text|json|jsonl|csv|npz", help="Output format."),
-    ] = "text",
+        Literal["text", "json", "jsonl", "csv", "npz", "parquet"] | None,
+        typer.Option("--format", metavar="text|json|jsonl|csv|npz|parquet", help=options.FORMAT),
+    ] = None,
     precision: Annotated[
         int | None,
         typer.Option(
@@ -93,19 +93,19 @@ def command(
       gradcli eval -e 'var x = [1.0, 2.0]; y = x * x[0]' --jacobian --hessian
     """
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, report.FORMATS)
     if watch:
         from .watching import watch as watch_files
 
         return watch_files(files, expr, Terminal(color, quiet))
-    if format == "npz" and output_file is None:
-        raise GradcliError(
-            Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`")
-        )
+    if form in ("npz", "parquet") and output_file is None:
+        message = f"--format {form} needs a file"
+        raise GradcliError(Diagnostic("E001", message, help=f"add `-o FILE.{form}`"))
     from ..tasks.evaluation import (
         Options,
     )  # here, so that `--help` doesn't pay for what runs programs
 
-    job = _Job(Terminal(color, quiet, verbose), format, precision, show, output_file)
+    job = _Job(Terminal(color, quiet, verbose), form, precision, show, output_file)
     try:
         wanted = Options(
             of=options.names(of),

@@ -26,8 +26,8 @@ Fix = Annotated[
     typer.Option("--fix", help="Rewrite formulas in the files where that keeps their meaning."),
 ]
 Format = Annotated[
-    Literal["text", "json", "junit", "github", "sarif"],
-    typer.Option("--format", metavar="text|json|junit|github|sarif", help="Output format."),
+    Literal["text", "json", "junit", "github", "sarif"] | None,
+    typer.Option("--format", metavar="text|json|junit|github|sarif", help=options.FORMAT),
 ]
 
 
@@ -37,7 +37,7 @@ def command(
     select: Select = None,
     ignore: Ignore = None,
     fix: Fix = False,
-    format: Format = "text",
+    format: Format = None,
     output_file: options.Output = None,
     color: options.Color = "auto",
     quiet: options.Quiet = False,
@@ -57,6 +57,7 @@ def command(
       gradcli lint -e 'var x = 2.0; output x**2' --format json
     """
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, report.LINT_FORMATS)
     terminal = Terminal(color, quiet)
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file)
@@ -67,8 +68,8 @@ def command(
     wanted = Wanted(codes(select, "--select"), codes(ignore, "--ignore"), fix)
     names = programs_to_write(files, expr) if fix else programs(files, expr)
     linted = list(lint_all(names, expr, wanted))
-    answer = report.render_lint(format, linted, style)
-    output.write(answer, output_file, style.color, commands=format == "github")
+    answer = report.render_lint(form, linted, style)
+    output.write(answer, output_file, style.color, commands=form == "github")
     return max((one.exit_code for one in linted), default=0)
 
 

@@ -116,6 +116,7 @@ Device = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Seed of the random builtins.")
 ]
+FORMAT = "Output format (default: as the ending of -o FILE says, or text)."
 Output = Annotated[
     str | None,
     typer.Option(

@@ -4,10 +4,45 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, printable_lines
 from ..safe_files import replace_file
+
+ENDINGS = {
+    ".txt": "text",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".html": "html",
+    ".xml": "junit",
+    ".sarif": "sarif",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+    ".svg": "svg",
+}
+
+
+def format_of(path: str | None, given: str | None, formats: Iterable[str]) -> str:
+    """The format of an answer: the one that was asked for, or what the ending of the file says, or
+    else text. Raises GradcliError (E001) for an ending of a format that the command doesn't
+    write."""
+    if given is not None or path in (None, "-"):
+        return given or "text"
+    ending = os.path.splitext(path or "")[1].lower()
+    format = ENDINGS.get(ending, "text")
+    if format not in formats:
+        known = " ".join(known for known, name in ENDINGS.items() if name in formats)
+        message = f"`{path}`: this command writes no {ending}"
+        help = f"the endings are {known}; --format decides for any name"
+        raise GradcliError(Diagnostic("E001", message, help=help))
+    return format
 
 
 def write(

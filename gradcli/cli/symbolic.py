@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from os.path import splitext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from ..tasks.simplifying import Simplifier
     from ..tasks.symbolic import ClosedForms
 
+LANGUAGES = {  # by the ending of a file
+    ".tex": "latex",
+    ".py": "python",
+    ".c": "c",
+    ".f90": "fortran",
+    ".jl": "julia",
+    ".rs": "rust",
+}
 SECONDS = 10.0  # for one program, unless --timeout says otherwise
 
 
@@ -52,17 +61,21 @@ def command(
         bool, typer.Option("--simplify/--no-simplify", help="Let SymPy simplify the forms.")
     ] = True,
     to: Annotated[
-        Literal["text", "pretty", "latex", "python", "numpy", "c", "fortran", "julia", "rust"],
+        Literal["text", "pretty", "latex", "python", "numpy", "c", "fortran", "julia", "rust"]
+        | None,
         typer.Option(
             "--to",
             metavar="text|pretty|latex|python|numpy|c|fortran|julia|rust",
-            help="Notation or programming language of the forms.",
+            help=(
+                "Notation or programming language of the forms (default: as the ending of -o FILE "
+                "says, or text)."
+            ),
         ),
-    ] = "text",
+    ] = None,
     format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", metavar="text|json", help="Output format."),
-    ] = "text",
+        Literal["text", "json"] | None,
+        typer.Option("--format", metavar="text|json", help=options.FORMAT),
+    ] = None,
     output_file: options.Output = None,
     seed: options.Seed = 0,
     max_steps: options.MaxSteps = None,
@@ -93,10 +106,14 @@ def command(
       gradcli symbolic -e 'exp(-x**2 / 2)' --order 2 --to c
     """
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, ("text", "json"))
+    written = to or LANGUAGES.get(splitext(output_file or "")[1].lower(), "text")
     from ..tasks.evaluation import Options
 
     seconds = limits.parse_timeout(timeout)
-    job = _Job(Terminal(color, quiet, verbose), format, output_file, to, order, simplify, seconds)
+    job = _Job(
+        Terminal(color, quiet, verbose), form, output_file, written, order, simplify, seconds
+    )
     try:
         wanted = Options(
             of=options.names(of),

@@ -10,7 +10,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
-from . import limits, options
+from . import limits, options, output
 from .answering import Job
 from .programs import programs, verify_apart
 from .terminal import Terminal
@@ -35,9 +35,9 @@ def command(
     device: options.Device = "cpu",
     seed: options.Seed = 0,
     format: Annotated[
-        Literal["text", "json", "dot", "mermaid", "svg"],
-        typer.Option("--format", metavar="text|json|dot|mermaid|svg", help="Output format."),
-    ] = "text",
+        Literal["text", "json", "dot", "mermaid", "svg"] | None,
+        typer.Option("--format", metavar="text|json|dot|mermaid|svg", help=options.FORMAT),
+    ] = None,
     precision: Annotated[
         int | None,
         typer.Option(
@@ -67,7 +67,8 @@ def command(
       gradcli trace -e 'var x = 3.0; y = exp(x) * x' --format mermaid
     """
     verify_apart(files, output_file)
-    if format == "svg":
+    form = output.format_of(output_file, format, ("text", "json", "dot", "mermaid", "svg"))
+    if form == "svg":
         _verify_one(files)
         _verify_graphviz()
     from ..tasks.evaluation import (
@@ -99,8 +100,8 @@ def command(
     def rendered(answers: list[Traced], style: Style) -> str:
         from ..report.traces import render
 
-        text = render("dot" if format == "svg" else format, answers, style)
-        return _drawn(text) if format == "svg" and text else text
+        text = render("dot" if form == "svg" else form, answers, style)
+        return _drawn(text) if form == "svg" and text else text
 
     terminal = Terminal(color, quiet)
     job = Job(traced, rejected, rendered, terminal, precision, output_file)

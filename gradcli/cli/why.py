@@ -9,7 +9,7 @@ import typer
 
 from ..diagnostics import Diagnostic
 from ..report import Style
-from . import limits, options
+from . import limits, options, output
 from .answering import Job
 from .programs import verify_apart
 from .terminal import Terminal
@@ -35,9 +35,9 @@ def command(
     device: options.Device = "cpu",
     seed: options.Seed = 0,
     format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", metavar="text|json", help="Output format."),
-    ] = "text",
+        Literal["text", "json"] | None,
+        typer.Option("--format", metavar="text|json", help=options.FORMAT),
+    ] = None,
     precision: Annotated[
         int | None,
         typer.Option(
@@ -66,6 +66,7 @@ def command(
       gradcli why -e 'sum(sqrt(x))' --set 'x=[0, 4]'
     """
     verify_apart(files, output_file)
+    form = output.format_of(output_file, format, ("text", "json"))
     from ..tasks.evaluation import (
         Options,
     )  # here, so that `--help` doesn't pay for what runs programs
@@ -95,7 +96,7 @@ def command(
     def rendered(answers: list[Answer], style: Style) -> str:
         from ..report.explanations import render
 
-        return render(format, answers, style)
+        return render(form, answers, style)
 
     terminal = Terminal(color, quiet)
     job = Job(explained, rejected, rendered, terminal, precision, output_file)

@@ -25,6 +25,7 @@ FORMATS = {
     "jsonl": "one object a line, a line a file",
     "csv": "rows file,output,wrt,index,value",
     "npz": "NumPy arrays under `f`, `df/dx`, `d2f/dx2`",
+    "parquet": "the rows of csv, with numbers as numbers",
 }
 CHECK_FORMATS = {
     "text": "a table, for people",

@@ -27,6 +27,7 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "hessians": _tables(evaluation.hessians),
         "closed_forms": evaluation.closed_forms,
         "printed": evaluation.printed,
+        "printed_values": [plain(values) for values in evaluation.printed_values],
         "expectations": [
             {"line": e.line, "passed": e.passed, "message": e.message}
             for e in evaluation.expectations

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.analysis.facts import Facts
-from ..engine.execution import Compiled, Execution, Run, running
+from ..engine.execution import Compiled, Execution, running
 from ..engine.forward_runs import ForwardRuns
 from ..lang import program
 from .answer import Answer, prepare, verify_inputs, verify_used
@@ -110,7 +110,7 @@ def _answer(
         except GradcliError as error:
             if _is_from_outside(error):
                 raise
-            _collect(evaluation, execution.run)
+            _collect(evaluation, execution)
             if answer is not None:
                 answer.fill(evaluation)
             from .second_runs import with_reason
@@ -123,7 +123,7 @@ def _answer(
         if len(evaluation.timings) >= options.repeat:
             break
         execution.release()
-    _collect(evaluation, execution.run)
+    _collect(evaluation, execution)
     answer.fill(evaluation)
     return answer
 
@@ -132,7 +132,11 @@ def _is_from_outside(error: GradcliError) -> bool:
     return all(d.code.startswith("E0") for d in error.diagnostics)
 
 
-def _collect(evaluation: Evaluation, run: Run) -> None:
+def _collect(evaluation: Evaluation, execution: Execution) -> None:
+    run = execution.run
     evaluation.printed = run.printed
+    evaluation.printed_values = [
+        [execution.host(value) for value in values] for values in run.printed_values
+    ]
     evaluation.expectations = run.expectations
     evaluation.diagnostics = list(run.diagnostics)

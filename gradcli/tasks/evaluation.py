@@ -119,6 +119,7 @@ class Evaluation:
     closed_forms: dict[str, dict[str, Any]] = field(default_factory=dict)
     summed: list[str] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
+    printed_values: list[list[Any]] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # which outputs get no gradient unasked

@@ -45,6 +45,7 @@ def test_json_is_the_contract_s_object() -> None:
     )
     assert list(answer) == [
         "file", "outputs", "gradients", "jacobians", "hessians", "closed_forms", "printed",
+        "printed_values",
         "expectations", "diagnostics",
     ]  # fmt: skip
     assert answer["outputs"] == {
@@ -58,7 +59,7 @@ def test_json_is_the_contract_s_object() -> None:
     assert answer["gradients"] == {"y": {"x": [[1.0, 2.0]], "w": None}}
     assert answer["jacobians"] == {"v": {"x": [[3.0], [4.0]]}, "l": {"x": [5.0, [6.0]]}}
     assert answer["hessians"] == {"y": {"x": [[7.0]], "w": None, "x,w": 8.0}}
-    assert answer["printed"] == ["∂ line"]
+    assert (answer["printed"], answer["printed_values"]) == (["∂ line"], [])
     assert answer["expectations"] == [{"line": 7, "passed": False, "message": "m"}]
     (entry,) = answer["diagnostics"]
     assert (entry["code"], entry["line"], entry["column"], entry["reason"]) == (
@@ -141,6 +142,6 @@ def test_npz() -> None:
 
 def test_every_format_is_an_option() -> None:
     hints = get_type_hints(eval_command.command)
-    assert list(FORMATS) == list(get_args(hints["format"]))
+    assert list(FORMATS) == list(get_args(get_args(hints["format"])[0]))
     for name in FORMATS:
         assert render(name, [evaluation()])

@@ -28,6 +28,7 @@ from ..operations.apply import apply
 from ..operations.rows.separation import separate_running_rows
 from ..trace.changes import note, take_back
 from ..trace.tape import Site
+from ..values.contents import snapshot
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
 from . import loops, outcomes, recorders
 
@@ -111,7 +112,14 @@ def _evaluate(c: Compiler, node: program.Evaluate) -> Statement:
 
 def _print(c: Compiler, node: program.Print) -> Statement:
     items = [c.expression(item) for item in node.items]
-    return lambda frame: frame[0].printed.append(" ".join([show(item(frame)) for item in items]))
+
+    def print_them(frame: list[Any]) -> None:
+        run, values = frame[0], [item(frame) for item in items]
+        run.printed.append(" ".join([show(value) for value in values]))
+        if run.group is None:  # who prints for many rows has no listener
+            run.printed_values.append([snapshot(value) for value in values])
+
+    return print_them
 
 
 def _output(c: Compiler, node: program.Output) -> Statement:

@@ -75,7 +75,8 @@ def reported(run: Run) -> tuple[int, int, int]:
 def take_back_reports(run: Run, so_far: tuple[int, int, int]) -> None:
     """Removes what the run has reported since."""
     printed, expected, noticed = so_far
-    del run.printed[printed:], run.expectations[expected:], run.diagnostics[noticed:]
+    del run.printed[printed:], run.printed_values[printed:]
+    del run.expectations[expected:], run.diagnostics[noticed:]
 
 
 def forget(run: Run) -> dict[Any, Any]:

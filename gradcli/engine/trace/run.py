@@ -142,6 +142,7 @@ class Run:
         "paused",
         "place",
         "printed",
+        "printed_values",
         "recordings",
         "replaced",
         "rules",
@@ -168,6 +169,7 @@ class Run:
         self.trace: Trace = KeepingTrace() if keeps_all else Trace()
         self.outputs: dict[str, Any] = {}
         self.printed: list[str] = []
+        self.printed_values: list[list[Any]] = []  # of each of these statements
         self.expectations: list[Expectation] = []
         self.diagnostics: list[Diagnostic] = []
         self.declared: dict[str, Any] = {}

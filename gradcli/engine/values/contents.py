@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backends.backend import is_inexact, shape_of
 from .boxes import primal
-from .kinds import Instance, List, Members, Namespace, Variable, deeper, read
+from .kinds import Instance, List, Members, Namespace, Variable, deeper, read, show
 from .lanes import Lanes
 
 
@@ -29,6 +29,22 @@ def plain(value: Any, depth: int = 0) -> Any:
             if v.name.startswith(own)
         }
     return value
+
+
+def snapshot(value: Any) -> Any:
+    """The value as it is now, whatever becomes of its arrays; what has none outside of a program is
+    text."""
+    return _copied(plain(value))
+
+
+def _copied(value: Any) -> Any:
+    if type(value) is list:
+        return [_copied(item) for item in value]
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return value
+    return value.copy() if hasattr(value, "dtype") else show(value)
 
 
 _HOLDERS = frozenset((Variable, Instance, Namespace, List, dict))
