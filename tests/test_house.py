@@ -117,6 +117,7 @@ DOORS: dict[str, set[str]] = {
     "IPython": {"notebook"},
     "plotext": {"report.plot_terminal"},
     "matplotlib": {"report.plot_file"},
+    "grandalf": {"report.trace_svg"},
     "dask": {"tasks.batch.cluster"},
     "distributed": {"tasks.batch.cluster"},
     "pytest": {"pytest_plugin"},

@@ -56,8 +56,8 @@ def command(
 
     Each operation has its value, its partial derivatives, the cotangent that a sweep from the
     outputs (or --of) gives it, and the bytes that it holds. With --of or --wrt only what lies
-    between these is shown. Loops are folded: they show their last iteration. `--format svg` needs
-    Graphviz.
+    between these is shown. Loops are folded: they show their last iteration. `--format svg` draws
+    by Graphviz, or, where that isn't installed, by grandalf.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def command(
     form = output.format_of(output_file, format, ("text", "json", "dot", "mermaid", "svg"))
     if form == "svg":
         _verify_one(files)
-        _verify_graphviz()
+        _verify_drawable()
     from ..tasks.evaluation import (
         Options,
     )  # here, so that `--help` doesn't pay for what runs programs
@@ -100,8 +100,7 @@ def command(
     def rendered(answers: list[Traced], style: Style) -> str:
         from ..report.traces import render
 
-        text = render("dot" if form == "svg" else form, answers, style)
-        return _drawn(text) if form == "svg" and text else text
+        return render(form, answers, style) if form != "svg" else _drawn(answers, style)
 
     terminal = Terminal(color, quiet)
     job = Job(traced, rejected, rendered, terminal, precision, output_file)
@@ -114,16 +113,25 @@ def _verify_one(files: list[str] | None) -> None:
         raise GradcliError(Diagnostic("E001", "--format svg draws one program", help=help))
 
 
-def _verify_graphviz() -> None:
+def _verify_drawable() -> None:
+    from importlib.util import find_spec
+
+    if shutil.which("dot") is None and find_spec("grandalf") is None:
+        help = "install Graphviz, or grandalf: pip install 'gradcli[plot]'"
+        message = "--format svg needs the `dot` of Graphviz, or grandalf"
+        raise GradcliError(Diagnostic("E001", message, help=help))
+
+
+def _drawn(answers: list[Traced], style: Style) -> str:
+    """The graph of a program as SVG, by Graphviz or else by grandalf; "" where there is none.
+    Raises GradcliError (E001) where it can't be drawn."""
+    from ..report.traces import render
+
     if shutil.which("dot") is None:
-        help = "install Graphviz, or draw what `--format dot` or `--format mermaid` prints"
-        raise GradcliError(
-            Diagnostic("E001", "--format svg needs the `dot` of Graphviz", help=help)
-        )
-
-
-def _drawn(graph: str) -> str:
-    """A graph as SVG, by Graphviz. Raises GradcliError (E001) where it can't draw it."""
+        return render("svg", answers, style)
+    graph = render("dot", answers, style)
+    if not graph:
+        return ""
     import subprocess
 
     done = subprocess.run(["dot", "-Tsvg"], input=graph, capture_output=True, text=True)

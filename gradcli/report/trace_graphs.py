@@ -5,12 +5,14 @@ earlier iteration."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..diagnostics import printable
 from ..tasks.traced import Entry, Loop, Operation, Traced, shown
 from .style import Style
 from .summaries import brief
+
+Drawn = TypeVar("Drawn")  # what a kind of graph makes of a node
 
 
 class Edge(NamedTuple):
@@ -25,11 +27,11 @@ class Edge(NamedTuple):
 def dot(traced: Traced, style: Style) -> str:
     """The graph in the DOT language."""
 
-    def node(name: str, lines: list[str], is_source: bool, is_target: bool) -> str:
+    def node(name: str, lines: list[str], is_source: bool, is_target: bool) -> list[str]:
         shape = "ellipse" if is_source else "box"
         border = ", peripheries=2" if is_target else ""
         label = "\\n".join(map(_dot_text, lines))
-        return f'{name} [label="{label}", shape={shape}{border}];'
+        return [f'{name} [label="{label}", shape={shape}{border}];']
 
     def box(name: str, label: str, inner: list[str]) -> list[str]:
         lines = [f"  {line}" for line in inner]
@@ -38,49 +40,49 @@ def dot(traced: Traced, style: Style) -> str:
     edges = [
         f'{e.start} -> {e.end} [label="{_dot_text(e.label)}"'
         + (", style=dashed, constraint=false];" if e.is_earlier else "];")
-        for e in _edges(traced, style)
+        for e in edges_of(traced, style)
     ]
     head = [f'label="{_dot_text(printable(traced.file))}";', 'node [fontname="monospace"];']
-    lines = [*head, *_nodes(traced, style, node, box), *edges]
+    lines = [*head, *nodes_of(traced, style, node, box), *edges]
     return "digraph trace {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
 def mermaid(traced: Traced, style: Style) -> str:
     """The graph as a flowchart of Mermaid."""
 
-    def node(name: str, lines: list[str], is_source: bool, is_target: bool) -> str:
+    def node(name: str, lines: list[str], is_source: bool, is_target: bool) -> list[str]:
         left, right = ("([", "])") if is_source else ("[[", "]]") if is_target else ("[", "]")
-        return f'{name}{left}"{"<br>".join(map(_mermaid_text, lines))}"{right}'
+        return [f'{name}{left}"{"<br>".join(map(_mermaid_text, lines))}"{right}']
 
     def box(name: str, label: str, inner: list[str]) -> list[str]:
         lines = [f"  {line}" for line in inner]
         return [f'subgraph {name}["{_mermaid_text(label)}"]', *lines, "end"]
 
     edges = []
-    for e in _edges(traced, style):
+    for e in edges_of(traced, style):
         arrow = "-.->" if e.is_earlier else "-->"
         label = f'|"{_mermaid_text(e.label)}"|' if e.label else ""
         edges.append(f"{e.start} {arrow}{label} {e.end}")
-    lines = [*_nodes(traced, style, node, box), *edges]
+    lines = [*nodes_of(traced, style, node, box), *edges]
     return "flowchart TB\n" + "".join(f"  {line}\n" for line in lines)
 
 
-def _nodes(
+def nodes_of(
     traced: Traced,
     style: Style,
-    node: Callable[[str, list[str], bool, bool], str],
-    box: Callable[[str, str, list[str]], list[str]],
-) -> Iterator[str]:
-    """The lines of the sources, operations and loops."""
+    node: Callable[[str, list[str], bool, bool], list[Drawn]],
+    box: Callable[[str, str, list[Drawn]], list[Drawn]],
+) -> Iterator[Drawn]:
+    """What `node` makes of the sources and operations, and `box` of what a loop has of them."""
     targets: dict[int, str] = {}
     for name, numbers in traced.targets.items():
         targets.update(dict.fromkeys(numbers, name))
     for source in traced.sources:
         lines = [f"{printable(source.name)} = {brief(source.value, style)}"]
-        yield node(_id(source.number), lines, True, False)
+        yield from node(_id(source.number), lines, True, False)
     loops = 0
 
-    def of(entries: Sequence[Entry]) -> Iterator[str]:
+    def of(entries: Sequence[Entry]) -> Iterator[Drawn]:
         nonlocal loops
         for entry in entries:
             if isinstance(entry, Loop):
@@ -88,7 +90,7 @@ def _nodes(
                 label = f"{printable(entry.text)} × {entry.iterations:,}"
                 yield from box(f"loop{loops}", label, list(of(entry.body)))
             else:
-                yield node(
+                yield from node(
                     _id(entry.number), _label(entry, targets, style), False, entry.number in targets
                 )
 
@@ -103,7 +105,7 @@ def _label(entry: Operation, targets: dict[int, str], style: Style) -> list[str]
     return [printable(call), " = ".join(filter(None, [name, value])), f"line {entry.span.line}"]
 
 
-def _edges(traced: Traced, style: Style) -> Iterator[Edge]:
+def edges_of(traced: Traced, style: Style) -> Iterator[Edge]:
     """The arrows between what is shown."""
     operations = list(shown(traced.entries))
     known = {o.number for o in operations} | {s.number for s in traced.sources}

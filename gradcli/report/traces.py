@@ -11,6 +11,7 @@ from .json import dumps
 from .style import Style
 from .summaries import DIM, NAME, brief, number, painter, place, where
 from .trace_graphs import dot, mermaid
+from .trace_svg import svg
 
 HEAD = ("", "line", "operation", "value", "partials", "cotangent", "bytes", "source")
 BYTES = 6
@@ -18,13 +19,13 @@ _INDENT = "│ "
 
 
 def render(format: str, answers: Sequence[Traced], style: Style) -> str:
-    """The answers as "text", "json", "dot" or "mermaid"; what failed before it recorded anything is
-    in the JSON only."""
+    """The answers as "text", "json", "dot", "mermaid" or "svg"; what failed before it recorded
+    anything is in the JSON only."""
     if format == "json":
         objects = [_answer(traced) for traced in answers]
         return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
     answers = [t for t in answers if t.entries or t.exit_code == 0]
-    draw = {"dot": dot, "mermaid": mermaid}.get(format)
+    draw = {"dot": dot, "mermaid": mermaid, "svg": svg}.get(format)
     if draw is not None:
         return "".join(draw(traced, style) for traced in answers)
     return text(answers, style)

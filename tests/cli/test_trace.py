@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -136,9 +138,6 @@ def test_svg_is_drawn_by_graphviz(
     gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    missing = gradcli("trace p.tg --format svg")
-    assert missing.code == 2
-    assert "install Graphviz" in missing.err
     (tmp_path / "dot").write_text(FAKE_DOT.format(python=sys.executable))
     (tmp_path / "dot").chmod(0o755)
     assert gradcli("trace p.tg --format svg").out == "<svg>6</svg>\n"
@@ -147,6 +146,47 @@ def test_svg_is_drawn_by_graphviz(
     broken = gradcli("trace p.tg --format svg")
     assert broken.code == 2
     assert "Graphviz can't draw the graph: no memory" in broken.err
+
+
+LOOPING = "var x = 2.0; s = x; for i in range(5) { s = s / 2 + 1 / s }; y = s * x; z = sin(s)"
+
+
+@pytest.mark.parametrize("text", [LOOPING, "var x = 1.0; var a = 2.0; y = 2 * x; z = a**3"])
+def test_svg_is_laid_out_without_graphviz(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    pytest.importorskip("grandalf")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = gradcli("trace", "-e", text, "--format", "svg").out
+    picture = ElementTree.fromstring(out)
+    space = "{http://www.w3.org/2000/svg}"
+    dot = gradcli("trace", "-e", text, "--format", "dot").out
+    arrows = list(picture.iter(f"{space}polyline"))
+    assert len(arrows) == dot.count(" -> ")
+    assert len([a for a in arrows if a.get("stroke-dasharray")]) == dot.count("style=dashed")
+    boxes = list(picture.iterfind(f"{space}g/{space}rect"))
+    assert len(boxes) == dot.count("shape=")
+    places = [[float(b.attrib[k]) for k in ("x", "y", "width", "height")] for b in boxes]
+    for x, y, w, h in places:
+        assert x >= 0
+        assert y >= 0
+        assert x + w <= float(picture.attrib["width"])
+        assert y + h <= float(picture.attrib["height"])
+    for (x0, y0, w0, h0), (x1, y1, w1, h1) in combinations(places, 2):  # none covers another
+        assert x0 + w0 <= x1 or x1 + w1 <= x0 or y0 + h0 <= y1 or y1 + h1 <= y0
+
+
+def test_svg_without_anything_to_draw_it_or_of_too_much(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("grandalf")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    large = "var x = 1.0; " + "x = sin(x); " * 400
+    assert "choose a part by --of and --wrt" in gradcli("trace", "-e", large, "--format", "svg").err
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    missing = gradcli("trace p.tg --format svg")
+    assert missing.code == 2
+    assert "install Graphviz, or grandalf" in missing.err
 
 
 def test_what_is_between(gradcli: Run) -> None:
