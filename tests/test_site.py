@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,13 @@ def test_it_builds_strictly(tmp_path: Path) -> None:
     tutorial = (tmp_path / "site" / "tutorial" / "index.html").read_text("utf-8")
     assert '<span class="k">var</span>' in tutorial  # coloured
     assert 'data-md-component="search"' in tutorial
+    for page in ("tutorial", "builtins"):
+        text = (tmp_path / "site" / page / "index.html").read_text("utf-8")
+        pictures = re.findall(r'src="\.\./(pictures/[\w/]+\.svg)"', text)
+        assert len(pictures) == len(set(pictures)) >= {"tutorial": 2, "builtins": 60}[page]
+        for picture in pictures:
+            lines = (tmp_path / "site" / picture).read_text("utf-8")
+            assert lines.count("<polyline") + lines.count("<path") > 1, picture
 
 
 @needs_mkdocs

@@ -134,6 +134,13 @@ def test_points_are_evaluated_at_once_and_no_more_than_asked_for() -> None:
     assert sum(len(piece.x) for piece in found.curves[0].pieces) <= 500
 
 
+@pytest.mark.parametrize("text", ["floor(x)", "ceil(x)", "x % 1", "sign(x + 2) + sign(x - 2)"])
+def test_no_line_goes_up_a_jump_at_an_end_of_the_range(text: str) -> None:
+    for piece in curve(text, "x=-2:2").pieces:
+        rises = [abs(b - a) for a, b in pairwise(piece.y)]
+        assert max(rises, default=0.0) < 0.1, piece
+
+
 LONG = "sum(sin(x * linspace(1.0, 9.0, 1000))) + 1e3 * floor(2 * x)"
 
 

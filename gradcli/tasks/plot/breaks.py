@@ -144,11 +144,11 @@ class _Places:
             nothing = [np.nan] * n
             known += [Break(x, [EDGE] * n, nothing, nothing) for of, x in unknown if of == label]
             inside = (
-                b
+                b if axis.low + near < b.x < axis.high - near or POLE in b.kinds else _at_end(b)
                 for b in sorted(known, key=lambda b: b.x)
-                if POLE in b.kinds or (any(b.kinds) and axis.low + near < b.x < axis.high - near)
             )
-            breaks[label] = _merged(inside, sizes[1] * axis.width)
+            shown = (b for b in inside if any(b.kinds))
+            breaks[label] = _merged(shown, sizes[1] * axis.width)
         return breaks
 
 
@@ -226,6 +226,11 @@ def _merged(breaks: Iterable[Break], near: float) -> list[Break]:
         else:
             found.append(b)
     return found
+
+
+def _at_end(b: Break) -> Break:
+    """A place at an end of the range, where there is nothing on one side. A jump ends the curve."""
+    return b._replace(kinds=[EDGE if kind == JUMP else SMOOTH for kind in b.kinds])
 
 
 def _break(x: float, sides: Any, scales: Any, eps: float) -> Break:
