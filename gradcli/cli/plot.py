@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..tasks.plot.plotting import Request
     from ..tasks.plot.results import Plot
 
-FILES = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+FILES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".html": "html"}
 FINE = {"tolerance": 1 / 1000, "grid": 120}  # in a file
 COARSE = {"tolerance": 1 / 200, "grid": 48}  # in a terminal
 NARROWEST, WIDEST = 24, 160  # columns
@@ -79,7 +79,7 @@ def command(
             "-o",
             "--output",
             metavar="FILE",
-            help="Draw to this file, .png, .svg or .pdf, instead of the terminal.",
+            help="Draw to this file, .png, .svg, .pdf or .html, instead of the terminal.",
         ),
     ] = None,
     watch: options.Watch = False,
@@ -93,8 +93,8 @@ def command(
 ) -> int:
     """Draw outputs and their derivatives over a range, or contours over two.
 
-    In the terminal, or to a picture with `-o plot.png`, .svg or .pdf. Kinks, jumps and poles are
-    found and marked; no line joins what isn't connected.
+    In the terminal, or to a file with `-o plot.png`, .svg, .pdf or .html. Kinks, jumps and poles
+    are found and marked; no line joins what isn't connected.
 
     \b
     Examples:

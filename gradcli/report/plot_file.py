@@ -1,4 +1,4 @@
-"""A plot as PNG, SVG or PDF, by matplotlib."""
+"""A plot as PNG, SVG, PDF or HTML, by matplotlib."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ..diagnostics import printable
 from ..tasks.plot.results import Contour, Plot
+from .plot_page import page
 from .plots import Panel, label, panels, within
 
 WIDTH, HEIGHT = 7.0, 2.8  # inches; of a panel
@@ -19,12 +20,13 @@ ARROWS = 20  # along each axis
 _PLAIN = {"Date": None}  # the same plot is the same file
 _CENTRED: dict[str, Any] = {"size": "small", "ha": "center", "va": "center", "clip_on": True}
 _WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-_STYLE = {"svg.hashsalt": "gradcli", "svg.fonttype": "none", "text.parse_math": False}
 _METADATA: dict[str, Any] = {"svg": _PLAIN, "pdf": {"CreationDate": None}}
 
 
 def render(plot: Plot, format: str) -> bytes:
-    """The picture; `format` is "png", "svg" or "pdf"."""
+    """The picture; `format` is "png", "svg", "pdf", or "html" for a page with it."""
+    if format == "html":
+        return page(plot, render(plot, "svg")).encode()
     with matplotlib.rc_context(
         {"svg.hashsalt": "gradcli", "svg.fonttype": "none", "text.parse_math": False}
     ):

@@ -106,7 +106,8 @@ def test_marks_are_said_in_words(gradcli: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+    ("ending", "begins"),
+    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")],
 )
 def test_pictures(gradcli: Run, tmp_path: Path, ending: str, begins: bytes) -> None:
     for over in ("--over x=-1:2", "--over x=-1:2 --over y=-1:2"):
@@ -124,6 +125,16 @@ def test_a_picture_has_its_labels(gradcli: Run, tmp_path: Path) -> None:
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     for label in ("result", "∂result/∂x", "∂²result/∂x²"):
         assert f">{label}<" in text
+
+
+def test_a_page_has_the_picture_and_says_what_is_not_smooth(gradcli: Run, tmp_path: Path) -> None:
+    gradcli("plot -e 'abs(x) + 1 / (x - 1)' --over x=-3:3 -o a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page.count("<svg ") == page.count("</svg>") == 1
+    assert "svg:" not in page  # names have no prefix, which HTML wouldn't know
+    assert "<li>result: kink at x = 0</li>" in page
+    assert "<li>∂result/∂x: jump at x = 0</li>" in page
+    assert "<script" not in page
 
 
 def test_text_in_a_file(gradcli: Run, tmp_path: Path) -> None:

@@ -141,6 +141,13 @@ def test_no_line_goes_up_a_jump_at_an_end_of_the_range(text: str) -> None:
         assert max(rises, default=0.0) < 0.1, piece
 
 
+@pytest.mark.parametrize("text", ["1 / (x - 1)", "log(abs(x - 1))", "0.1 / (x - 1)**3", "tan(x)"])
+def test_a_pole_hides_no_kink(text: str) -> None:
+    value, derivative = plotted(f"abs(x) + {text}", "x=-3:3").curves
+    assert ("kink", 0.0) in [(m.kind, m.x) for m in value.marks]
+    assert not crosses(derivative, 0.0)
+
+
 LONG = "sum(sin(x * linspace(1.0, 9.0, 1000))) + 1e3 * floor(2 * x)"
 
 

@@ -27,8 +27,8 @@ class Samples:
         self.function, axis = function, function.axes[0]
         self.x = np.linspace(axis.low, axis.high, FIRST)
         self.values = self.even = function.at(self.x)
-        self.scales: dict[str, Any] = {}
-        self.rounding: dict[str, Any] = {}
+        self.scales: dict[str, list[float]] = {}
+        self.rounding: dict[str, list[float]] = {}
         self._measure()
 
     def refine(self, orders: int, budget: int, tolerance: float) -> None:
@@ -61,18 +61,17 @@ class Samples:
     def least(self, label: str, channel: int, part: float) -> float:
         """This part of what a channel varies, or what rounding may have made of it, if that is
         more."""
-        return float(max(part * self.scales[label][channel], self.rounding[label][channel]))
+        return max(part * self.scales[label][channel], self.rounding[label][channel])
 
     def spreads(self, label: str) -> list[Spread]:
         """How much the channels of an output vary at these points."""
-        return spreads(self.values[label], self.function.eps, self.function.axes[0].width)
+        return spreads(self.x, self.values[label], self.function.eps)
 
     def _measure(self) -> None:
         for label in self.values:
             found = self.spreads(label)
-            sizes, rounding = [s.size for s in found], [s.rounding for s in found]
-            self.scales[label] = np.maximum(self.scales.get(label, 0.0), sizes)
-            self.rounding[label] = np.maximum(self.rounding.get(label, 0.0), rounding)
+            self.scales[label] = [spread.size for spread in found]
+            self.rounding[label] = [spread.rounding for spread in found]
 
 
 def joined(values: Values, more: Values, order: Any, size: int) -> Values:
