@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from .settings import POINTS
 from .terminal import Terminal
 
 if TYPE_CHECKING:
+    from ..tasks.evaluation import Options
     from ..tasks.plot.plotting import Request
     from ..tasks.plot.results import Plot
 
@@ -28,7 +30,9 @@ def command(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]", help="The program; - reads standard input.", show_default=False
+            metavar="[FILE]",
+            help="The program; - reads standard input. Or data, such as out.csv.",
+            show_default=False,
         ),
     ] = None,
     expr: options.Expression = None,
@@ -38,7 +42,7 @@ def command(
             "--over",
             metavar="NAME=LOW:HIGH",
             help="The range of an input, or of an element of it; given twice, the plot is a "
-            "contour.",
+            "contour. Of data a column, with a range or without.",
         ),
     ] = None,
     family: Annotated[
@@ -102,6 +106,7 @@ def command(
       gradcli plot -e 'abs(x) / a' --over x=-1:1 --for a=0.5,1,2 --order 0
       gradcli plot -e '(1 - x)**2 + 100 * (y - x**2)**2' --over x=-2:2 --over y=-1:3
       gradcli plot -e 'var x = 1.0; y = tan(x); output y' --over x=-pi:pi --order 2
+      gradcli plot out.csv --over x --of y
     """
     files = [file] if file else None
     verify_apart(files, output_file)
@@ -112,7 +117,6 @@ def command(
 
         return watch_files(files, expr, Terminal(color, quiet))
     terminal = Terminal(color, quiet, verbose)
-    name = program(file, expr)
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for it
 
     wanted = Options(
@@ -128,19 +132,59 @@ def command(
     with limits.limited(
         limits.parse_timeout(timeout), wanted.max_memory, terminal.diagnostic, wanted.device
     ):
-        from ..tasks.plot.plotting import plot
-        from ..tasks.programs import parse_program, program_source
+        from ..tasks.plot.columns import is_data
 
-        request = request_of(over, family, order, points, bool(picture))
-        values = options.values(set_, inputs, [file])
-        chosen = [axis.name for axis in request.axes]
-        given = [*values, *chosen, *([request.family[0]] if request.family else [])]
-        node = parse_program(program_source(name, expr), given)
-        answer = plot(node, values, wanted, request)
+        if file is not None and is_data(file):
+            _verify_of_data({"--set": set_, "--inputs": inputs, "--expr": expr})
+            answer = _of_columns(file, over, wanted.of, family, order)
+        else:
+            request = request_of(over, family, order, points, bool(picture))
+            values = options.values(set_, inputs, [file])
+            answer = _of_program(program(file, expr), expr, values, wanted, request)
         _draw(answer, picture, output_file, terminal)
     for note in answer.notes:
         terminal.summary(f"note: {note}")
     return 0
+
+
+def _of_program(
+    name: str,
+    expr: str | None,
+    values: Mapping[str, Any],
+    wanted: Options,
+    request: Request,
+) -> Plot:
+    from ..tasks.plot.plotting import plot
+    from ..tasks.programs import parse_program, program_source
+
+    chosen = [axis.name for axis in request.axes]
+    given = [*values, *chosen, *([request.family[0]] if request.family else [])]
+    return plot(parse_program(program_source(name, expr), given), values, wanted, request)
+
+
+def _of_columns(
+    file: str,
+    over: list[str] | None,
+    of: tuple[str, ...],
+    family: str | None,
+    order: int | None,
+) -> Plot:
+    from ..tasks.plot.columns import plot_columns
+    from ..tasks.plot.ranges import parse_column, parse_family
+
+    if len(over or ()) != 1:
+        help = "add `--over NAME`, the column that the others are drawn over"
+        raise GradcliError(Diagnostic("E001", "a plot of data is over one column", help=help))
+    members = None if family is None else parse_family(family)
+    return plot_columns(file, parse_column((over or [""])[0]), of, members, order)
+
+
+def _verify_of_data(given: dict[str, object]) -> None:
+    """Raises GradcliError (E001) for options that only a program can take."""
+    for option, value in given.items():
+        if value:
+            message = f"{option} doesn't go with a plot of data"
+            raise GradcliError(Diagnostic("E001", message, help="leave it out"))
 
 
 def request_of(

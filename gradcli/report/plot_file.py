@@ -52,7 +52,9 @@ def _panel(ax: Any, plot: Plot, panel: Panel) -> None:
         color = f"C{k}"
         lines = [p for piece in curve.pieces for p in within(piece, panel.limits)]
         ax.add_collection(LineCollection(lines, colors=color, linewidths=1.5))
-        ax.plot([], [], color=color, label=label(plot, curve))
+        dots = curve.points or ([], [])
+        look = "." if curve.points else "-"
+        ax.plot(*dots, look, color=color, markersize=3, label=label(plot, curve))
         for mark in curve.marks:
             if mark.kind == "pole":
                 ax.axvline(mark.x, color="0.6", linestyle=":", linewidth=1)

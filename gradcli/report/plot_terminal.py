@@ -68,6 +68,8 @@ def _panel(plot: Plot, panel: Panel, screen: Screen, height: int, margin: int) -
             for part in within(piece, panel.limits):
                 xs, ys = [x for x, _ in part], [y for _, y in part]
                 plotext.plot(xs, ys, marker=marker, color=color)
+        if curve.points is not None:
+            plotext.scatter(*curve.points, marker=marker, color=color)
         entries.append((SHOWN.get(marker, marker), color, label(plot, curve)))
     for k, curve in enumerate(panel.curves):
         for mark in curve.marks:

@@ -184,3 +184,56 @@ def test_what_is_left_out_is_said(gradcli: Run) -> None:
     assert "note: `z` isn't shown: it is an array of shape (2,)" in result.err
     assert "note: `n` has no derivative by `x`" in result.err
     assert gradcli("plot", "-e", text, "--over", "x=0:1", "-q").err == ""
+
+
+# ---- columns of data -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rows(gradcli: Run, tmp_path: Path) -> Path:
+    """What a batch gives for x from -2 to 2, by turns with two values of a."""
+    lines = [f"{i / 50 - 2},{i % 2 + 1}\n" for i in range(201)]
+    (tmp_path / "in.csv").write_text("x,a\n" + "".join(lines))
+    assert gradcli("batch -e 'abs(x) * a' --rows in.csv -o out.csv --keep x,a -q").code == 0
+    return tmp_path / "out.csv"
+
+
+def test_columns_of_a_batch_are_points_over_another(gradcli: Run, rows: Path) -> None:
+    out = gradcli("plot out.csv --over x --for a=1,2 --of result,dresult/dx -v")
+    assert (out.code, out.err) == (0, "201 points evaluated\n")
+    assert "result, a = 1  + result, a = 2" in out.out
+    assert "∂result/∂x, a = 1  + ∂result/∂x, a = 2" in out.out
+    drawn = gradcli("plot out.csv --over x=0:1 --of result -o a.svg")
+    assert drawn.code == 0
+    assert (rows.parent / "a.svg").read_text("utf-8").count("<use ") > 40  # a dot for each row
+
+
+def test_all_columns_are_drawn_but_those_that_say_which_row(gradcli: Run, rows: Path) -> None:
+    out = gradcli("plot out.csv --over x --for a=1 --order 0").out
+    assert "result, a = 1" in out
+    assert "∂result/∂x" not in out
+    assert "dresult/da, a = 1" in out
+
+
+def test_rows_without_a_value_are_counted(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,1\n2,\n3,nan\n4,2\n")
+    out = gradcli("plot a.csv --over x")
+    assert (out.code, out.err) == (0, "note: `y` has no value in 2 of 4 rows\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("out.csv", "add `--over NAME`"),
+        ("out.csv --over x --over a", "over one column"),
+        ("out.csv --over z", "there is no column `z`"),
+        ("out.csv --over x --of resalt", "did you mean `result`?"),
+        ("out.csv --over x=1", "write `--over x=-3:3`"),
+        ("out.csv --over x --set a=1", "--set doesn't go with a plot of data"),
+        ("nothing.csv --over x", "no such file"),
+        ("out.csv --over x --for a=7", "nothing to plot"),
+    ],
+)
+def test_what_is_wrong_with_columns(gradcli: Run, rows: Path, arguments: str, says: str) -> None:
+    done = gradcli(f"plot {arguments}")
+    assert (done.code, says in done.err) == (2, True), done.err

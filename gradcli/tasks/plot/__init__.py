@@ -2,5 +2,6 @@
 
 A `Function` evaluates the program at many points in one run. `sampling` chooses the points of
 curves, `breaks` finds kinks, jumps and poles between them, `curves` divides what was sampled there,
-and `contours` does a grid. `results` has what reports draw.
+and `contours` does a grid. `columns` takes points from a file of data. `results` has what reports
+draw.
 """

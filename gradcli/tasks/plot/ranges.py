@@ -27,6 +27,15 @@ def parse_axis(text: str) -> Axis:
     return axis
 
 
+def parse_column(text: str) -> Axis:
+    """The axis of a plot of data: a column, `NAME`, with a range where it is `NAME=LOW:HIGH`."""
+    if "=" in text:
+        axis = parse_axis(text)
+        return Axis(axis.label, axis.label, (), axis.low, axis.high)
+    name = text.strip()
+    return Axis(name, name, (), math.nan, math.nan)
+
+
 def parse_family(text: str) -> tuple[str, list[float]]:
     """The name and the values that `--for` gives: `NAME=VALUE,…`. Raises GradcliError."""
     name, equals, values = text.partition("=")

@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 @dataclass(slots=True)
 class Curve:
     """An output or its derivative of this `order` over a range; for one `member` of a family,
-    `a = 2`, or ""."""
+    `a = 2`, or "". What is data has `points` that nothing joins, and no pieces."""
 
     label: str
     member: str
@@ -51,6 +51,7 @@ class Curve:
     pieces: list[Piece]
     marks: list[Mark]
     limits: Limits | None  # of the values worth showing; None where there are none
+    points: Piece | None = None
 
 
 class Segment(NamedTuple):
