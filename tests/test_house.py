@@ -109,7 +109,6 @@ DOORS: dict[str, set[str]] = {
     "llvmlite": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
-    "rich": {"cli.progress"},
     "prompt_toolkit": {"cli.line_editor"},
     "pygls": {"editor.server"},
     "pygments": {"highlighting"},

@@ -48,7 +48,7 @@ class Job(Generic[A]):
     ) -> None:
         self.answers, self.rejects, self.renders = answers, rejects, renders
         self.terminal, self.path = terminal, path
-        self.style = Style(terminal.color and path in (None, "-"), precision)
+        self.style = terminal.style(path, precision)
         self.found: list[A] = []
         self.current = ""
 

@@ -340,8 +340,7 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
     finally:
         account()
     if job.answer is not None:
-        style = report.Style(terminal.color)
-        answer = report.batch_answer(job.node.source.name, job.answer, style)
+        answer = report.batch_answer(job.node.source.name, job.answer, terminal.style())
         output.write(answer, None, terminal.color)
     terminal.summary(
         report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl")

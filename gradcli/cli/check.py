@@ -168,8 +168,7 @@ def command(
 
         return watch_files(files, expr, Terminal(color, quiet))
     terminal = Terminal(color, quiet, verbose)
-    to_file = output_file not in (None, "-")
-    style = report.Style(terminal.color and not to_file)
+    style = terminal.style(output_file)
     from ..tasks.check.checking import check_all
     from ..tasks.check.methods import methods_of
     from ..tasks.check.results import Check, CheckOptions, in_ci

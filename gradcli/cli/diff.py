@@ -109,7 +109,7 @@ def command(
         mode="reverse",
     )
     terminal = Terminal(color, quiet)
-    style = Style(terminal.color and output_file in (None, "-"))
+    style = terminal.style(output_file)
     names = _names(files or [], expr or [])
 
     def tell(found: Comparison) -> int:

@@ -71,6 +71,9 @@ def command(
             "--precision", metavar="N", min=1, max=17, help="Significant digits in text output."
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show long vectors in full in text output.")
+    ] = False,
     output_file: options.Output = None,
     watch: options.Watch = False,
     max_steps: options.MaxSteps = None,
@@ -105,7 +108,7 @@ def command(
         Options,
     )  # here, so that `--help` doesn't pay for what runs programs
 
-    job = _Job(Terminal(color, quiet, verbose), form, precision, show, output_file)
+    job = _Job(Terminal(color, quiet, verbose), form, precision, show, output_file, full)
     try:
         wanted = Options(
             of=options.names(of),
@@ -150,10 +153,10 @@ class _Job:
         precision: int | None,
         show: Stage | None,
         path: str | None,
+        full: bool,
     ) -> None:
         self.terminal, self.format, self.show, self.path = terminal, format, show, path
-        to_file = path not in (None, "-")
-        self.style = report.Style(terminal.color and not to_file, precision)
+        self.style = terminal.style(path, precision, full)
         self.evaluations: list[Evaluation] = []
         self.stages: list[str] = []
         self.remarks: list[Diagnostic] = []

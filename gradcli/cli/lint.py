@@ -59,8 +59,7 @@ def command(
     verify_apart(files, output_file)
     form = output.format_of(output_file, format, report.LINT_FORMATS)
     terminal = Terminal(color, quiet)
-    to_file = output_file not in (None, "-")
-    style = report.Style(terminal.color and not to_file)
+    style = terminal.style(output_file)
     if fix and (expr is not None or "-" in (files or ())):
         raise GradcliError(Diagnostic("E001", "--fix rewrites files", help="name them"))
     from ..tidy.linting import Wanted, lint_all

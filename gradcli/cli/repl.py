@@ -84,7 +84,7 @@ def command(
         tracks=max_memory is not None,
     )
     session = Session(file or "<repl>", options.values(set_, inputs, [file]), wanted)
-    prompt = _Prompt(session, terminal, Style(terminal.color, precision))
+    prompt = _Prompt(session, terminal, terminal.style(precision=precision))
     words = known_words()
     read = line_editor.reader(
         is_open, lambda: [*(f":{name}" for name in prompt.commands), *session.names, *words]

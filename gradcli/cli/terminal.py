@@ -4,10 +4,12 @@ standard error."""
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import TextIO
 
 from ..diagnostics import Diagnostic, printable_lines, render
+from ..report.style import Style
 
 Color = str  # "auto", "always" or "never"
 
@@ -17,6 +19,13 @@ def wants_color(color: Color, stream: TextIO) -> bool:
     if color != "auto":
         return color == "always"
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How many columns a terminal has; None for what is none."""
+    if not stream.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 class Terminal:
@@ -30,6 +39,15 @@ class Terminal:
         self.color_errors = wants_color(color, sys.stderr)
         self.interactive = sys.stdout.isatty()
         self.quiet, self.verbose = quiet, verbose
+
+    def style(
+        self, path: str | None = None, precision: int | None = None, full: bool = False
+    ) -> Style:
+        """How an answer is drawn that goes to a file, or to standard output where it is None or
+        `-`."""
+        if path not in (None, "-"):
+            return Style(precision=precision, full=full)
+        return Style(self.color, precision, width_of(sys.stdout), full)
 
     def diagnostic(self, diagnostic: Diagnostic) -> None:
         """Draws an error, or a warning unless they are unwanted."""

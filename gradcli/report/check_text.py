@@ -14,6 +14,7 @@ remainder it has its order.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ from .check_rows import (
     rows,
     valid_said,
 )
-from .checks import METHODS, failures, proved, summary
+from .checks import METHODS, SHORT, failures, proved, summary
+from .fitting import GAP, shortened, widths_of, wrapped
 from .style import Style
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ def render(checks: Sequence[Check], style: Style) -> str:
     return (
         "\n".join(parts)
         + ("\n" if len(parts) > 1 else "")
-        + f"{proved(checks)}\n{summary(checks)}\n"
+        + "".join(f"{line}\n" for line in wrapped(proved(checks), style.width))
+        + f"{summary(checks)}\n"
     )
 
 
@@ -70,27 +73,58 @@ def _file(check: Check, style: Style) -> Iterator[str]:
         *map(branch_said, check.path.branches),
         *valid_said(check.path),
     ]
-    yield from (f"  {printable(line)}" for line in said)
+    for line in said:
+        yield from wrapped(printable(line), style.width, "  ")
     for problem in failures(check):
         yield draw(problem, style.color)
 
 
 def _table(rows: list[Row], style: Style) -> Iterator[str]:
+    """A row a derivative and a column a method, with short headings where that fits, or else a
+    block a derivative and a line a method."""
     if not rows:
         return
     methods = methods_of(rows)
-    lines = [["", "reverse mode", *(METHODS[m] for m in methods), ""]]
-    lines += [[printable(r.label), r.ours, *(r.cell(m) for m in methods), r.proof] for r in rows]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    cells = [[printable(r.label), r.ours, *(r.cell(m) for m in methods), r.proof] for r in rows]
+    for ours, names in (("reverse mode", METHODS), ("reverse", SHORT)):
+        lines = [["", ours, *(names[m] for m in methods), ""], *cells]
+        widths = widths_of(lines)
+        if style.width is None or sum(widths) + GAP * len(widths) <= style.width:
+            yield from _drawn(lines, widths, rows, methods, style)
+            return
+    for row in rows:
+        yield from _block(row, methods, style)
+
+
+def _drawn(
+    lines: list[list[str]], widths: list[int], rows: list[Row], methods: list[str], style: Style
+) -> Iterator[str]:
     for k, line in enumerate(lines):
         cells = [
             line[0].ljust(widths[0]),
             *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False)),
         ]
-        if style.color and k:
-            verdicts = [rows[k - 1].verdict_of(m) for m in methods]
+        if k:
             cells[2:] = [
-                f"{_COLORS[v]}{c}{_OFF}" if v else c
-                for c, v in zip(cells[2:], verdicts, strict=True)
+                _painted(cell, rows[k - 1].verdict_of(m), style)
+                for cell, m in zip(cells[2:], methods, strict=True)
             ]
         yield ("  " + "  ".join([*cells, line[-1]])).rstrip()
+
+
+def _block(row: Row, methods: list[str], style: Style) -> Iterator[str]:
+    """A derivative by itself: its name, and a line each for what reverse mode and the methods
+    say."""
+    said = {"reverse mode": (row.ours, "")} | {
+        METHODS[m]: (row.cell(m), row.verdict_of(m)) for m in methods if row.cell(m)
+    }
+    yield shortened(f"  {printable(row.label)}", style.width or sys.maxsize)
+    width = max(map(len, said))
+    for name, (cell, verdict) in said.items():
+        yield f"    {name.ljust(width)}  {_painted(cell, verdict, style)}"
+    if row.proof:
+        yield f"    {row.proof}"
+
+
+def _painted(cell: str, verdict: str, style: Style) -> str:
+    return f"{_COLORS[verdict]}{cell}{_OFF}" if style.color and verdict else cell

@@ -22,6 +22,15 @@ METHODS = {
     "against": "given",
     "rules": "rules",
 }
+SHORT = {
+    "forward": "forward",
+    "complex": "complex",
+    "differences": "diff.",
+    "taylor": "Taylor",
+    "sympy": "SymPy",
+    "against": "given",
+    "rules": "rules",
+}
 _NONFINITE_HELP = (
     "`gradcli eval --debug-nan` says where it comes from; `gradcli explain E610`, how to say "
     "that it is meant"

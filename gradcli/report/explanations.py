@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable, shorten_calls
+from .fitting import fit, shortened, widths_of, wrapped
 from .json import dumps
 from .style import Style
 from .summaries import BAD, DIM, NAME, brief, number, one_line, painter, place, where
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..tasks.explanations import Answer, Explanation, Step
 
 FORMATS = ("text", "json")
+_MARGIN = "    "  # of a table, with the mark in it
 
 
 def render(format: str, answers: Sequence[Answer], style: Style) -> str:
@@ -54,7 +56,7 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     told = f" ({e.reason})" if e.reason else ""
     yield f"{paint(NAME, f'{of} by {wrt}')}: {paint(BAD if e.reason else '', value)}{told}"
     if e.message:
-        yield f"  {printable(e.message)}"
+        yield from wrapped(printable(e.message), style.width, "  ", "")
     if e.span is not None:
         yield f"  --> {e.span}"
     for call in shorten_calls(e.calls):
@@ -62,17 +64,17 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
             call = f"in `{printable(call.function)}`, called at {call.span}"
         yield f"      {call}"
     if e.origin is not None and e.origin != e.span:
-        yield f"  {printable(e.wrt) or 'the source'} comes from {e.origin}"
+        told = f"{printable(e.wrt) or 'the source'} comes from {e.origin}"
+        yield from wrapped(told, style.width, "  ")
     if e.steps:
         yield ""
         yield from _table(e, file, style, paint)
     if e.ways > 1:
-        yield (
-            f"  this is the way that gives most; {printable(e.wrt) or 'the source'} is read in "
-            f"{e.ways} places"
-        )
+        name = printable(e.wrt) or "the source"
+        told = f"this is the way that gives most; {name} is read in {e.ways} places"
+        yield from wrapped(told, style.width, "  ")
     if e.help:
-        yield f"  fix: {printable(e.help)}"
+        yield from wrapped(f"fix: {printable(e.help)}", style.width, "  ")
     if e.reason:
         yield paint(DIM, f"  `gradcli explain {e.reason}` tells more")
 
@@ -103,17 +105,40 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
         )
         marks.append(">" if step.breaks else "")
     whole = [row for row in rows if len(row) > 1]
-    widths = [max(len(row[k]) for row in whole) for k in range(len(whole[0]))]
+    fitted = fit(whole, None if style.width is None else style.width - len(_MARGIN), (1,))
+    if fitted is None:
+        yield from _stacked(rows, marks, style, paint)
+        return
+    widths, cells_of = widths_of(fitted), iter(fitted)
     for mark, row in zip(marks, rows, strict=True):
         if len(row) == 1:
             yield f"  {' ' * (widths[0] + 4)}{row[0]}"
             continue
+        cells = next(cells_of)
         cells = [
-            row[0].rjust(widths[0]),
-            *[cell.ljust(width) for cell, width in zip(row[1:], widths[1:], strict=True)],
+            cells[0].rjust(widths[0]),
+            *[cell.ljust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)],
         ]
         line = f"  {mark or ' '} {'  '.join(cells)}".rstrip()
         yield paint(BAD, line) if mark else paint(DIM, line) if row is rows[0] else line
+
+
+def _stacked(
+    rows: Sequence[Sequence[str]], marks: Sequence[str], style: Style, paint: Any
+) -> Iterator[str]:
+    """The same with two lines a step: the operation, and below it its numbers with what they
+    are."""
+    head, *steps = rows
+    for mark, row in zip(marks[1:], steps, strict=True):
+        if len(row) == 1:
+            yield from wrapped(row[0], style.width, _MARGIN)
+            continue
+        line = shortened(f"  {mark or ' '} {row[0]}  {row[1]}", style.width or len(row[1]))
+        yield paint(BAD, line) if mark else line
+        said = ", ".join(
+            f"{name} {cell}" for name, cell in zip(head[2:], row[2:], strict=True) if cell
+        )
+        yield from wrapped(said, style.width, _MARGIN + "  ", "")
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

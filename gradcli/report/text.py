@@ -12,11 +12,13 @@ of the sum, and `∂²Σy/∂x∂z` a mixed block of its Hessian.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable, printable_lines
 from ..naming import halves, on_screen
+from .fitting import wrapped
 from .style import PLAIN, Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 _GAP = 4  # spaces between the label column and the values
 _WIDTH = 100  # of a line of an array, label included
-_MANY = 1000  # a longer list is summarised, as NumPy does with arrays
+_LEAST = 20  # of an array alone
+_MANY = 100  # numbers: longer lists and arrays are shortened, but for --full
 _EDGE = 3
 _NAME, _OFF = "\x1b[1;36m", "\x1b[0m"
 
@@ -79,46 +82,64 @@ def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
         if not label:
             lines[-1] += f"    = {show_form(value)}"
             continue
-        first, *more = show(value, style.precision, _WIDTH - column).split("\n")
+        first, *more = _lines(value, style, column)
         padded = label.ljust(column)
         lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + first)
         lines += [" " * column + line for line in more]
     return [line.rstrip() for line in lines]
 
 
+def _lines(value: Any, style: Style, column: int) -> list[str]:
+    """A value in lines beside a label that takes so many columns."""
+    width = min(_WIDTH, style.width or _WIDTH) - column
+    text = show(value, style.precision, width, full=style.full)
+    if style.width is None or not isinstance(value, (list, tuple, dict)):
+        return text.split("\n")
+    return list(wrapped(text, max(width, _LEAST), hanging=" "))
+
+
 # ---- values --------------------------------------------------------------------------------------
 
 
-def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: int = 0) -> str:
+def show(
+    value: Any,
+    precision: int | None = None,
+    width: int = _WIDTH,
+    depth: int = 0,
+    full: bool = False,
+) -> str:
     """A value for people; inside a list or dict (`depth` of them) strings have quotes and arrays
-    stay on one line."""
+    stay on one line. What is long is shortened with `…`, unless it is wanted in full."""
     if is_array(value):
         if value.shape:
-            text = _array(value, precision, width)
+            text = _array(value, precision, width, full)
             return re.sub(r"\s*\n\s*", " ", text) if depth else text
         value = value[()] if hasattr(value, "ndim") else value
         return number(value.item(), precision, str(value))
     if is_sparse(value) and not depth:
-        return _entries(value, precision)
+        return _entries(value, precision, full)
     if depth > MAX_DEPTH:
-        return "..."
+        return "…"
     if isinstance(value, dict):
         entries = [
-            f"{printable(str(key))}: {show(item, precision, width, depth + 1)}"
+            f"{printable(str(key))}: {show(item, precision, width, depth + 1, full)}"
             for key, item in value.items()
         ]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, (list, tuple)):
-        items = list(value) if len(value) <= _MANY else [*value[:_EDGE], ..., *value[-_EDGE:]]
-        return "[" + ", ".join(show(item, precision, width, depth + 1) for item in items) + "]"
+        items = list(value)
+        if len(items) > _MANY and not full:
+            items = [*items[:_EDGE], ..., *items[-_EDGE:]]
+        shown = [show(item, precision, width, depth + 1, full) for item in items]
+        return f"[{', '.join(shown)}]"
     if isinstance(value, str):
         return f'"{printable(value)}"' if depth else printable(value)
     if value is None or value is ...:
-        return "none" if value is None else "..."
+        return "none" if value is None else "…"
     return number(value, precision)
 
 
-def _entries(matrix: Any, precision: int | None) -> str:
+def _entries(matrix: Any, precision: int | None, full: bool) -> str:
     """A sparse matrix: how large it is, and each entry with its row and column."""
     places = [
         f"({row}, {column})" for row, column in zip(matrix["rows"], matrix["cols"], strict=True)
@@ -127,8 +148,8 @@ def _entries(matrix: Any, precision: int | None) -> str:
         f"{place}  {show(item, precision)}"
         for place, item in zip(places, matrix["values"], strict=True)
     ]
-    if len(lines) > _MANY:
-        lines = [*lines[:_EDGE], "...", *lines[-_EDGE:]]
+    if len(lines) > _MANY and not full:
+        lines = [*lines[:_EDGE], "…", *lines[-_EDGE:]]
     rows, columns = matrix["shape"]
     noun = "entry" if len(places) == 1 else "entries"
     return "\n".join([f"{rows} x {columns}, {len(places)} {noun}", *lines])
@@ -168,11 +189,13 @@ def number(value: Any, precision: int | None = None, shortest: str = "") -> str:
     return rounded if len(rounded) < len(shortest) else shortest
 
 
-def _array(value: Any, precision: int | None, width: int) -> str:
+def _array(value: Any, precision: int | None, width: int, full: bool) -> str:
     """As NumPy prints it, without the blank that it leaves for digits behind a last point."""
     import numpy as np
 
-    options: dict[str, Any] = {"max_line_width": max(width, 40), "separator": " "}
+    threshold = sys.maxsize if full else _MANY
+    options: dict[str, Any] = {"max_line_width": max(width, _LEAST), "separator": " "}
+    options |= {"threshold": threshold, "edgeitems": _EDGE}
     if precision is not None:
         longest = 0
 
@@ -182,11 +205,13 @@ def _array(value: Any, precision: int | None, width: int) -> str:
             longest = max(longest, len(text))
             return text
 
-        np.array2string(value, formatter={"all": measure})
+        np.array2string(value, formatter={"all": measure}, threshold=threshold)
         options["formatter"] = {"all": lambda x: number(x.item(), precision).rjust(longest)}
     text = np.array2string(value, **options)
     if value.dtype.kind == "b":
         text = text.replace(" True", " true").replace("[True", "[true").replace("False", "false")
+    if value.size > threshold:
+        text = text.replace("...", "…")
     return re.sub(r" +\]", "]", text)
 
 

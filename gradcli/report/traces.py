@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import printable
 from ..tasks.traced import Entry, Loop, Operation, Traced
+from .fitting import fit, widths_of
 from .json import dumps
 from .style import Style
 from .summaries import DIM, NAME, brief, number, painter, place, where
@@ -15,6 +16,8 @@ from .trace_svg import svg
 
 HEAD = ("", "line", "operation", "value", "partials", "cotangent", "bytes", "source")
 BYTES = 6
+_ELASTIC = (7, 2)  # columns that become shorter on a narrow screen: source, operation
+_LEAST_WANTED = (7, BYTES, 4, 1, 5)  # and those that a narrower one doesn't show, these first
 _INDENT = "│ "
 
 
@@ -61,17 +64,31 @@ def _table(traced: Traced, style: Style) -> Iterator[str]:
         ]
         rows.append((cells, NAME))
     rows += _rows(traced, traced.entries, style, "")
-    widths = [max(len(row[k]) for row, _ in rows if len(row) > 2) for k in range(len(HEAD))]
+    whole = [row for row, _ in rows if len(row) > 2]
+    columns, fitted = _fitted(whole, style.width)
+    widths, cells_of = widths_of(fitted), iter(fitted)
     for row, code in rows:
         if len(row) == 2:  # a loop
             yield f"{' ' * widths[0]}  {row[0].rjust(widths[1])}  {paint(DIM, row[1])}"
             continue
         cells = [
             cell.rjust(width) if k in (0, 1, BYTES) else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            for k, cell, width in zip(columns, next(cells_of), widths, strict=True)
         ]
         yield paint(code, "  ".join(cells).rstrip())
     yield paint(DIM, _count(traced.operations, "operation", traced.size))
+
+
+def _fitted(rows: list[list[str]], width: int | None) -> tuple[list[int], list[list[str]]]:
+    """The columns that have room, and the rows with these: shorter first, then without some."""
+    columns = list(range(len(HEAD)))
+    for omitted in (None, *_LEAST_WANTED):
+        columns = [k for k in columns if k != omitted]
+        picked = [[row[k] for k in columns] for row in rows]
+        elastic = [columns.index(k) for k in _ELASTIC if k in columns]
+        if (fitted := fit(picked, width, elastic)) is not None:
+            return columns, fitted
+    return columns, picked
 
 
 def _rows(

@@ -44,7 +44,7 @@ def test_the_bar(folder: Path, width: int) -> None:
     terminal = start(folder, *JOB, "--timeout", "30", width=width)
     terminal.read(lambda: any("500 rows" in line for line in terminal.lines))
     assert len(terminal.lines) == 1
-    assert re.search(r"━ +83% 500 rows [\d,]+ rows/s 1 failed 0:0\d left$", terminal.lines[0])
+    assert re.search(r"[━─] +83% 500 rows [\d,]+ rows/s 1 failed 0:0\d left$", terminal.lines[0])
     assert not terminal.has_cursor
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.end() == 130

@@ -51,8 +51,12 @@ def test_precision_counts_significant_digits() -> None:
 
 
 def test_long_values_are_summarised() -> None:
-    assert "..." in show(np.arange(2000.0))
-    assert show([float(k) for k in range(2000)]) == "[0.0, 1.0, 2.0, ..., 1997.0, 1998.0, 1999.0]"
+    assert show(np.arange(200.0)) == "[  0.   1.   2. … 197. 198. 199.]"
+    assert show([float(k) for k in range(200)]) == "[0.0, 1.0, 2.0, …, 197.0, 198.0, 199.0]"
+    for value in (np.arange(2000.0), [float(k) for k in range(2000)]):
+        assert "…" not in show(value, full=True)
+        assert len(show(value, full=True).split()) == 2000
+    assert "…" not in show(np.arange(100.0)) + show([0.0] * 100)
 
 
 def evaluation() -> Evaluation:
