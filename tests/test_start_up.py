@@ -42,7 +42,7 @@ HEAVY = {
     [
         (("--version",), HEAVY | {"numpy", "typer"}),
         (("--version", "--verbose"), HEAVY | {"numpy", "typer"}),
-        (("--help",), HEAVY | {"numpy"}),
+        (("--help",), HEAVY | {"numpy", "gradcli.ops", "gradcli.cli.eval"}),
         (("ops", "tanh"), HEAVY | {"numpy"}),
         (("explain", "E304"), HEAVY | {"numpy"}),
         (("fmt", str(SAMPLE), "--check"), HEAVY | {"numpy", "typer", "gradcli.ops"}),

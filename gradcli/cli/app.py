@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ import typer.core
 from typer._completion_shared import _completion_scripts  # what --install-completion installs
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
+from .completion.line import commands
 from .completion.scripts import SCRIPTS
 from .line_editor import is_at_terminal
 from .terminal import Terminal
@@ -49,13 +51,23 @@ _ClickException: Any = _UsageError.__mro__[1]
 
 class Commands(typer.core.TyperGroup):
     """Loads a command's file when the command is asked for: a call pays for one command, not for
-    all."""
+    all, and a list of them for none."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes a line a command, from the table that completion has of them."""
+        told = commands()
+        room = formatter.width - 6 - max(map(len, COMMANDS))
+        rows = [
+            (name, shorten(f"{told[name].help}.", room, placeholder="...")) for name in COMMANDS
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class Command(typer.core.TyperCommand):

@@ -89,5 +89,5 @@ def test_every_value_is_completed_or_free() -> None:
 
 
 if __name__ == "__main__":
+    TABLE.write_text(table(), encoding="utf-8")  # of which the page is made, too
     PAGE.write_text(page(), encoding="utf-8")
-    TABLE.write_text(table(), encoding="utf-8")
