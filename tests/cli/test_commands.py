@@ -64,6 +64,7 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         assert said
         return
     (tmp_path / "a.tg").write_text("var x = 2.0; y = x**2")  # where an example is about a folder
+    (tmp_path / "out.csv").write_text("x,y\n1,2\n3,4\n")  # or about what a batch has written
     result = gradcli(*shlex.split(example)[1:])
     assert result.code == 0, result.err
     assert result.out or (tmp_path / example.rpartition(" -o ")[2]).is_file()
