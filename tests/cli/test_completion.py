@@ -69,7 +69,7 @@ def offered(
         ("eval --set x=@da", "files", ["x=@", "da"]),
         ("eval --set=x=@da", "files", ["--set=x=@", "da"]),
         ("eval --set x=3", "words", []),
-        ("eval --format ", "words", ["text", "json", "jsonl", "csv", "npz"]),
+        ("eval --format ", "words", ["text", "json", "jsonl", "csv", "npz", "parquet"]),
         ("eval --format=js", "words", ["--format=json", "--format=jsonl"]),
         ("eval --device c", "words", ["cpu", "cuda"]),
         ("check --order ", "words", ["1", "2"]),
