@@ -56,6 +56,13 @@ class Range(Protocol):
         are."""
 
 
+class Arrived(Range, Protocol):
+    """Rows that have come from a stream, which can't be asked for again."""
+
+    def divided(self, rows: int) -> Iterator[Range]:
+        """The same in ranges of at most `rows` rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class BadPart:
     """A part, or the rest of one, that can't be read. `start` is the number that its first unread

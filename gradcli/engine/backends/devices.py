@@ -32,9 +32,20 @@ class Sizes(NamedTuple):
         """
         trace = self.trace if memory is None else min(self.trace, memory // 8)
         rows = min(self.most, self.step * max(1, self.inputs // max(1, width) // self.step))
-        return max(64, min(rows, trace // (8 * max(1, records))))
+        return max(LEAST, min(rows, trace // (8 * max(1, records))))
+
+    def block_rows(self, records: int, runs_a_row: float) -> int:
+        """Returns the rows that should make a block: as many as take a second or less.
+
+        The trace of a row has `records`, and so many runs are made for each. It counts work, never
+        time, so that a job has the same blocks wherever it is done.
+        """
+        work = max(1, records, int(SINGLE * runs_a_row))
+        return max(LEAST, min(self.block, self.trace // (8 * work)))
 
 
+LEAST = 64  # rows that run together
+SINGLE = 2**15  # records of a row among others that take as long as a row by itself
 # Starting a tile costs more than smaller ones would save by the cache.
 CPU = Sizes(block=2**16, most=2**16, inputs=2**20, trace=2**28)
 # Starting an operation takes as long as 100,000 rows of it.

@@ -63,6 +63,11 @@ class BatchRange:
     size: int
     table: Any
 
+    def divided(self, rows: int) -> Iterator[Range]:
+        for offset in range(0, self.size, rows):
+            piece = self.table.slice(offset, rows)
+            yield BatchRange(self.start + offset, piece.num_rows, piece)
+
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
             return block_of(self.start, self.table, numeric, keep)

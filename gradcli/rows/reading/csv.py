@@ -22,7 +22,7 @@ import numpy as np
 from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..exact import EXACT, may_vanish, shown
 from ..flat import Cells, fill, layouts, objects
-from .lines import BOM, MAX_ROW, Lines, cut, masked, row_ends
+from .lines import BOM, MAX_ROW, Lines, cut, divided, masked, row_ends
 from .streams import Feed
 from .texts import decoded, numbers
 
@@ -40,6 +40,13 @@ class CsvRange:
     lines: Lines
     header: tuple[str, ...]
     delimiter: str
+
+    def divided(self, rows: int) -> Iterator[Range]:
+        start = self.start
+        for piece in divided(self.lines, self.size, rows, self.delimiter.encode()):
+            lines = Lines(piece.length, piece.data)
+            yield CsvRange(start, piece.size, lines, self.header, self.delimiter)
+            start += piece.size
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         where = layouts(numeric, self.header)

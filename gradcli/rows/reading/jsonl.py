@@ -22,7 +22,7 @@ from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import EXACT, lost, may_vanish, shown
 from ..flat import MAX_AXES, Cells, Layout, fill, layouts, objects
 from ..writing.json_text import dumped
-from .lines import BOM, Lines, cut
+from .lines import BOM, Lines, cut, divided
 from .streams import Feed
 
 _HEAD = 1 << 20
@@ -75,6 +75,12 @@ class JsonRange:
     size: int
     lines: Lines
     names: tuple[str, ...]
+
+    def divided(self, rows: int) -> Iterator[Range]:
+        start = self.start
+        for piece in divided(self.lines, self.size, rows):
+            yield JsonRange(start, piece.size, Lines(piece.length, piece.data), self.names)
+            start += piece.size
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         block = Block(self.start, self.size)

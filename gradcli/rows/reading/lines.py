@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -121,6 +122,15 @@ def pieces(
         yield piece(full, full_end)
     if is_open:
         raise PartError("a quote that begins in its last row never ends")
+
+
+def divided(lines: Lines, size: int, rows: int, delimiter: bytes = b"") -> Iterator[Piece]:
+    """Text of `size` rows in pieces of at most `rows` rows."""
+    data = lines.read()
+    ends = row_ends(b"", data, delimiter)
+    edges = [0, *(int(ends[k - 1]) for k in range(rows, size, rows)), len(data)]
+    for k, (begin, end) in enumerate(pairwise(edges)):
+        yield Piece(begin, end - begin, min(rows, size - k * rows), data[begin:end])
 
 
 def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:

@@ -98,6 +98,11 @@ class ArraysRange:
     size: int
     arrays: Mapping[str, Array]
 
+    def divided(self, rows: int) -> Iterator[Range]:
+        for offset in range(0, self.size, rows):
+            part = {name: array[offset : offset + rows] for name, array in self.arrays.items()}
+            yield ArraysRange(self.start + offset, min(rows, self.size - offset), part)
+
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         return _block(self.start, self.size, self.arrays, numeric, keep)
 

@@ -32,6 +32,7 @@ from .shared import FirstRuns
 
 FEW_RECORDS = 8  # of a trace
 PROBED = 2**10  # rows that are run to learn what all will be like
+FEW_ROWS = 16  # where each takes long
 
 
 class Reject(NamedTuple):
@@ -144,18 +145,18 @@ class Computer:
 
     def probe(
         self, block: Block, sizes: Sizes = CPU, job: int | None = None
-    ) -> tuple[tuple[Field, ...], int]:
-        """The columns that the first rows of a block give, and how many rows should run at once on
-        a device of these sizes: what a plan has to know. No columns where no row succeeds. `job` is
-        how many rows there are in all, if that is known: the code that these need is made here, so
-        that forks find it. Raises GradcliError (E003, E005) for values that all rows share, and
-        none has a use for."""
+    ) -> tuple[tuple[Field, ...], int, int]:
+        """The columns that the first rows of a block give, how many rows should run at once on
+        a device of these sizes, and how many a block should have. No columns where no row succeeds.
+        `job` is how many rows there are in all, if that is known: the code that these need is made
+        here, so that forks find it. Raises GradcliError (E003, E005) for values that all rows
+        share, and none has a use for."""
         first = self.first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
-        records, width = 0, 1
+        records, width, runs, seen = 0, 1, 0, 0
         for rows, inputs in self._parts(block, {}):
             known = len(answers)
-            for index, tile in _tiles(rows, inputs, PROBED):
+            for index, tile in _tiles(rows, inputs, self._probed(inputs, sizes)):
                 first.tile = tile
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
@@ -166,11 +167,23 @@ class Computer:
                 ]
                 first.verify(found)
                 records = max(records, row_runs.records)
+                runs, seen = runs + row_runs.runs, seen + _size(index)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
                 if len(answers) > known:
                     break
         fields = fields_of(named for _, named in sorted(answers, key=lambda pair: pair[0]))
-        return fields, sizes.tile(width, records, self.plan.options.max_memory)
+        at_once = sizes.tile(width, records, self.plan.options.max_memory)
+        return fields, at_once, sizes.block_rows(records, max(0, runs - 1) / max(1, seen))
+
+    def _probed(self, inputs: dict[str, Any], sizes: Sizes) -> int:
+        """How many rows a probe takes: few where each takes long."""
+        few = {name: value[..., :FEW_ROWS] for name, value in inputs.items()}
+        if all(value.shape[-1] <= 4 * FEW_ROWS for value in inputs.values()):
+            return PROBED
+        row_runs = self._row_runs(few)
+        for _ in row_runs.answers(FEW_ROWS):
+            pass
+        return PROBED if sizes.block_rows(row_runs.records, 0) >= PROBED else FEW_ROWS
 
     def expected(self) -> tuple[Field, ...]:
         """The columns that rows would have, if there were any: those of values that nobody gave, or

@@ -3,8 +3,6 @@ finished stays so."""
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -25,7 +23,8 @@ from ...rows.sources import Source, open_source
 from ...rows.writing import TEXTS, Column
 from ..answer import verify_inputs
 from ..programs import with_inputs
-from .block import Computer, Outcome, read_range
+from .arriving import divided, unfinished
+from .block import PROBED, Computer, Outcome, read_range
 from .journal import fingerprint
 from .layout import fitted, together
 from .output import Output, unwritable
@@ -37,6 +36,7 @@ from .workers import dealt, in_advance, in_threads
 
 BLOCK_NUMBERS = 2**23  # in the data of a block, at most, unless its rows are longer than that
 LEAST_ROWS = 2**10
+STREAMED_ROWS = 2**14  # that are waited for, at most, where they come through a pipe
 
 
 class StoppedError(GradcliError):
@@ -209,7 +209,7 @@ class Job:
             **asdict(plan.options),
             "max_memory": None,
             "out_format": self.format.name,
-            "block_rows": self.block_rows,
+            "block_rows": self.request.block_rows,
         }
         chosen = {
             "renamed": request.renamed,
@@ -259,10 +259,10 @@ class Job:
     def _begun(self, output: Output) -> Iterator[Range | BadPart]:
         """Where the rows are that nobody has computed yet. Before the first, the plan is
         complete."""
+        if output.known:
+            self.block_rows = output.known["block_rows"]
         ranges = self._ranges(output)
-        if not self.plan.fields:
-            ranges = self._probed(ranges)
-        output.begin(self.plan)
+        output.begin(self.plan, self.block_rows)
         return map(self._under_way, ranges)
 
     def _under_way(self, range: Range | BadPart) -> Range | BadPart:
@@ -278,29 +278,30 @@ class Job:
         )
 
     def _ranges(self, output: Output) -> Iterator[Range | BadPart]:
-        """Those that no earlier run has finished. What comes through a pipe is compared with what
-        that run was given."""
-        request, finished = self.request, output.finished
-        numeric = list(self.plan.columns.values())
-        if request.data != STDIN or request.out == STDOUT:
-            yield from self.source.ranges(self.block_rows, len(finished), numeric, self.plan.keep)
-            return
-        count = 0
-        for count, range in enumerate(
-            self.source.ranges(self.block_rows, 0, numeric, self.plan.keep), 1
-        ):
-            digest = hashlib.blake2b(pickle.dumps(range), digest_size=8).hexdigest()
-            if count > len(finished):
-                output.digests.append(digest)
-                yield range
-            elif digest != finished[count - 1].digest:
-                raise output.refuse("are of another job: the data on standard input changed since")
-        if count < len(finished):
-            raise output.refuse("are of another job: standard input has fewer rows than it had")
+        """Those that no earlier run has finished, of as many rows as the first ones ask for."""
+        known, finished = bool(self.plan.fields), len(output.finished)
+        if self.request.data == STDIN:
+            arriving = self._read(min(self.block_rows, STREAMED_ROWS))
+            arriving = arriving if known else self._probed(arriving, not output.known)
+            return unfinished(
+                divided(arriving, self.block_rows), output, self.request.out != STDOUT
+            )
+        if not known and output.known:
+            return self._probed(self._read(self.block_rows, finished), False)
+        if not known:
+            self._probed(self._read(min(self.block_rows, PROBED)), True)
+        return self._read(self.block_rows, finished)
 
-    def _probed(self, ranges: Iterator[Range | BadPart]) -> Iterator[Range | BadPart]:
-        """The same ranges, of which enough have been looked at to know what a row gives. That is
-        the same on every device, and whoever gives the work away may have no GPU."""
+    def _read(self, rows: int, finished: int = 0) -> Iterator[Range | BadPart]:
+        """The data in ranges of so many rows."""
+        return self.source.ranges(rows, finished, list(self.plan.columns.values()), self.plan.keep)
+
+    def _probed(
+        self, ranges: Iterator[Range | BadPart], sets_block: bool
+    ) -> Iterator[Range | BadPart]:
+        """The same ranges, of which enough have been looked at to know what a row gives, and how
+        many rows make a block. That is the same on every device, and whoever gives the work away
+        may have no GPU."""
         seen: list[Range | BadPart] = []
         computer = self._here()
         self.told = list(computer.compiled.facts.discarded)  # which the text tells, without a row
@@ -309,8 +310,10 @@ class Job:
             block = read_range(self.plan, range)
             if isinstance(block, Outcome):
                 continue
-            fields, tile = computer.probe(block, self.sizes, self.source.rows)
+            fields, tile, rows = computer.probe(block, self.sizes, self.source.rows)
             self._learn(fields, tile)
+            if sets_block and self.request.block_rows is None:
+                self.block_rows = self.summary.block_rows = min(self.block_rows, rows)
             if computer.first is not None:
                 self.told = [*computer.compiled.facts.discarded, *computer.first.warnings.values()]
                 self.notes = list(computer.first.notes)

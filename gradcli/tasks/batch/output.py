@@ -32,7 +32,8 @@ class Output:
     """The output of one job; `summary` counts what it has.
 
     finished   the blocks that an earlier run has finished
-    known      what that run learnt from the first rows: {"fields", "tile"}, or {}
+    known      what that run learnt from the first rows: {"fields", "tile",
+               "block_rows"}, or {}
     delivered  whether the output is in its place already, whole
     reduced    the one row of a reduction, at the end
     told       the first rows without an answer, where no file takes them
@@ -109,10 +110,12 @@ class Output:
         self.summary.unreadable = len(self._unreadable)
         self.summary.blocks += 1
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: Plan, block_rows: int) -> None:
         """Notes what was learnt from the first rows, before anything is finished."""
         if self._journal is not None and not self.known:
-            self._journal.begin({"fields": plan.fields, "tile": plan.tile})
+            self._journal.begin(
+                {"fields": plan.fields, "tile": plan.tile, "block_rows": block_rows}
+            )
 
     def put(self, outcome: Outcome) -> None:
         """Takes the next block."""

@@ -32,9 +32,9 @@ def together(
         columns={name: np.asarray(v) for name, v in columns.items()},
     )
     made = Plan(node.source, options, columns={name: name for name in columns}, **plan)
-    fields, tile = Computer(replace(made, options=options.with_changes(device="cpu")), node).probe(
-        block
-    )
+    fields, tile, _ = Computer(
+        replace(made, options=options.with_changes(device="cpu")), node
+    ).probe(block)
     return Computer(replace(made, fields=fields, tile=tile), node).compute(block)
 
 

@@ -26,7 +26,7 @@ from tests.tasks.batch.one_by_one import OPTIONS, parsed
 def computed(text: str, block: Block, **plan: Any) -> Outcome:
     node = parsed(text)
     made = Plan(node.source, OPTIONS, columns={name: name for name in block.columns}, **plan)
-    fields, tile = Computer(made, node).probe(block)
+    fields, tile, _ = Computer(made, node).probe(block)
     made = replace(made, fields=made.fields or fields, tile=made.tile or tile)
     return Computer(made, node).compute(block)
 
