@@ -47,7 +47,10 @@ HEAVY = {
         (("explain", "E304"), HEAVY | {"numpy"}),
         (("fmt", str(SAMPLE), "--check"), HEAVY | {"numpy", "typer", "gradcli.ops"}),
         (("lint", str(SAMPLE)), HEAVY | {"numpy"}),
-        (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
+        (
+            ("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"),
+            HEAVY | {"numpy", "typer"},
+        ),
         (
             ("eval", "-e", "x**2", "--set", "x=3", "--format", "json"),
             HEAVY | {"numpy", "ctypes", "hashlib"},
@@ -66,7 +69,7 @@ HEAVY = {
             ),
             HEAVY | {"numpy"},
         ),
-        (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY),
+        (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY | {"typer"}),
         (("plot", "-e", "x**2", "--over", "x=-1:1"), HEAVY - {"plotext"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

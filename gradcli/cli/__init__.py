@@ -84,6 +84,11 @@ def _dispatch(given: Sequence[str]) -> int:
 
         if (code := quickly(arguments[1:])) is not None:
             return code
+    if arguments[:1] == ["eval"]:
+        from .plainly import quickly as evaluate
+
+        if (code := evaluate(arguments[1:])) is not None:
+            return code
     from .app import dispatch
 
     return dispatch(arguments)

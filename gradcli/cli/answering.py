@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
-from . import limits, options, output
+from . import given, limits, output
 from .programs import programs
 from .terminal import Terminal
 
@@ -66,7 +66,7 @@ class Job(Generic[A]):
             names = programs(files, expr)
             seconds = limits.parse_timeout(timeout)
             with limits.limited(seconds, wanted.max_memory, self.fail, wanted.device):
-                values = options.values(set_, inputs, files)
+                values = given.values(set_, inputs, files)
                 for name in names:
                     self.answer(name, expr, values, wanted)
         except GradcliError as error:

@@ -15,6 +15,7 @@ import typer.core
 from typer._completion_shared import _completion_scripts  # what --install-completion installs
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
+from . import options as shared
 from .completion.line import commands
 from .completion.scripts import SCRIPTS
 from .line_editor import is_at_terminal
@@ -117,7 +118,9 @@ def load_command(name: str) -> Any:
     single = typer.Typer(
         rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
     )
-    single.command(name, cls=Command)(importlib.import_module(f".{name}", __package__).command)
+    module = importlib.import_module(f".{name}", __package__)
+    vars(module).update(typer=typer, options=shared)  # which its annotations name
+    single.command(name, cls=Command)(module.command)
     command: Any = typer.main.get_command(single)
     if name in JSON:
         help = "Print the JSON schema of the command's JSON, and run nothing."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError, printable
-from . import limits, options, output
+from . import given, limits, options, output
 from .programs import program
 from .progress import Bar
 from .terminal import Terminal
@@ -228,8 +228,8 @@ def command(
     if report_file is not None:
         output.verify_writable(report_file)
     wanted = Options(
-        of=options.names(of),
-        wrt=options.names(wrt),
+        of=given.names(of),
+        wrt=given.names(wrt),
         grad=not no_grad,
         dtype=dtype,
         seed=seed,
@@ -246,9 +246,9 @@ def command(
         rows_format=rows_format,
         out_format=out_format,
         compression=compression or "",
-        shared=options.values(set_, inputs, [file, rows]),
-        renamed=parse_renamings(options.names(map_)),
-        keep=options.names(keep),
+        shared=given.values(set_, inputs, [file, rows]),
+        renamed=parse_renamings(given.names(map_)),
+        keep=given.names(keep),
         nan=nan,
         reduce=reduce or "",
         fails=on_error == "fail",

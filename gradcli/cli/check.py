@@ -10,7 +10,7 @@ import typer
 from .. import report
 from ..diagnostics import Diagnostic, GradcliError
 from ..platform.collector import collect_rarely
-from . import limits, options, output
+from . import given, limits, options, output
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -176,8 +176,8 @@ def command(
 
     wanted = CheckOptions(
         run=Options(
-            of=options.names(of),
-            wrt=options.names(wrt),
+            of=given.names(of),
+            wrt=given.names(wrt),
             dtype=dtype,
             seed=seed,
             max_steps=max_steps,
@@ -186,7 +186,7 @@ def command(
             ignore_extra=ignore_extra,
             mode="reverse",
         ),
-        methods=methods_of(options.names(methods)),
+        methods=methods_of(given.names(methods)),
         points=points,
         order=order,
         rtol=rtol,
@@ -213,7 +213,7 @@ def command(
             for check in check_all(
                 names,
                 expr,
-                options.values(set_, inputs, names),
+                given.values(set_, inputs, names),
                 wanted,
                 1 if wanted.run.tracks else jobs,
             ):

@@ -8,7 +8,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
-from . import limits, options, output
+from . import given, limits, options, output
 from .programs import verify_apart
 from .terminal import Terminal
 
@@ -96,8 +96,8 @@ def command(
     from ..tasks.programs import parse_programs
 
     wanted = Options(
-        of=options.names(of),
-        wrt=options.names(wrt),
+        of=given.names(of),
+        wrt=given.names(wrt),
         grad=not no_grad,
         dtype=dtype,
         device=device,
@@ -120,7 +120,7 @@ def command(
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, fail, device):
-            values = options.values(set_, inputs, files)
+            values = given.values(set_, inputs, files)
             programs = parse_programs(_sources(files or [], expr or []), values)
             from ..tasks.comparing import compare  # an error in a program doesn't pay for it
 

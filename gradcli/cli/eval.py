@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from .. import report
 from ..diagnostics import Diagnostic, GradcliError
-from . import limits, options, output
+from . import given, limits, output
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what its annotations need besides: `load_command` knows it
+    import typer
+
     from ..tasks.evaluation import Evaluation, Options
+    from . import options
 
 MAX_FAILED = 20  # failed expectations that are shown; all are in the JSON
 
@@ -111,8 +112,8 @@ def command(
     job = _Job(Terminal(color, quiet, verbose), form, precision, show, output_file, full)
     try:
         wanted = Options(
-            of=options.names(of),
-            wrt=options.names(wrt),
+            of=given.names(of),
+            wrt=given.names(wrt),
             grad=not no_grad,
             jacobian=jacobian,
             hessian=hessian,
@@ -135,7 +136,7 @@ def command(
         with limits.limited(
             limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device
         ):
-            values = options.values(set_, inputs, files)
+            values = given.values(set_, inputs, files)
             for name in names:
                 job.run(name, expr, values, wanted)
     except GradcliError as error:

@@ -9,7 +9,7 @@ import typer
 from .. import report
 from ..codes import CODES
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from . import options, output
+from . import given, options, output
 from .programs import programs, programs_to_write, verify_apart
 from .terminal import Terminal
 
@@ -72,9 +72,9 @@ def command(
     return max((one.exit_code for one in linted), default=0)
 
 
-def codes(given: list[str] | None, option: str) -> tuple[str, ...]:
+def codes(texts: list[str] | None, option: str) -> tuple[str, ...]:
     """The codes, or beginnings of codes, that an option names. Raises GradcliError (E001)."""
-    codes = tuple(code.upper() for code in options.names(given))
+    codes = tuple(code.upper() for code in given.names(texts))
     for code in codes:
         if not any(known.startswith(code) for known in CODES if known[:1] == "W"):
             help = did_you_mean(code, CODES) or "`gradcli explain` lists all codes"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
-from . import limits, options, output
+from . import given, limits, options, output
 from .programs import program, verify_apart
 from .settings import POINTS
 from .terminal import Terminal
@@ -120,7 +120,7 @@ def command(
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for it
 
     wanted = Options(
-        of=options.names(of),
+        of=given.names(of),
         dtype=dtype,
         device=device,
         seed=seed,
@@ -139,7 +139,7 @@ def command(
             answer = _of_columns(file, over, wanted.of, family, order)
         else:
             request = request_of(over, family, order, points, bool(picture))
-            values = options.values(set_, inputs, [file])
+            values = given.values(set_, inputs, [file])
             answer = _of_program(program(file, expr), expr, values, wanted, request)
         _draw(answer, picture, output_file, terminal)
     for note in answer.notes:

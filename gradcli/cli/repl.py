@@ -10,7 +10,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable_lines
 from ..report import Style
-from . import limits, line_editor, options
+from . import given, limits, line_editor, options
 from .signals import sure_interrupts
 from .terminal import Terminal
 
@@ -83,7 +83,7 @@ def command(
         max_memory=limits.parse_memory(max_memory),
         tracks=max_memory is not None,
     )
-    session = Session(file or "<repl>", options.values(set_, inputs, [file]), wanted)
+    session = Session(file or "<repl>", given.values(set_, inputs, [file]), wanted)
     prompt = _Prompt(session, terminal, terminal.style(precision=precision))
     words = known_words()
     read = line_editor.reader(
@@ -205,7 +205,7 @@ class _Prompt:
 
         over = [word for word in words.split() if "=" in word and ":" in word]
         families = [word for word in words.split() if "=" in word and ":" not in word]
-        of = options.names(word for word in words.split() if "=" not in word)
+        of = given.names(word for word in words.split() if "=" not in word)
         if not over or len(families) > 1:
             help = "write `:plot y x=-3:3`, and for a family of curves `a=1,2,3`"
             raise GradcliError(
@@ -236,7 +236,7 @@ class _Prompt:
 def _of_and_wrt(words: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names in `y x`, `y,z x,w`: targets, and sources."""
     of, _, wrt = words.partition(" ")
-    return options.names([of]), options.names([wrt])
+    return given.names([of]), given.names([wrt])
 
 
 def _too_much(error: MemoryError | RecursionError) -> Diagnostic:

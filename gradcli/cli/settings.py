@@ -42,8 +42,8 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         **_LIMITS,
         **_RUN,
         **_any_of(
-            "precision verbose no-grad jacobian hessian hessian-blocks sparse mode unconnected "
-            "closed-form debug-nan"
+            "precision full verbose no-grad jacobian hessian hessian-blocks sparse mode "
+            "unconnected closed-form debug-nan"
         ),
     },
     # Neither what is checked, nor where: a limit ends single methods, and --dtype float32 is

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
-from . import began, limits, options, output
+from . import began, given, limits, options, output
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -116,8 +116,8 @@ def command(
     )
     try:
         wanted = Options(
-            of=options.names(of),
-            wrt=options.names(wrt),
+            of=given.names(of),
+            wrt=given.names(wrt),
             seed=seed,
             max_steps=max_steps,
             max_memory=limits.parse_memory(max_memory),
@@ -125,7 +125,7 @@ def command(
             ignore_extra=ignore_extra,
         )
         names = programs(files, expr)
-        values = options.values(set_, inputs, files)
+        values = given.values(set_, inputs, files)
         for name in names:
             job.run(name, expr, values, wanted)
     except GradcliError as error:

@@ -10,7 +10,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
-from . import limits, options, output
+from . import given, limits, options, output
 from .answering import Job
 from .programs import programs, verify_apart
 from .terminal import Terminal
@@ -76,8 +76,8 @@ def command(
     )  # here, so that `--help` doesn't pay for what runs programs
 
     wanted = Options(
-        of=options.names(of),
-        wrt=options.names(wrt),
+        of=given.names(of),
+        wrt=given.names(wrt),
         dtype=dtype,
         device=device,
         seed=seed,

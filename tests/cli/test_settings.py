@@ -74,7 +74,7 @@ def test_a_wrong_value_in_the_settings(gradcli: Run, tmp_path: Path) -> None:
 # `check` pass over something.
 HARMFUL = """
     output report scheduler workers threads jobs block-rows repeat resume map keep reduce rows set inputs expr ignore-extra
-    against against-command command-timeout methods allow-nonfinite quiet show traceback no-config help fix watch
+    against against-command command-timeout methods allow-nonfinite quiet show schema traceback no-config help fix watch
 """
 WEAKER = {
     "strict": [False, "true", 1],
