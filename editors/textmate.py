@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.lang import lexer
-from gradcli.lang.expressions import CONSTANTS
+from gradcli.lang.constants import CONSTANTS
 from gradcli.lang.resolve import TYPES
 from gradcli.ops import BUILTINS
 
@@ -147,7 +147,7 @@ def _string() -> dict[str, Any]:
     escape = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[ntr0\\\"'])"
     return {
         "name": "string.quoted.double.gradcli",
-        "begin": '"',
+        "begin": rf'(?:{_ALONE[0]}f)?"',
         "end": '"|$',
         "patterns": [
             {"match": escape, "name": "constant.character.escape.gradcli"},

@@ -8,7 +8,6 @@ use it.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -77,10 +76,21 @@ def shortened(text: str) -> str:
 
 
 class CallSite(NamedTuple):
-    """A call that led to an error: which function, and where it was called."""
+    """A call that led to an error: which function, and where it was called. A loop leads there,
+    too: it has no function, and `turn` says what its names held."""
 
     function: str
     span: Span
+    turn: str = ""
+
+    @property
+    def inside(self) -> str:
+        return f"in `{printable(self.function)}`" if self.function else f"in the loop{self.turn}"
+
+    def __str__(self) -> str:
+        if self.function:
+            return f"{self.inside}, called at {self.span}"
+        return f"in the loop at {self.span}{printable(self.turn)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +169,42 @@ class GradcliError(Exception):
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """``did you mean `x`?`` for the closest candidate, or "" where none is close."""
-    known = [c for c in candidates if not c.startswith("_")]
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if not close:
-        close = [c for c in known if c.lower() == name.lower()][:1]
-    return f"did you mean `{close[0]}`?" if close else ""
+    """``did you mean `x`?`` for the candidate that a person would take `name` for, or "" where none
+    is that close."""
+    plain = _plain(name)
+    best, distance = "", len(plain) // 3 + 1  # so many slips or more are another word
+    for candidate in candidates:
+        if candidate.startswith("_"):
+            continue
+        if _plain(candidate) == plain:
+            return f"did you mean `{candidate}`?"
+        if abs(len(candidate) - len(name)) < distance:
+            slips = _slips(plain, _plain(candidate), distance)
+            if slips < distance:
+                best, distance = candidate, slips
+    return f"did you mean `{best}`?" if best else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _slips(a: str, b: str, limit: int) -> int:
+    """How many letters left out, added, changed or swapped with the next make `b` of `a`; `limit`
+    where there are more."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, c in enumerate(a, 1):
+        above, row = row, [i]
+        for j, d in enumerate(b, 1):
+            cost = min(above[j] + 1, row[-1] + 1, above[j - 1] + (c != d))
+            if i > 1 and j > 1 and c == b[j - 2] and d == a[i - 2]:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) >= limit:
+            return limit
+        before = above
+    return row[-1]
 
 
 # ---- drawing -------------------------------------------------------------------------------------
@@ -183,8 +223,7 @@ _MAX_CALLS = 8
 def said(diagnostic: Diagnostic) -> str:
     """What a diagnostic says in words, without the lines of the program that it shows."""
     calls = [
-        call if isinstance(call, str) else f"in `{call.function}`"
-        for call in shorten_calls(diagnostic.calls)
+        call if isinstance(call, str) else call.inside for call in shorten_calls(diagnostic.calls)
     ]
     headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     return "\n".join([headline, diagnostic.label, diagnostic.help, *calls])
@@ -212,14 +251,7 @@ def render(diagnostic: Diagnostic, color: bool = False) -> str:
             + printable(diagnostic.help)
         )
     for call in shorten_calls(diagnostic.calls):
-        if isinstance(call, str):
-            lines.append(" " * gutter + paint("frame", " = ") + call)
-        else:
-            lines.append(
-                " " * gutter
-                + paint("frame", " = ")
-                + f"in `{printable(call.function)}`, called at {call.span}"
-            )
+        lines.append(" " * gutter + paint("frame", " = ") + str(call))
     return "\n".join(lines)
 
 
@@ -229,13 +261,17 @@ def _painter(color: bool) -> Any:
     return lambda style, text: f"{_STYLES[style]}{text}{_STYLES['off']}"
 
 
+COMPREHENSION = "[…]"  # the function that a comprehension is, which nobody called by a name
+
+
 def shorten_calls(calls: Sequence[CallSite]) -> list[CallSite | str]:
-    """The calls that led somewhere, or the first and last of them with a line that counts the
-    others."""
-    if len(calls) <= _MAX_CALLS:
-        return list(calls)
+    """The calls and loops that led somewhere, or the first and last of them with a line that counts
+    the others."""
+    found = [call for call in calls if call.function != COMPREHENSION]
+    if len(found) <= _MAX_CALLS:
+        return [*found]
     half = _MAX_CALLS // 2
-    return [*calls[:half], f"… {len(calls) - 2 * half} more calls …", *calls[-half:]]
+    return [*found[:half], f"… {len(found) - 2 * half} more calls …", *found[-half:]]
 
 
 # Control characters but for the tab, marks that turn the direction of a line or can't be seen, and

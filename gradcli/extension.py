@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from .diagnostics import GradcliError, did_you_mean
-from .lang.expressions import CONSTANTS
+from .lang.constants import CONSTANTS
 from .lang.lexer import RESERVED
 from .ops import OPS, registry
 from .ops.formula import Formula, read_partial

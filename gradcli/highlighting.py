@@ -12,7 +12,7 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from .lang import lexer
-from .lang.expressions import CONSTANTS
+from .lang.constants import CONSTANTS
 from .ops import BUILTINS
 
 _NAME = rf"{lexer.LETTER}{lexer.LETTER_OR_DIGIT}*+"
@@ -39,7 +39,7 @@ class GradcliLexer(RegexLexer):  # type: ignore[misc] # Pygments has no types
             (r"(?<=\})([ \t]*+)(backward)(?=[ \t]*\()", bygroups(Whitespace, Keyword)),
             (r"\n|[ \t\r\\]+", Whitespace),
             (r"#[^\n]*", Comment.Single),
-            (r'"(?:[^"\\\n]|\\.)*"?', String),
+            (r'f?"(?:[^"\\\n]|\\.)*"?', String),
             (lexer.NUMBER, Number),
             (words(("true", "false", "none", *CONSTANTS), suffix=_END), Keyword.Constant),
             (words(("and", "or", "not"), suffix=_END), Operator.Word),

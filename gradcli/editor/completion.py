@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ..lang import syntax
-from ..lang.expressions import CONSTANTS
+from ..lang.constants import CONSTANTS
 from ..lang.imports import LIBRARY
 from ..lang.lexer import LETTER, LETTER_OR_DIGIT, RESERVED, STATEMENTS
 from ..lang.resolve import TYPES

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..diagnostics import Report, did_you_mean
+from ..ops.op import BindingError, Op
 from . import syntax
+from .words import keyword
 
 
 def verify_call(
@@ -48,6 +50,18 @@ def verify_call(
             call.span,
             help=f"its signature is {signature(name, parameters)}",
         )
+
+
+def meant_arguments(op: Op, node: syntax.Call, error: BindingError) -> str:
+    """Help for arguments as other packages take them: `zeros(3, 2)`, `sum(x, dim = 0)`."""
+    names = [parameter.name for parameter in op.signature.parameters]
+    if isinstance(error.argument, str):
+        known = keyword(error.argument)
+        return f"did you mean `{known}`?" if known in names else ""
+    given = [argument.value.span.brief for argument in node.arguments if not argument.keyword]
+    if names[:1] == ["shape"] and len(given) > 1:
+        return f"the shape is one list: `{op.name}([{', '.join(given)}])`"
+    return ""
 
 
 def signature(name: str, parameters: tuple[syntax.Parameter, ...]) -> str:

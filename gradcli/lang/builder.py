@@ -12,9 +12,12 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
 from . import syntax
-from .lexer import Token
+from .hints import explain_token
+from .lalr import UnexpectedTokenError, drive
+from .lexer import Lexer, Token
 from .literals import number_value, string_value
 from .operators import climb, too_deep
+from .texts import parts_of
 
 Parts = list[Any]
 
@@ -60,6 +63,33 @@ class ExpressionBuilder:
     def string(self, parts: Parts, start: int, end: int) -> syntax.String:
         return syntax.String(string_value(parts[0], self.source), span=self.span(start, end))
 
+    def text(self, parts: Parts, start: int, end: int) -> syntax.Text:
+        found: Parts = []
+        for part in parts_of(parts[0], self.source):
+            if not isinstance(part, str):
+                value = self._inner_expression(part.start, part.end)
+                at = self.span(part.start, part.end)
+                found.append(syntax.Field(value, part.format, span=at, depth=value.depth))
+            elif found and isinstance(found[-1], str):
+                found[-1] += part
+            else:
+                found.append(part)
+        fields = [part for part in found if not isinstance(part, str)]
+        return syntax.Text(tuple(found), **self.span_and_depth(start, end, *fields))
+
+    def _inner_expression(self, start: int, end: int) -> syntax.Expression:
+        """The expression that a part of the source is. It is a text's, which has no texts in it."""
+        lexer = Lexer(self.source, start, end)
+        try:
+            tree: syntax.Module = drive(lexer, type(self)(self.source))
+        except UnexpectedTokenError as unexpected:
+            raise GradcliError(explain_token(unexpected, lexer)) from None
+        (*_, last) = tree.statements
+        if len(tree.statements) > 1 or not isinstance(last, syntax.Evaluate):
+            raise self.error("E103", "a field holds one expression", self.span(start, end))
+        value: syntax.Expression = last.value
+        return value
+
     def true(self, parts: Parts, start: int, end: int) -> syntax.Word:
         return syntax.Word(True, span=self.span(start, end))
 
@@ -78,6 +108,32 @@ class ExpressionBuilder:
 
     def list_(self, parts: Parts, start: int, end: int) -> syntax.ListDisplay:
         return syntax.ListDisplay(tuple(parts), **self.span_and_depth(start, end, *parts))
+
+    def comprehension(self, parts: Parts, start: int, end: int) -> syntax.Comprehension:
+        item, *rest = parts
+        clauses: list[syntax.Clause] = []
+        for part in rest:
+            if isinstance(part, syntax.Clause):
+                clauses.append(part)
+                continue
+            names, iterable, conditions = clauses[-1].names, clauses[-1].iterable, part
+            clauses[-1] = syntax.Clause(
+                names,
+                iterable,
+                (*clauses[-1].conditions, *conditions),
+                span=clauses[-1].span.to(conditions[0].span),
+                depth=deepest([iterable, *clauses[-1].conditions, *conditions]),
+            )
+        return syntax.Comprehension(
+            item, tuple(clauses), **self.span_and_depth(start, end, item, *clauses)
+        )
+
+    def each(self, parts: Parts, start: int, end: int) -> syntax.Clause:
+        names, iterable = parts
+        return syntax.Clause(names, iterable, span=self.span(start, end), depth=iterable.depth)
+
+    def when(self, parts: Parts, start: int, end: int) -> tuple[syntax.Expression, ...]:
+        return tuple(parts)
 
     def dict_(self, parts: Parts, start: int, end: int) -> syntax.DictDisplay:
         return syntax.DictDisplay(tuple(parts), **self.span_and_depth(start, end, *parts))

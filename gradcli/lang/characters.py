@@ -43,6 +43,8 @@ def explain_character(source: Source, offset: int) -> Diagnostic:
     """The error for a character that no token starts with."""
     text = source.text
     character = text[offset]
+    if text.startswith('f"', offset):
+        return explain_character(source, offset + 1)
     if character == '"':
         end = text.find("\n", offset)
         span = Span(source, offset, len(text) if end < 0 else end)

@@ -3,57 +3,24 @@ signatures."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ..diagnostics import Report, Source, Span, did_you_mean
-from ..ops import ALIASES, BUILTINS, INFIX, OPS, registry
+from ..ops import BUILTINS, INFIX, OPS
 from ..ops.op import BindingError, Op
 from . import program, syntax
-from .arguments import verify_call
+from .arguments import meant_arguments, verify_call
 from .callables import could_be_function
-from .flow import Journal
-from .scopes import Binding, Scope, Scopes
-from .words import OTHER_WORDS
-
-CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-# a search for the closest name is dear; a file with more unknown names than this has another
-# problem
-MAX_SUGGESTIONS = 20
-
+from .constants import CONSTANTS
+from .flow import Frame
+from .scopes import Binding, Scopes
+from .unknown import UnknownNames
 
 ATTACH = OPS["attach_grad"]
 
 
-@dataclass(slots=True, eq=False)
-class Frame:
-    """What is known at the point that the resolver has reached in a function, in a module, or at
-    the top level."""
-
-    scope: Scope
-    parent: Frame | None = None
-    kind: Literal["program", "function", "module"] = "program"
-    assigned: Journal = field(default_factory=Journal)  # names that surely have a value here
-    assigned_outside: frozenset[str] = (
-        frozenset()
-    )  # captured names that had one when the function was made
-    declared: Journal = field(
-        default_factory=Journal
-    )  # names that `var`, `frozen` or `const` declared
-    loops: int = 0
-    loop_end: int = -1  # where the outermost loop around ends
-
-    def is_assigned(self, name: str) -> bool:
-        if name in self.scope.bindings:
-            return name in self.assigned
-        return (
-            name in self.assigned_outside or self.scope.local(name) is not None
-        )  # the function itself
-
-
-class ExpressionResolver:
+class ExpressionResolver(UnknownNames):
     """The half of the resolver that returns expressions. `report` collects the errors; it goes on
     after each."""
 
@@ -66,10 +33,11 @@ class ExpressionResolver:
         self.imports: dict[
             int, program.Program
         ] = {}  # of imported files, by the identity of the statement
-        self._cases: dict[type, Callable[[Any], program.Expression]] = {
+        self.cases: dict[type, Callable[[Any], program.Expression]] = {
             syntax.Name: self._name,
             syntax.Number: self._literal,
             syntax.String: self._literal,
+            syntax.Text: self._text,
             syntax.Word: self._literal,
             syntax.ListDisplay: self._list,
             syntax.DictDisplay: self._dict,
@@ -86,7 +54,7 @@ class ExpressionResolver:
         }
 
     def expression(self, node: syntax.Expression) -> program.Expression:
-        return self._cases[type(node)](node)
+        return self.cases[type(node)](node)
 
     def optional(self, node: syntax.Expression | None) -> program.Expression | None:
         return None if node is None else self.expression(node)
@@ -95,7 +63,11 @@ class ExpressionResolver:
 
     def _name(self, node: syntax.Name) -> program.Expression:
         name, span = node.name, node.span
-        return self.read(name, span) or self._registered(name, span) or self._unknown(name, span)
+        return (
+            self.read(name, span)
+            or self.registered_function(name, span)
+            or self.unknown(name, span)
+        )
 
     def read(self, name: str, span: Span) -> program.Expression | None:
         """The value under a name, or None where there is no such name. A builtin's name that the
@@ -138,42 +110,21 @@ class ExpressionResolver:
             else f"it is first assigned on line {line}"
         )
         self.report.add("E201", f"`{name}` has no value yet", span, label=label, help=help)
-        return self._nothing(span)
-
-    def _registered(self, name: str, span: Span) -> program.Expression | None:
-        """The function that another package has registered under a name that nothing else has."""
-        op = registry.find(name)
-        return None if op is None else program.Builtin(op, span=span)
-
-    def _unknown(self, name: str, span: Span, kind: str = "name") -> program.Expression:
-        self.report.add("E200", f"unknown {kind} `{name}`", span, help=self.suggestion(name))
-        for message in registry.failures():
-            if not any(d.message == message for d in self.report.diagnostics):
-                self.report.add(
-                    "E008",
-                    message,
-                    help="it was asked because a function is unknown; update or remove it",
-                )
-        return self._nothing(span)
-
-    def suggestion(self, name: str) -> str:
-        """A did-you-mean among the names in sight and the builtins, in NumPy's spelling too."""
-        if len(self.report.diagnostics) >= MAX_SUGGESTIONS:
-            return ""
-        if name in OTHER_WORDS:
-            return OTHER_WORDS[name]
-        if name in ALIASES:
-            return f"did you mean `{ALIASES[name]}`?"
-        return did_you_mean(name, [*self.frame.scope.visible(), *BUILTINS, *CONSTANTS])
-
-    def _nothing(self, span: Span) -> program.Constant:
-        """Stands in where there was an error, so that the others are found too."""
-        return program.Constant(None, span=span)
+        return self.nothing(span)
 
     # ---- literals and displays ----
 
     def _literal(self, node: Any) -> program.Expression:
         return program.Constant(node.value, span=node.span)
+
+    def _text(self, node: syntax.Text) -> program.Expression:
+        parts = [
+            part
+            if isinstance(part, str)
+            else program.Field(self.expression(part.value), part.format, span=part.span)
+            for part in node.parts
+        ]
+        return program.Text(tuple(parts), span=node.span)
 
     def _list(self, node: syntax.ListDisplay) -> program.Expression:
         return program.ListDisplay(
@@ -241,6 +192,8 @@ class ExpressionResolver:
     # ---- members and indices ----
 
     def _member(self, node: syntax.Member) -> program.Expression:
+        if self.is_of_package(node):
+            return self.nothing(node.span)
         self._verify_import_member(node)
         return program.Member(self.expression(node.object), node.name, span=node.span)
 
@@ -292,8 +245,8 @@ class ExpressionResolver:
             callee = self.read(name, node.callee.span)
         callee = (
             callee
-            or self._registered(name, node.callee.span)
-            or self._unknown(name, node.callee.span, "function")
+            or self.registered_function(name, node.callee.span)
+            or self.unknown(name, node.callee.span, "function")
         )
         if isinstance(callee, program.Builtin):
             self._verify_value(callee.op, node)
@@ -318,7 +271,9 @@ class ExpressionResolver:
             f"`{binding.name}` is not a function here",
             span,
             label=f"line {line} assigns it{hides}",
-            help="choose another name for the value" if hides else "",
+            help="choose another name for the value"
+            if hides
+            else f"an element is `{binding.name}[i]`; indices count from 0",
         )
 
     def _verify_value(self, op: Op | None, node: syntax.Call) -> None:
@@ -347,8 +302,9 @@ class ExpressionResolver:
                 (a for k, a in enumerate(arguments) if error.argument in (a.keyword or None, k)),
                 node,
             )
-            self.report.add("E202", error.message, at.span, help=error.help)
-            return self._nothing(node.span)
+            help = meant_arguments(op, node, error) or error.help
+            self.report.add("E202", error.message, at.span, help=help)
+            return self.nothing(node.span)
         return program.Apply(
             op,
             tuple([None if key is None else values[key] for key in operands]),
@@ -370,6 +326,8 @@ class ExpressionResolver:
         )
 
     def _method_call(self, node: syntax.Call, callee: syntax.Member) -> program.Expression:
+        if self.is_of_package(callee):
+            return self.nothing(node.span)
         receiver = self.expression(callee.object)
         arguments = self._arguments(node)
         if self._verify_import_member(callee):
@@ -388,7 +346,7 @@ class ExpressionResolver:
             and op is None
             and isinstance(callee.object, syntax.Number | syntax.Arithmetic | syntax.Power)
         ):
-            self._unknown(callee.name, callee.name_span, "function")
+            self.unknown(callee.name, callee.name_span, "function")
         return program.MethodCall(receiver, callee.name, arguments, function, op, span=node.span)
 
     # ---- functions ----

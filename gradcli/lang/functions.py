@@ -3,14 +3,15 @@ are given."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Literal
 
-from ..diagnostics import Source
+from ..diagnostics import COMPREHENSION, Source, Span
+from ..ops import OPS
 from . import program, syntax
-from .expressions import Frame
-from .flow import Journal
+from .flow import Frame, Journal
 from .rules import verify_inline, verify_registered, why_not_registered
-from .scopes import Scopes
+from .scopes import ITEMS, SEQUENCE, Scopes
 from .windows import WindowResolver
 
 
@@ -20,6 +21,7 @@ class FunctionResolver(WindowResolver):
     def __init__(self, source: Source, scopes: Scopes) -> None:
         super().__init__(source, scopes)
         self.registered = Journal()  # the functions that `backward NAME` has given a rule
+        self.cases[syntax.Comprehension] = self.comprehension
 
     def define(self, node: syntax.Define) -> program.Statement:
         value = program.FunctionLiteral(self.function(node.name.name, node), span=node.span)
@@ -34,7 +36,10 @@ class FunctionResolver(WindowResolver):
         if binding is None or function is None:
             if function is None:
                 self.report.add(
-                    "E200", f"unknown function `{name}`", at, help=self.suggestion(name)
+                    "E200",
+                    f"unknown function `{name}`",
+                    at,
+                    help=self.suggestion(name, at, "function"),
                 )
             else:
                 self.report.add("E222", f"`{name}` is a builtin, which has its rule", at)
@@ -103,3 +108,57 @@ class FunctionResolver(WindowResolver):
             opaque,
             span=node.span,
         )
+
+    # ---- comprehensions ----
+
+    def comprehension(self, node: syntax.Comprehension) -> program.Expression:
+        """A call of a function that appends in loops: what its first `for` goes through is its
+        argument, and so is evaluated outside."""
+        sequence = program.Argument(self.expression(node.clauses[0].iterable))
+        scope, outer = self.scopes.functions[id(node)], self.frame
+        outside = frozenset(name for name in scope.captures if outer.is_assigned(name))
+        self.frame = Frame(scope, outer, "function", assigned_outside=outside)
+        source, items = (scope.bindings[name].slot for name in (SEQUENCE, ITEMS))
+        empty = program.ListDisplay((), span=node.span)
+        body = (
+            program.Assign(program.NameTarget(items, span=node.span), empty, span=node.span),
+            self._clause(node, 0, program.Read(source, span=node.clauses[0].iterable.span)),
+            program.Return(program.Read(items, span=node.span), span=node.span),
+        )
+        self.frame = outer
+        captures = tuple((self.slot_of(captured), own) for captured, own in scope.captures.items())
+        parameter = program.FunctionParameter(source, None, node.span)
+        function = program.Function(
+            COMPREHENSION, (parameter,), body, scope.n_slots, captures, span=node.span
+        )
+        callee = program.FunctionLiteral(function, span=node.span)
+        return program.Call(callee, (sequence,), span=node.span)
+
+    def _clause(
+        self, node: syntax.Comprehension, k: int, iterable: program.Expression
+    ) -> program.Statement:
+        """The loop of a clause, with those of the clauses behind it inside."""
+        clause = node.clauses[k]
+        with self.loop(node.span):
+            target = self.loop_target(clause.names)
+            conditions = [self.expression(condition) for condition in clause.conditions]
+            if k + 1 < len(node.clauses):
+                following = self.expression(node.clauses[k + 1].iterable)
+                inner = self._clause(node, k + 1, following)
+            else:
+                inner = self._append(node.item)
+            for condition in reversed(conditions):
+                inner = program.If(((condition, (inner,)),), (), span=condition.span)
+        return program.For(target, iterable, (inner,), span=clause.span)
+
+    def _append(self, node: syntax.Expression) -> program.Statement:
+        slot, span = self.frame.scope.bindings[ITEMS].slot, node.span
+        operands = (program.Read(slot, span=span), self.expression(node))
+        longer = program.Apply(OPS["append"], operands, span=span)
+        return program.Assign(program.NameTarget(slot, span=span), longer, span=span)
+
+    def loop(self, span: Span) -> AbstractContextManager[None]:
+        raise NotImplementedError  # the resolver of statements knows loops
+
+    def loop_target(self, names: tuple[syntax.Name, ...]) -> program.Target:
+        raise NotImplementedError

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable
 
 from ..diagnostics import Diagnostic, Span
-from .foreign import brace_on_next_line, colon_block, else_if, increment, other_language, two_signs
+from .foreign import foreign_phrase
 from .lalr import UnexpectedTokenError
 from .lexer import RESERVED, Lexer
 from .places import Place, describe, rest_of_statement, span_of
+from .words import OTHER_WORDS
 
 
 def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:
@@ -273,14 +274,79 @@ def _two_operands(place: Place) -> Diagnostic | None:
     return None
 
 
+# ---- other languages -----------------------------------------------------------------------------
+
+
+def _phrase(place: Place) -> Diagnostic | None:
+    return foreign_phrase(place.source, place.token[2], place.token[3])
+
+
+def _other_language(place: Place) -> Diagnostic | None:
+    for token in (place.before, place.token):
+        if token[0] == "NAME" and token[1] in OTHER_WORDS:
+            span = Span(place.source, token[2], token[3])
+            return place.error(
+                f"`{token[1]}` is not a word of the language", OTHER_WORDS[token[1]], span, "E121"
+            )
+    return None
+
+
+def _colon_block(place: Place) -> Diagnostic | None:
+    if place.token[0] == ":" and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line):
+        return place.error(
+            "a block stands in braces, not after `:`", "write `{` … `}`", None, "E121"
+        )
+    return None
+
+
+def _brace_on_next_line(place: Place) -> Diagnostic | None:
+    if (
+        place.token[0] == "_END"
+        and "{" in place.expected
+        and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line)
+    ):
+        following = place.source.text[place.token[2] :].lstrip()
+        if following.startswith("{"):
+            return place.error(
+                "the `{` of a block stands on the line of its keyword",
+                "join it to the end of this line",
+            )
+        return place.error("a block is missing", "it stands in braces: `{ … }`")
+    return None
+
+
+def _two_signs(place: Place) -> Diagnostic | None:
+    pair = place.source.text[place.before[2] : place.token[3]]
+    meant = {
+        "===": "==",
+        "=>": ">=",
+        "=<": "<=",
+        "<>": "!=",
+        "->": "",
+        "==>": "=",
+        "<-": "=",
+        "**=": "",
+    }.get(pair)
+    if pair == "->":
+        return place.error(
+            "`->` means nothing here",
+            "a function is `fn(x) = …`",
+            place.before_span().to(span_of(place)),
+            "E121",
+        )
+    if meant and place.token[2] == place.before[3]:
+        span = place.before_span().to(span_of(place))
+        return place.error(f"`{pair}` is not an operator", f"write `{meant}`", span, "E121")
+    return None
+
+
 _RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (
-    else_if,
+    _phrase,
     _never_closed,
-    other_language,
-    colon_block,
-    brace_on_next_line,
-    increment,
-    two_signs,
+    _other_language,
+    _colon_block,
+    _brace_on_next_line,
+    _two_signs,
     _close_outside_expect,
     _equals_in_condition,
     _chained_assignment,

@@ -20,6 +20,7 @@ from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean
 from . import program
 from .parser import parse, read_source
 from .resolve import resolve
+from .words import PACKAGES
 
 LIBRARY = Path(__file__).parents[1] / "library"
 _MAX_CHAIN = 50
@@ -98,7 +99,9 @@ class Importer:
         if not file.is_file():
             names = [entry.removesuffix(".tg") for entry in _programs(LIBRARY)]
             help = (
-                did_you_mean(name, names)
+                "builtins need no import: leave it out, and write `sin(x)`"
+                if name in PACKAGES
+                else did_you_mean(name, names)
                 or f'a file is imported with `import "{name}.tg" as {name}`'
             )
             raise _error("E220", f"the library has no `{name}`", span, help=help)

@@ -55,9 +55,9 @@ SIGNS = [
 
 _TOKEN = re.compile(
     rf"""(?:[ \t]++|\#[^\n]*+|\\\r?\n)*+          # blanks, comments, joined lines
-    (?:({LETTER}{LETTER_OR_DIGIT}*+)              # 1 a word
+    (?:(?!f")({LETTER}{LETTER_OR_DIGIT}*+)        # 1 a word
     |({NUMBER})                                  # 2 a number
-    |("(?:[^"\\\n]++|\\.)*+")                     # 3 a string
+    |(f?"(?:[^"\\\n]++|\\.)*+")                   # 3 a string
     |({"|".join(map(re.escape, SIGNS))})         # 4 a sign
     |(\r?\n|;)                                    # 5 perhaps the end of a statement
     |(\Z)                                         # 6 the end
@@ -80,7 +80,7 @@ WORDS = {word: word for word in RESERVED} | {"and": "OPERATOR", "or": "OPERATOR"
 _CONTINUES = frozenset(["SIGN", "OPERATOR", "NOT", "AUGMENT", "UPDATE", "=", "~=", ","])
 # After one of these an operand is complete, so `{` opens a block.
 _OPERAND_ENDS = frozenset(
-    ["NAME", "NUMBER", "STRING", ")", "]", "}", "_DICT_END", "true", "false", "none"]
+    ["NAME", "NUMBER", "STRING", "TEXT", ")", "]", "}", "_DICT_END", "true", "false", "none"]
 )
 _BLOCK_FOLLOWS = _OPERAND_ENDS | {"record", "pause", "else of a statement"}
 _STATEMENT_FOLLOWS = frozenset(["_END", "{"])
@@ -112,8 +112,9 @@ class Lexer:
     """The tokens of a source, made as they are asked for. `open` holds the brackets that are open
     at the moment."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, start: int = 0, end: int | None = None) -> None:
         self.source = source
+        self.range = (start, len(source.text) if end is None else end)
         self.open: list[tuple[str, int]] = []
         self.last: Token = ("_END", "", 0, 0)  # before the one handed out last
         self.current: Token = self.last
@@ -130,7 +131,7 @@ class Lexer:
         end_of_statement: Token | None = (
             None  # held back until the next token shows whether it counts
         )
-        for match in _TOKEN.finditer(text):
+        for match in _TOKEN.finditer(text, *self.range):
             group = match.lastindex or _FINISH
             start, end = match.span(group)
             word = match[group]
@@ -175,7 +176,7 @@ class Lexer:
             elif group == _NUMERAL:
                 kind = "NUMBER"
             elif group == _STRING:
-                kind = "STRING"
+                kind = "TEXT" if word[0] == "f" else "STRING"
             elif group == _FINISH:
                 if opened:
                     raise self._unclosed()
@@ -206,10 +207,10 @@ class Lexer:
 
     def _normalized(self, word: str, start: int) -> str:
         normal = unicodedata.normalize("NFKC", word)
-        if normal.isidentifier():
+        if word.isidentifier():
             return normal
         for k in range(len(word)):
-            if not unicodedata.normalize("NFKC", word[: k + 1]).isidentifier():
+            if not word[: k + 1].isidentifier():
                 raise GradcliError(explain_character(self.source, start + k))
         raise GradcliError(explain_character(self.source, start))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
 from ..platform.collector import collector_paused
 from . import syntax
+from .foreign import foreign_phrase
 from .hints import explain_token
 from .lalr import UnexpectedTokenError, drive
 from .lexer import Lexer
@@ -32,6 +33,10 @@ def parse(source: Source) -> syntax.Module:
             tree: syntax.Module = drive(lexer, Builder(source))
         except UnexpectedTokenError as unexpected:
             raise GradcliError(explain_token(unexpected, lexer)) from None
+        except GradcliError as error:
+            (found, *_) = error.diagnostics
+            phrase = found.span and foreign_phrase(source, found.span.start, found.span.end)
+            raise GradcliError(phrase or found) from None
     return tree
 
 

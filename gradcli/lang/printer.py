@@ -58,6 +58,25 @@ def _string(text: str) -> str:
     return '"' + _UNESCAPED.sub(lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04x}", text) + '"'
 
 
+def _text(node: syntax.Text) -> tuple[int, str]:
+    parts = [
+        _string(part)[1:-1].replace("{", "{{").replace("}", "}}")
+        if isinstance(part, str)
+        else "{" + _expression(part.value) + (f":{part.format}" if part.format else "") + "}"
+        for part in node.parts
+    ]
+    return _OPERAND, f'f"{"".join(parts)}"'
+
+
+def _comprehension(node: syntax.Comprehension) -> tuple[int, str]:
+    texts = [_expression(node.item)]
+    for clause in node.clauses:
+        names = ", ".join(name.name for name in clause.names)
+        texts.append(f"for {names} in {_expression(clause.iterable, 1)}")
+        texts += [f"if {_expression(condition, 1)}" for condition in clause.conditions]
+    return _OPERAND, f"[{' '.join(texts)}]"
+
+
 def _dict(node: syntax.DictDisplay) -> tuple[int, str]:
     entries = [f"{_key(entry.key)}: {_expression(entry.value)}" for entry in node.entries]
     return _OPERAND, "{" + ", ".join(entries) + "}"
@@ -145,6 +164,8 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[int, str]]] = {
     syntax.Name: lambda node: (_OPERAND, node.name),
     syntax.Number: _number,
     syntax.String: lambda node: (_OPERAND, _string(node.value)),
+    syntax.Text: _text,
+    syntax.Comprehension: _comprehension,
     syntax.Word: lambda node: (_OPERAND, _WORDS[node.value]),
     syntax.ListDisplay: lambda node: (_OPERAND, f"[{_list(node.items)}]"),
     syntax.DictDisplay: _dict,
@@ -244,7 +265,8 @@ def _expect(node: syntax.Expect) -> str:
     text = f"expect {_expression(node.value)}"
     if node.close_to is not None:
         text += f" ~= {_expression(node.close_to)}"
-    return text + (f" within {_arguments(node.options)}" if node.options else "")
+    text += f" within {_arguments(node.options)}" if node.options else ""
+    return text + ("" if node.message is None else f", {_expression(node.message)}")
 
 
 def _import(node: syntax.Import) -> str:

@@ -18,12 +18,13 @@ from ..ops import BUILTINS
 from ..platform.collector import collector_paused
 from ..platform.recursion import recursion
 from . import program, syntax
-from .expressions import CONSTANTS
+from .constants import CONSTANTS
 from .flow import Journal
 from .modules import ModuleResolver
 from .results import Role, result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
+from .words import is_no_input
 
 # Of a path or a library's name, where it is imported, and whether it is the library.
 Loader = Callable[[str, Span, bool], program.Program]
@@ -143,7 +144,8 @@ class Resolver(ModuleResolver):
         free: dict[str, int] = {}
         for scope in (self.scopes.top, *self.scopes.functions.values()):
             for name, at in scope.uses.items():
-                known = name in BUILTINS or name in CONSTANTS
+                following = self.source.text[at + len(name) :][:1]
+                known = name in BUILTINS or name in CONSTANTS or is_no_input(name, following)
                 if scope.find(name) is None and (name in given or not known):
                     free[name] = min(at, free.get(name, at))
         inputs = [
@@ -281,29 +283,29 @@ class Resolver(ModuleResolver):
         return program.If(tuple(branches), otherwise, span=node.span)
 
     def _while(self, node: syntax.While) -> program.Statement:
-        with self._loop(node.span):
+        with self.loop(node.span):
             condition = self.expression(node.condition)
             body, _ = self.block(node.body.statements)
         return program.While(condition, body, span=node.span)
 
     def _for(self, node: syntax.For) -> program.Statement:
         iterable = self.expression(node.iterable)
-        with self._loop(node.span):
-            target: program.Target
-            targets = tuple(
-                program.NameTarget(self.bound(name), span=name.span) for name in node.names
-            )
-            if len(targets) == 1:
-                target = targets[0]
-            else:
-                target = program.ListTarget(
-                    targets, span=node.names[0].span.to(node.names[-1].span)
-                )
+        with self.loop(node.span):
+            target = self.loop_target(node.names)
             body, _ = self.block(node.body.statements)
         return program.For(target, iterable, body, span=node.span)
 
+    def loop_target(self, names: tuple[syntax.Name, ...]) -> program.Target:
+        """What the names of a `for` are assigned to."""
+        targets = tuple([program.NameTarget(self.bound(name), span=name.span) for name in names])
+        return (
+            targets[0]
+            if len(targets) == 1
+            else program.ListTarget(targets, span=names[0].span.to(names[-1].span))
+        )
+
     @contextmanager
-    def _loop(self, span: Span) -> Iterator[None]:
+    def loop(self, span: Span) -> Iterator[None]:
         """The body of a loop: it may not run at all, and what it assigns may be there when it
         begins again."""
         frame, mark, loop_end = self.frame, self.frame.assigned.mark(), self.frame.loop_end
@@ -381,7 +383,8 @@ class Resolver(ModuleResolver):
             if option.keyword not in ("rtol", "atol"):
                 self.report.add("E202", "`within` takes `rtol = …` and `atol = …`", option.span)
             options.append((option.keyword, self.expression(option.value)))
-        return program.Expect(value, close_to, tuple(options), span=node.span)
+        message = self.optional(node.message)
+        return program.Expect(value, close_to, tuple(options), message, span=node.span)
 
     def _expect_error(self, node: syntax.ExpectError) -> program.Statement | None:
         """What the resolver finds in the block is the failure that the block is expected to

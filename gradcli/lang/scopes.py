@@ -27,6 +27,8 @@ class Event(NamedTuple):
     end: int
 
 
+# What a comprehension goes through, and its items so far: no names that a program can have.
+SEQUENCE, ITEMS = "[sequence]", "[items]"
 NO_SLOT = program.Slot(-1, "")  # before slots are given out
 
 
@@ -103,7 +105,7 @@ class Scope:
         """All names that can be seen from here."""
         scope: Scope | None = self
         while scope is not None:
-            yield from scope.bindings
+            yield from (name for name in scope.bindings if name not in (SEQUENCE, ITEMS))
             scope = scope.parent
 
     def add_slot(self, name: str, cell: bool = False) -> program.Slot:
@@ -187,6 +189,8 @@ class Scopes:
             self._scan_call(node, scope)
         elif kind is syntax.Function:
             self._scan_function(node, scope, Scope(scope))
+        elif kind is syntax.Comprehension:
+            self._scan_comprehension(node, scope)
         elif kind is syntax.Backward:
             scope.uses.setdefault(node.name.name, node.name.span.start)
             self._scan_function(node, scope, Scope(scope))
@@ -220,6 +224,19 @@ class Scopes:
             scope.bind(parameter.name.name, Event("parameter", parameter, start, start))
             self._push(outer, parameter.default)
         self._push(scope, node.body)
+
+    def _scan_comprehension(self, node: syntax.Comprehension, outer: Scope) -> None:
+        """A comprehension is a function of what its first `for` goes through."""
+        scope = self.functions[id(node)] = Scope(outer)
+        start = node.span.start
+        for own in (SEQUENCE, ITEMS):
+            scope.bind(own, Event("parameter", node, start, start))
+        for k, clause in enumerate(node.clauses):
+            self._push(scope if k else outer, clause.iterable)
+            for name in clause.names:
+                scope.bind(name.name, Event("for", clause, name.span.start, name.span.start))
+            self._push(scope, *clause.conditions)
+        self._push(scope, node.item)
 
     def _scan_binder(self, node: Any, scope: Scope) -> None:
         start, end = node.span.start, node.span.end

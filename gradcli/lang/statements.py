@@ -239,14 +239,16 @@ class Builder(ExpressionBuilder):
         return syntax.Output((value,), self.token_name(token), **self.at(start, end, value))
 
     def expect(self, parts: Parts, start: int, end: int) -> syntax.Expect:
-        return syntax.Expect(parts[0], **self.at(start, end, *parts))
+        value, *message = parts
+        told = message[0] if message else None
+        return syntax.Expect(value, message=told, **self.at(start, end, *parts))
 
     def expect_close(self, parts: Parts, start: int, end: int) -> syntax.Expect:
-        value, close_to, *options = parts
-        arguments = options[0] if options else ()
-        return syntax.Expect(
-            value, close_to, arguments, **self.at(start, end, value, close_to, *arguments)
-        )
+        value, close_to, *rest = parts
+        arguments = rest.pop(0) if rest and isinstance(rest[0], tuple) else ()
+        message = rest[0] if rest else None
+        at = self.at(start, end, value, close_to, *arguments, message)
+        return syntax.Expect(value, close_to, arguments, message, **at)
 
     def expect_error(self, parts: Parts, start: int, end: int) -> syntax.ExpectError:
         token, body = parts
@@ -277,6 +279,8 @@ def _describe(node: Any) -> str:
     names: dict[type, str] = {
         syntax.Number: "a number",
         syntax.String: "a string",
+        syntax.Text: "a string",
+        syntax.Comprehension: "a list",
         syntax.Word: "a constant",
         syntax.Call: "the result of a call",
         syntax.Function: "a function",

@@ -78,7 +78,7 @@ class TargetResolver(ExpressionResolver):
         binding = self.frame.scope.find(name.name)
         if binding is None:
             if read is None:
-                self._unknown(name.name, name.span)
+                self.unknown(name.name, name.span)
             else:
                 self.report.add("E209", f"`{name.name}` is a builtin, not an array", name.span)
             return program.Slot(-1, name.name)

@@ -29,7 +29,7 @@ def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
 
 
 def _normal(xp: Any, shape: Any, mean: Any, std: Any, dtype: str, generator: Any) -> Any:
-    size = sizes("normal", shape)
+    size = _shape("normal", shape)
     mean, std = _numbers(xp, "normal", mean, "mean", size), _numbers(xp, "normal", std, "std", size)
     if bool(xp.any(std < 0)):
         raise OpError(f"`normal` needs a standard deviation that isn't negative, not {xp.min(std)}")
@@ -37,7 +37,7 @@ def _normal(xp: Any, shape: Any, mean: Any, std: Any, dtype: str, generator: Any
 
 
 def _uniform(xp: Any, shape: Any, low: Any, high: Any, dtype: str, generator: Any) -> Any:
-    size = sizes("uniform", shape)
+    size = _shape("uniform", shape)
     low, high = (
         _numbers(xp, "uniform", low, "low", size),
         _numbers(xp, "uniform", high, "high", size),
@@ -57,7 +57,12 @@ def _randint(xp: Any, low: Any, high: Any, shape: Any, dtype: str, generator: An
 
 
 def _randint_shape(low: Any, high: Any, shape: Any) -> Shape:
-    return () if shape is None else sizes("randint", shape)
+    return _shape("randint", shape)
+
+
+def _shape(name: str, shape: Any) -> Shape:
+    """The shape of what is drawn; that of one number where none is given."""
+    return () if shape is None else sizes(name, shape)
 
 
 def _permutation(xp: Any, x: Any, dtype: str, generator: Any) -> Any:
@@ -76,21 +81,21 @@ def _permutation_shape(x: Any) -> Shape:
 OPS = [
     _op(
         "normal",
-        "; shape, *, mean=0.0, std=1.0",
-        "Normally distributed numbers.",
+        "; shape=none, *, mean=0.0, std=1.0",
+        "Normally distributed numbers: an array of a shape, or one number.",
         compute=_normal,
         aliases=("randn", "standard_normal"),
-        result_shape=lambda shape, mean, std: sizes("normal", shape),
+        result_shape=lambda shape, mean, std: _shape("normal", shape),
         hint="the shape comes first: `normal([3], mean = 0, std = 2)`",
         note="no derivative: `mean + std * normal(shape)` has one",
     ),
     _op(
         "uniform",
-        "; shape, *, low=0.0, high=1.0",
-        "Numbers spread evenly from low up to high.",
+        "; shape=none, *, low=0.0, high=1.0",
+        "Numbers spread evenly from low up to high: an array of a shape, or one number.",
         compute=_uniform,
         aliases=("rand", "random"),
-        result_shape=lambda shape, low, high: sizes("uniform", shape),
+        result_shape=lambda shape, low, high: _shape("uniform", shape),
         hint="the shape comes first: `uniform([3], low = 0, high = 2)`",
         note="no derivative: `low + (high - low) * uniform(shape)` has one",
     ),

@@ -105,10 +105,7 @@ def _file(check: Check, number: int) -> Element:
 
 def _problem(problem: Diagnostic) -> Element:
     kind = "bad" if problem.severity == "error" else "doubt"
-    calls = [
-        call if isinstance(call, str) else f"in `{call.function}`, called at {call.span}"
-        for call in shorten_calls(problem.calls)
-    ]
+    calls = [str(call) for call in shorten_calls(problem.calls)]
     return tag(
         "div",
         tag(

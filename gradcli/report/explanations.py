@@ -60,8 +60,6 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     if e.span is not None:
         yield f"  --> {e.span}"
     for call in shorten_calls(e.calls):
-        if not isinstance(call, str):
-            call = f"in `{printable(call.function)}`, called at {call.span}"
         yield f"      {call}"
     if e.origin is not None and e.origin != e.span:
         told = f"{printable(e.wrt) or 'the source'} comes from {e.origin}"

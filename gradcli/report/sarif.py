@@ -51,8 +51,7 @@ def result_of(file: str, problem: Diagnostic) -> dict[str, Any]:
     }
     if problem.calls:
         result["relatedLocations"] = [
-            {"message": {"text": f"in `{call.function}`"}, **place(call.span)}
-            for call in problem.calls
+            {"message": {"text": call.inside}, **place(call.span)} for call in problem.calls
         ]
     return result
 

@@ -43,7 +43,7 @@ def names_of(source: Source) -> Names:
 
 def _free(scopes: Scopes) -> list[str]:
     """The free names of an expression."""
-    from ..lang.expressions import CONSTANTS  # it takes the table of builtins, which takes long
+    from ..lang.constants import CONSTANTS  # it takes the table of builtins, which takes long
     from ..ops import BUILTINS
 
     found: dict[str, int] = {}

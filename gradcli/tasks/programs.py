@@ -122,7 +122,7 @@ def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Prog
 def with_inputs(program: Program, given: Iterable[str], columns: Iterable[str]) -> Program:
     """The program for data with these columns: in an expression file, those that are called like a
     constant, as `e`, are what is meant by it. `given` are the names set besides."""
-    from ..lang.expressions import CONSTANTS
+    from ..lang.constants import CONSTANTS
 
     constants = CONSTANTS.keys() & set(columns)
     return (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.execution import Execution, Expectation, running
 from ..lang import program
-from ..lang.expressions import CONSTANTS
+from ..lang.constants import CONSTANTS
 from ..lang.lexer import RESERVED, STATEMENTS
 from ..lang.parser import parse
 from ..lang.results import result_names

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..diagnostics import Source
 from ..lang import syntax
-from ..lang.expressions import CONSTANTS
+from ..lang.constants import CONSTANTS
 from ..lang.scopes import Scope, Scopes, children
 from ..ops import BUILTINS
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .document import HARD, LINE, SETTLE, SOFT, Document, IfBroken, Indent, concat, group
 from .lexemes import Lexeme
-from .shapes import is_, is_function, is_group, is_hugged, is_number, is_row
+from .shapes import is_, is_comprehension, is_function, is_group, is_hugged, is_number, is_row
 from .spacing import chain, gap, takes_comma
 from .structure import Block, Body, Bracket, Element, Item, Statement, first_lexeme
 
@@ -259,7 +259,8 @@ class _Layout:
         if is_hugged(item):
             return concat([start, self.element(elements[0], kind), end])
         notes = _notes(first_lexeme(elements[0].items))
-        comma = IfBroken(",", "") if takes_comma(before, item) else ""
+        ends = takes_comma(before, item) and not is_comprehension(elements[-1])
+        comma = IfBroken(",", "") if ends else ""
         is_filled = kind == "[" and all(map(is_number, elements))  # while comments are still there
         separated = self.separated(elements, kind)
         inner: Document = [*separated, comma]
@@ -283,10 +284,32 @@ class _Layout:
         items = element.items
         if kind == "[" and any(is_(item, ":") for item in items):
             return self.slice(items)
+        if is_comprehension(element):
+            return self.comprehension(items)
         if len(items) > 2 and is_(items[0], "NAME", "STRING") and is_(items[1], "=", ":"):
             sign = " = " if is_(items[1], "=") else ": "
             return [self.item(items[0]), sign, group(self.expression(items[2:], 4, True))]
         return self.expression(items, 0, True)
+
+    def comprehension(self, items: list[Item]) -> Document:
+        """`item for names in iterable if condition`, each on its own line where one is too long."""
+        starts = [0]
+        for k, item in enumerate(items):
+            if is_(item, "for") or (is_(item, "if") and len(starts) > 1):
+                starts.append(k)
+        document: list[Document] = []
+        for start, end in zip(starts, [*starts[1:], len(items)], strict=True):
+            if start == 0:
+                document.append(group(self.expression(items[:end], 4, True)))
+                continue
+            word, part = self.item(items[start]), items[start + 1 : end]
+            document += [*_notes(first_lexeme(items[start:])), LINE, word, " "]
+            if is_(items[start], "for"):
+                k = next(k for k, item in enumerate(part) if is_(item, "in"))
+                document += [self.target(part[:k]), " in "]
+                part = part[k + 1 :]
+            document.append(group(self.expression(part, 4, True)))
+        return document
 
     def slice(self, items: list[Item]) -> Document:
         """`start:stop:step`."""

@@ -35,6 +35,11 @@ def is_function(items: list[Item]) -> bool:
     return is_(items[0], "fn") and len(items) > 2 and isinstance(items[1], Bracket)
 
 
+def is_comprehension(element: Element) -> bool:
+    """Whether an element is what stands in the brackets of a comprehension."""
+    return any(is_(item, "for") for item in element.items)
+
+
 def is_hugged(bracket: Bracket) -> bool:
     """Whether the one element stands directly in the brackets: a list, a dict, or a function with
     a block."""

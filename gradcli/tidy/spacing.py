@@ -9,7 +9,7 @@ from .lexemes import Lexeme
 from .shapes import is_
 from .structure import Block, Bracket, Item
 
-_OPERANDS = frozenset(["NAME", "NUMBER", "STRING", "true", "false", "none"])
+_OPERANDS = frozenset(["NAME", "NUMBER", "STRING", "TEXT", "true", "false", "none"])
 _POWER = LEVELS["**"]
 _CLOSE = LEVELS["=="]  # `~=` compares
 _CALLED = _OPERANDS | {"fn"}  # what `(` touches

@@ -73,6 +73,12 @@ def read_structure(lexemes: list[Lexeme]) -> Body:
     return _Reader(lexemes).body()
 
 
+def _names(items: list[Item]) -> bool:
+    """Whether the names of a `for` are being read, between which there are commas, too."""
+    words = [item.kind for item in items if isinstance(item, Lexeme) and item.kind in ("for", "in")]
+    return words[-1:] == ["for"]
+
+
 class _Reader:
     """Reads tokens from left to right. Brackets and blocks nest so deep at most as the lexer
     allows."""
@@ -125,7 +131,7 @@ class _Reader:
     def _bracket(self, open: Lexeme) -> Bracket:
         elements = [Element([])]
         while self.next.kind not in _CLOSERS:
-            if self.next.kind == ",":
+            if self.next.kind == "," and not _names(elements[-1].items):
                 elements[-1].comma = self.take()
                 elements.append(Element([]))
             else:

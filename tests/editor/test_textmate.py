@@ -96,7 +96,7 @@ def scopes(texts: list[str]) -> list[dict[tuple[int, int], list[str]]]:
 
 def expected(kind: str, text: str) -> str:
     """A pattern for the scopes of a token of the lexer."""
-    if kind in ("NUMBER", "STRING"):
+    if kind in ("NUMBER", "STRING", "TEXT"):
         return r"constant\.numeric" if kind == "NUMBER" else r"string\.quoted"
     if kind in WORDS or kind in ("DECLARE", "NOT") or text in ("and", "or"):
         return rf"{re.escape(maker().SCOPE_OF_WORD[text])}\.gradcli"

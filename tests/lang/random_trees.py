@@ -80,9 +80,28 @@ def larger(inner: Any) -> Any:
         chain(syntax.Arithmetic, ["*", "/", "//", "%", "@"], inner),
         chain(syntax.Comparison, ["==", "!=", "<", "<=", ">", ">="], inner),
         make(syntax.Logical, st.sampled_from(["and", "or"]), several(inner, 2)),
+        make(syntax.Text, texts(inner)),
+        make(syntax.Comprehension, inner, several(clauses(inner), 1)),
         make(syntax.Conditional, inner, inner, inner),
         make(syntax.Function, parameters(inner), inner | blocks(inner)),
     )
+
+
+def texts(inner: Any) -> Any:
+    """Parts of a text: strings never side by side, and no quotes or braces in a field."""
+    fields = make(syntax.Field, plain_names | numbers, st.sampled_from(["", ".3f", "8.2e", "+d"]))
+    some = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+    return st.lists(fields | some, max_size=4).map(
+        lambda parts: tuple(
+            part
+            for k, part in enumerate(parts)
+            if not (k and isinstance(part, str) and isinstance(parts[k - 1], str))
+        )
+    )
+
+
+def clauses(inner: Any) -> Any:
+    return make(syntax.Clause, several(names, 1, 2), inner, several(inner, 0, 2))
 
 
 def arguments(inner: Any) -> Any:

@@ -18,9 +18,11 @@ PARTS = {
     syntax.Argument,
     syntax.Block,
     syntax.Branch,
+    syntax.Clause,
     syntax.Domain,
     syntax.EllipsisItem,
     syntax.Entry,
+    syntax.Field,
     syntax.Module,
     syntax.Parameter,
     syntax.Rule,
@@ -46,7 +48,7 @@ def test_the_lists_are_complete() -> None:
 
 @pytest.mark.parametrize("kind", EXPRESSIONS, ids=lambda kind: kind.__name__)
 def test_expression_has_its_cases(kind: type, resolver: Resolver) -> None:
-    assert kind in resolver._cases
+    assert kind in resolver.cases
     assert kind in printer._EXPRESSIONS
 
 

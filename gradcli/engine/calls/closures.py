@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...diagnostics import did_you_mean
 from ...lang import program
+from ...lang.words import suggestion
 from ...ops import BUILTINS, registry
 from ..analysis.requests import is_request
 from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler
-from ..operations.access import member
+from ..operations.access import VIEWS, dict_view, member
 from ..operations.apply import apply
 from ..operations.invoke import CALL, call_function
 from ..trace.tape import Site
@@ -172,6 +172,8 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
         given = {keyword: argument(frame) for keyword, argument in keywords}
         if type(value) is Tape:
             return tape_members.call(run, value, name, arguments, given, site)
+        if name in VIEWS and type(value) is dict and name not in value:
+            return dict_view(run, value, name, [*arguments, *given], site.span)
         callee, first = method(frame, value)
         return call_value(run, callee, [*first, *arguments], given, site, path)
 
@@ -199,7 +201,7 @@ def compile_method(
                 "E309",
                 f"there is no function `{name}`",
                 node.span,
-                help=did_you_mean(name, BUILTINS),
+                help=suggestion(name, BUILTINS, called=True),
             )
         return callee, [value]
 

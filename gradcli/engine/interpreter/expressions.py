@@ -21,13 +21,13 @@ from ..formulas.scalars import FAST
 from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
-from ..operations.equality import compares_to_one_bool, same_value
+from ..operations.equality import compare
 from ..operations.overwriting import WRITES_OVER, gives_new_array
 from ..trace.tape import Site
-from ..values.boxes import primal
 from ..values.kinds import FRAME_HEAD, UNSET, List
 from . import scalar_closures
 from .scalar_closures import Operand
+from .texts import compile_text
 
 
 def _operand(c: Compiler, node: program.Expression) -> Operand:
@@ -252,13 +252,6 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
     return chain
 
 
-def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
-    """Compares any two values."""
-    if site.op.name in ("eq", "ne") and compares_to_one_bool(primal(a), primal(b)):
-        return same_value(run, a, b) == (site.op.name == "eq")
-    return apply(run, site, (a, b))
-
-
 # ---- displays ------------------------------------------------------------------------------------
 
 
@@ -287,6 +280,7 @@ EXPRESSIONS: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Index: lambda c, node: indexing.compile_index(c, node),
     program.ListDisplay: _list,
     program.DictDisplay: _dict,
+    program.Text: compile_text,
     program.Conditional: _conditional,
     program.Logical: _logical,
     program.Chain: _chain,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, TypeAlias
 
-from ...diagnostics import Span
+from ...diagnostics import CallSite, GradcliError, Span, shortened
 from ...lang import program
 from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler, counted
@@ -20,7 +21,7 @@ from ..lanes.parts import Alive, Split
 from ..operations.iteration import LAZY, iterate
 from ..operations.rows.ranges import RowRange
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
-from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD
+from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, show
 
 Step: TypeAlias = Callable[[list[Any], Any], Completion]
 
@@ -141,7 +142,11 @@ def _loop(
             if trace.limit > turn or trace.number > trace.limit - ROOM:
                 trace.turn_over()
             turn = trace.number + SEGMENT_RECORDS
-            completion = go(frame, item)
+            try:
+                completion = go(frame, item)
+            except GradcliError as error:
+                add_turn(error, node, item)
+                raise
             if completion is not None and completion != CONTINUE:
                 if type(completion) is Split:
                     exits = exits or Exits(frame, site, alive)
@@ -162,6 +167,23 @@ def _loop(
         return ended
 
     return loop
+
+
+def add_turn(error: GradcliError, node: program.While | program.For, item: Any) -> None:
+    """Adds the turn of a loop to what led to an error: where the loop is, and what it was at."""
+    turn = ""
+    if isinstance(node, program.For):
+        names = ", ".join([target.slot.name for target in _names(node.target)])
+        items = item if isinstance(node.target, program.ListTarget) else [item]
+        values = ", ".join([shortened(" ".join(show(value).split())) for value in items])
+        turn = f", where {names} is {values}"
+    loop = CallSite("", node.span, turn)
+    error.diagnostics[:] = [replace(d, calls=(*d.calls, loop)) for d in error.diagnostics]
+
+
+def _names(target: program.Target) -> list[program.NameTarget]:
+    parts = target.items if isinstance(target, program.ListTarget) else (target,)
+    return [part for part in parts if isinstance(part, program.NameTarget)]
 
 
 def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:

@@ -9,7 +9,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, Span
 from ...lang import program
 from ..backends.backend import shape_of
-from ..compilation.compiler import Compiler
+from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import truth
 from ..operations.equality import same_value
 from ..operations.rows.separation import operation_group
@@ -18,15 +18,24 @@ from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import List, describe, is_number, read, show, show_shape
 from ..values.lanes import Group, Lanes, spread
+from .claims import compile_claim
+from .texts import compile_shown
 
 RTOL, ATOL = 1e-9, 1e-12
 
 
 def note(
-    run: Run, line: int, message: str, span: Span, bad: Any = None, group: Group | None = None
+    run: Run,
+    line: int,
+    message: str,
+    span: Span,
+    bad: Any = None,
+    group: Group | None = None,
+    label: str = "",
 ) -> None:
     """Records an expectation; an empty message means that it holds. Where that differs between rows
-    of `group`, `bad` says for which it doesn't; else it is the same for all that run."""
+    of `group`, `bad` says for which it doesn't; else it is the same for all that run. `label` shows
+    the values that decided."""
     if not message:
         run.expectations.append(Expectation(line, True))
         return
@@ -37,25 +46,31 @@ def note(
         failing = xp.arange(whole.size) if group is whole else group.way_to(whole)
         rows = tuple((failing if bad is None else failing[bad]).tolist())
     run.expectations.append(
-        Expectation(line, False, message, Diagnostic("E601", message, span), rows)
+        Expectation(line, False, message, Diagnostic("E601", message, span, label), rows)
     )
 
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
-    value, line = c.value(node.value), node.span.line
+    line, told = node.span.line, _compile_message(c, node.message)
     if node.close_to is None:
+        claim = compile_claim(c, node.value)
 
         def expect(frame: list[Any]) -> None:
-            holds = truth(frame[0], primal(value(frame)), node.value.span)  # it decides no path
+            held, shown = claim(frame)
+            holds = truth(frame[0], primal(held), node.value.span)  # it decides no path
             where, bad, group = "", None, None
             if type(holds) is Lanes:
                 bad, group, holds = ~holds.array, holds.group, False
                 where = f" in row {_first_row(frame[0], bad, group)} of `vmap`"
-            message = "" if holds else f"expected `{node.value.span.text}`, and it is false{where}"
-            note(frame[0], line, message, node.value.span, bad, group)
+            if holds:
+                note(frame[0], line, "", node.value.span)
+                return
+            message = f"expected `{node.value.span.brief}`, and it is false{where}"
+            text = f"{told(frame)}{message}"
+            note(frame[0], line, text, node.value.span, bad, group, shown(frame))
 
         return expect
-    other = c.value(node.close_to)
+    value, other = c.value(node.value), c.value(node.close_to)
     options = [(name, c.value(expression)) for name, expression in node.options]
 
     def expect_close(frame: list[Any]) -> None:
@@ -68,7 +83,7 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             frame[0].claims.append((a, b, node))
         x, y = plain(a), plain(b)
         by_rows = (
-            message
+            bool(message)
             and Lanes in (type(x), type(y))
             and is_number(x)
             and is_number(y)
@@ -77,12 +92,20 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
         note(
             frame[0],
             line,
-            message,
+            message and f"{told(frame)}{message}",
             node.span,
             *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()),
         )
 
     return expect_close
+
+
+def _compile_message(c: Compiler, node: program.Expression | None) -> Closure:
+    """The closure of what the program says of a failure, with what parts it from the rest."""
+    if node is None:
+        return lambda frame: ""
+    message = compile_shown(c, node)
+    return lambda frame: f"{show(message(frame))}: "
 
 
 def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:

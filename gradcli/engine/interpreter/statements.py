@@ -31,6 +31,7 @@ from ..trace.tape import Site
 from ..values.contents import snapshot
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
 from . import loops, outcomes, recorders
+from .texts import compile_shown
 
 # ---- assignment ----------------------------------------------------------------------------------
 
@@ -111,7 +112,7 @@ def _evaluate(c: Compiler, node: program.Evaluate) -> Statement:
 
 
 def _print(c: Compiler, node: program.Print) -> Statement:
-    items = [c.expression(item) for item in node.items]
+    items = [compile_shown(c, item) for item in node.items]
 
     def print_them(frame: list[Any]) -> None:
         run, values = frame[0], [item(frame) for item in items]

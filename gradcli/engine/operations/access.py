@@ -3,6 +3,7 @@ there is no such element or member."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import Span, did_you_mean
@@ -113,6 +114,21 @@ def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:
         f"its keys are {known}",
         did_you_mean(key, entries),
     )
+
+
+# What a dict can be asked for by a member, unless it has a key of this name.
+VIEWS: dict[str, Callable[[dict[str, Any]], Iterable[Any]]] = {
+    "keys": lambda entries: entries,
+    "values": lambda entries: entries.values(),
+    "items": lambda entries: [List([key, value]) for key, value in entries.items()],
+}
+
+
+def dict_view(run: Run, entries: dict[str, Any], name: str, given: list[Any], span: Span) -> List:
+    """The keys, the values or the pairs of both of a dict, as a list."""
+    if given:
+        run.fail("E308", f"`{name}` of a dict takes no arguments", span)
+    return List(list(VIEWS[name](entries)))
 
 
 def fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:

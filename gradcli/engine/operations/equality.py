@@ -6,9 +6,11 @@ from typing import Any
 
 from ..backends.backend import shape_of
 from ..trace.run import Run
+from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, deeper, read
 from ..values.lanes import Lanes, spread
+from .apply import apply
 from .rows.separation import SeparationError, operation_group, uniform_bool
 
 
@@ -20,6 +22,13 @@ def compares_to_one_bool(a: Any, b: Any) -> bool:
     """Whether `a == b` is one bool: if one of them is none, a string or a dict, or both are lists.
     A list beside an array or a number becomes an array, as in any other operation."""
     return type(a) is type(b) is List or any(v is None or type(v) in (str, dict) for v in (a, b))
+
+
+def compare(run: Run, site: Site, a: Any, b: Any) -> Any:
+    """Compares any two values."""
+    if site.op.name in ("eq", "ne") and compares_to_one_bool(primal(a), primal(b)):
+        return same_value(run, a, b) == (site.op.name == "eq")
+    return apply(run, site, (a, b))
 
 
 def same_value(run: Run, a: Any, b: Any, depth: int = 0) -> bool:

@@ -11,6 +11,7 @@ from ..formulas import scalars
 from ..formulas.functions import array_function
 from ..trace.run import Run
 from ..trace.tape import Site
+from ..values.kinds import show, show_shape
 
 INTEGERS = frozenset((int, bool))
 
@@ -31,21 +32,31 @@ def on_ints(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     """An op that keeps ints, on Python ints. Raises GradcliError for overflow and division by 0."""
     try:
         y = scalars.INTEGER[op.name](*map(int, primals))
+        return checked_int(y) if type(y) is int else run.real(y)
     except OverflowError:
-        run.overflow(op.infix or op.name, site.span)
+        _fail_overflow(run, site, f"{_formula(site.op, primals)} doesn't fit into 64 bits")
     except ZeroDivisionError:
-        _fail_division(run, site)
-    return run.integer(y, op.infix or op.name, site.span) if type(y) is int else run.real(y)
+        _fail_division(run, site, _formula(site.op, primals))
 
 
-def _fail_division(run: Run, site: Site) -> NoReturn:
+def _formula(op: Op, primals: list[Any]) -> str:
+    """An operation with its operands, as a program would write it."""
+    shown = [show(primal) for primal in primals]
+    if op.infix and len(shown) == 2:
+        return f"{shown[0]} {op.infix} {shown[1]}"
+    return f"-{shown[0]}" if op.name == "neg" else f"{op.name}({', '.join(shown)})"
+
+
+def _fail_overflow(run: Run, site: Site, label: str) -> NoReturn:
     name = site.op.infix or site.op.name
-    run.fail(
-        "E306",
-        f"int division by zero in `{name}`",
-        site.span,
-        help="with floats, `1.0 / 0.0` is inf",
-    )
+    help = "write a float, such as `2.0`"
+    run.fail("E305", f"int overflow in `{name}`", site.span, label, help)
+
+
+def _fail_division(run: Run, site: Site, label: str) -> NoReturn:
+    name = site.op.infix or site.op.name
+    help = "with floats, `1.0 / 0.0` is inf"
+    run.fail("E306", f"int division by zero in `{name}`", site.span, label, help)
 
 
 def on_int_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
@@ -53,7 +64,9 @@ def on_int_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     xp = run.backend.xp
     ints = [xp.asarray(p, "int64") for p in primals]
     if op.name in ("floordiv", "mod", "fmod") and not xp.all(ints[1]):
-        _fail_division(run, site)
+        zeros = xp.argwhere(ints[1] == 0)[0].tolist()
+        at = f"element {show_shape(tuple(zeros))} of the right one" if zeros else "the right one"
+        _fail_division(run, site, f"{at} is 0")
     if op.name == "pow" and xp.any(ints[1] < 0):
         ints = [xp.asarray(p, run.settings.dtype) for p in primals]
     function = array_function(run.backend, op)
@@ -78,10 +91,11 @@ def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable
     largest = float(xp.max(xp.abs(estimate)))
     if largest < INT_MAX / 2:
         return
+    label = f"a result of about {largest:.4g} doesn't fit into 64 bits"
     if largest > INT_MAX * 1.01:
-        run.overflow(site.op.infix or site.op.name, site.span)
+        _fail_overflow(run, site, label)
     try:
         for value in CPU.xp.asarray(exact(), dtype=object).ravel():
             checked_int(int(value))
     except OverflowError:
-        run.overflow(site.op.infix or site.op.name, site.span)
+        _fail_overflow(run, site, label)

@@ -155,4 +155,5 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
 }
 _WORDS: dict[type, str] = {
     program.ModuleLiteral: "a module",
+    program.Text: "a text with values",
 }

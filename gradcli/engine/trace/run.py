@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
 from ...diagnostics import Diagnostic, GradcliError, Span
-from ..backends.backend import Backend, checked_int
+from ..backends.backend import Backend
 from ..backends.selection import backend_for
 from ..backends.tiers import policy
 from ..values.lanes import Group
@@ -226,22 +226,6 @@ class Run:
         """Adds a warning, once for a place and a message."""
         if diagnostic not in self.diagnostics:
             self.diagnostics.append(diagnostic)
-
-    def integer(self, value: int, op: str, span: Span) -> int:
-        """Returns an int result, if 64 bits hold it."""
-        try:
-            return checked_int(value)
-        except OverflowError:
-            self.overflow(op, span)
-
-    def overflow(self, op: str, span: Span) -> NoReturn:
-        self.fail(
-            "E305",
-            f"int overflow in `{op}`",
-            span,
-            "the result doesn't fit into 64 bits",
-            "write a float, such as `2.0`",
-        )
 
     # ---- memory ----------------------------------------------------------------------------------
 

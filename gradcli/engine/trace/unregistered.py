@@ -32,9 +32,7 @@ class UnregisteredError(GradcliError):
         if found.span is None:  # outside of programs
             help = "cut the path with `detach(…)`, or register it with its derivatives"
             return GradcliError(replace(found, label="", help=help, calls=()))
-        calls = [
-            f", in `{call.function}` called at {call.span}" for call in found.calls[:_MAX_CALLS]
-        ]
+        calls = [f", {call.inside} called at {call.span}" for call in found.calls[:_MAX_CALLS]]
         more = ", …" if len(found.calls) > _MAX_CALLS else ""
         label = f"the way back goes through {found.span}{''.join(calls)}{more}"
         return GradcliError(replace(found, span=span, label=label, calls=()))

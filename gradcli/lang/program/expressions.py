@@ -107,6 +107,19 @@ class DictDisplay(Node):
     values: tuple[Expression, ...]
 
 
+class Field(Node):
+    """`{value:format}` in a text; `format` is "" where there is none."""
+
+    value: Expression
+    format: str
+
+
+class Text(Node):
+    """`f"x = {x:.3f}"`: strings, and fields for values, in order."""
+
+    parts: tuple[str | Field, ...]
+
+
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -156,6 +169,7 @@ Expression = (
     | Index
     | ListDisplay
     | DictDisplay
+    | Text
     | Conditional
     | Logical
     | Chain

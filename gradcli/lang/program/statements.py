@@ -148,6 +148,7 @@ class Expect(Node):
     value: Expression
     close_to: Expression | None = None
     options: tuple[tuple[str, Expression], ...] = ()  # rtol, atol
+    message: Expression | None = None
 
 
 class ExpectError(Node):

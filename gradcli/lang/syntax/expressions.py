@@ -29,6 +29,19 @@ class String(Node):
     value: str
 
 
+class Field(Node):
+    """`{value:format}` in a text; `format` is "" where there is none."""
+
+    value: Expression
+    format: str = ""
+
+
+class Text(Node):
+    """`f"x = {x:.3f}"`: strings, and fields for values, in order."""
+
+    parts: tuple[str | Field, ...]
+
+
 class Word(Node):
     """`true`, `false` or `none`."""
 
@@ -40,6 +53,21 @@ class ListDisplay(Node):
 
     items: tuple[Expression, ...]
     bare: bool = field(default=False, compare=False)
+
+
+class Clause(Node):
+    """`for names in iterable if condition …` in a comprehension."""
+
+    names: tuple[Name, ...]
+    iterable: Expression
+    conditions: tuple[Expression, ...] = ()
+
+
+class Comprehension(Node):
+    """`[item for names in iterable if condition]`."""
+
+    item: Expression
+    clauses: tuple[Clause, ...]
 
 
 class Entry(Node):
@@ -163,8 +191,10 @@ Expression = (
     Name
     | Number
     | String
+    | Text
     | Word
     | ListDisplay
+    | Comprehension
     | DictDisplay
     | Member
     | Call

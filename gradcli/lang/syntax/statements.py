@@ -144,11 +144,12 @@ class Output(Node):
 
 
 class Expect(Node):
-    """`expect value`, or `expect value ~= close_to within (…)`."""
+    """`expect value`, or `expect value ~= close_to within (…)`; `, message` says what failed."""
 
     value: Expression
     close_to: Expression | None = None
     options: tuple[Argument, ...] = ()
+    message: Expression | None = None
 
 
 class ExpectError(Node):

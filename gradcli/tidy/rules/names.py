@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, Source, Span
 from ...lang import syntax
-from ...lang.expressions import CONSTANTS
+from ...lang.constants import CONSTANTS
 from ...lang.scopes import Binding, Event, Scope
 from ...ops import BUILTINS
 from ..facts import Facts
@@ -112,7 +112,7 @@ def _name_span(event: Event, name: str, source: Source) -> Span:
     node: Any = event.node
     if isinstance(node, syntax.Import):
         return node.alias.span
-    if isinstance(node, syntax.For):
+    if isinstance(node, syntax.For | syntax.Clause):
         return next(item.span for item in node.names if item.name == name)
     if isinstance(node, syntax.Augment):
         return node.target.span
