@@ -210,7 +210,12 @@ def _diagnose(error: Any) -> Diagnostic:
     message = re.split(r"\s*\(?(?:Did you mean|Possible options)", message)[0].rstrip(".")
     context = getattr(error, "ctx", None)
     help = ""
-    if wrong := getattr(error, "option_name", ""):
+    wrong = getattr(error, "option_name", "")
+    if type(error).__name__ == "BadOptionUsage":
+        is_missing = "requires" in message
+        message = f"`{wrong}` needs a value" if is_missing else f"`{wrong}` takes no value"
+        help = "`gradcli COMMAND --help` has examples" if is_missing else ""
+    elif wrong:
         message = f"no such option: `{wrong}`"
         known = (
             [name for parameter in context.command.params for name in parameter.opts]

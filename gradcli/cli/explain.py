@@ -8,7 +8,9 @@ import typer
 
 from ..codes import CODES, Code
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..lang.vocabulary import WORDS
 from . import options
+from .ops import word_page
 from .terminal import Terminal
 
 
@@ -34,6 +36,9 @@ def command(
             print(f"{name:<17}{entry.title}")
         return 0
     name = next((known for known in CODES if known.lower() == code.strip().lower()), "")
+    if not name and code.strip() in WORDS:
+        print(word_page(code.strip(), "text", bold))
+        return 0
     if not name:
         help = (
             did_you_mean(code.upper() if len(code) == 4 else code, CODES)

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..ops import ALIASES, BUILTINS, INFIX, OPS, registry
+from ..diagnostics import Diagnostic, GradcliError
+from ..lang.vocabulary import WORDS
+from ..lang.words import suggestion
+from ..ops import BUILTINS, INFIX, OPS, registry
 from ..ops.description import accuracy, call, derivatives, facts, rule, smooth_domain, usage
 from ..ops.op import Op
 from . import options
@@ -17,7 +19,8 @@ from .terminal import Terminal
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A builtin, an operator, or a word such as for."),
     ] = None,
     format: Annotated[
         Literal["text", "json"],
@@ -25,7 +28,7 @@ def command(
     ] = "text",
     color: options.Color = "auto",
 ) -> int:
-    """List the builtins, or describe one.
+    """List the builtins, or describe one, or a word of the language.
 
     \b
     Examples:
@@ -34,6 +37,9 @@ def command(
     """
     terminal = Terminal(color)
     bold = ("\x1b[1m", "\x1b[0m") if terminal.color else ("", "")
+    if name is not None and name in WORDS and name not in OPS:
+        print(word_page(name, format, bold))
+        return 0
     if name is None:
         registry.load_packages()
     chosen = list(BUILTINS.values()) if name is None else [find(name)]
@@ -49,11 +55,20 @@ def command(
     return 0
 
 
+def word_page(name: str, format: str, bold: tuple[str, str] = ("", "")) -> str:
+    """What a word of the language does, such as `for`."""
+    word = WORDS[name]
+    if format == "json":
+        entry = {"name": name, "usage": word.usage, "summary": word.summary, "category": "language"}
+        return json.dumps(entry, ensure_ascii=False, indent=1)
+    return f"{bold[0]}{word.usage}{bold[1]}\n  {word.summary}"
+
+
 def find(name: str) -> Op:
     """The builtin under a name or sign. Raises GradcliError with the closest one."""
     if op := INFIX.get(name) or OPS.get(name) or registry.find(name):
         return op
-    close = f"did you mean `{ALIASES[name]}`?" if name in ALIASES else did_you_mean(name, OPS)
+    close = suggestion(name, [*OPS, *WORDS], called=True)
     raise GradcliError(
         Diagnostic("E001", f"no builtin `{name}`", help=close or "`gradcli ops` lists all of them")
     )

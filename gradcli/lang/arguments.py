@@ -59,7 +59,7 @@ def meant_arguments(op: Op, node: syntax.Call, error: BindingError) -> str:
         known = keyword(error.argument)
         return f"did you mean `{known}`?" if known in names else ""
     given = [argument.value.span.brief for argument in node.arguments if not argument.keyword]
-    if names[:1] == ["shape"] and len(given) > 1:
+    if names[:1] == ["shape"] and len(given) > 1 and not op.signature.hint:
         return f"the shape is one list: `{op.name}([{', '.join(given)}])`"
     return ""
 

@@ -102,7 +102,7 @@ def _close_outside_expect(place: Place) -> Diagnostic | None:
             "`~=` stands only in `expect`, once",
             "join two of them with a second `expect`"
             if again
-            else "elsewhere write `abs(a - b) < 1e-9`",
+            else "elsewhere write `abs(a - b) < 1e-9`; what isn't equal is `a != b`",
         )
     return None
 
@@ -258,7 +258,8 @@ def _two_operands(place: Place) -> Diagnostic | None:
         place.token[0] in ("NAME", "NUMBER", "STRING", "fn")
         and {"SIGN", "OPERATOR"} <= place.expected
     ):
-        before, token = place.before[1], place.token[1]
+        token = place.token[1]
+        before = place.before[1] if place.before[0] in ("NAME", "NUMBER") else "(…)"
         if place.before[0] == "STRING" or place.token[0] == "STRING":
             return place.error(
                 f"{describe(place.token)} doesn't fit here", "a comma is missing before it"

@@ -297,12 +297,9 @@ class Resolver(ModuleResolver):
 
     def loop_target(self, names: tuple[syntax.Name, ...]) -> program.Target:
         """What the names of a `for` are assigned to."""
-        targets = tuple([program.NameTarget(self.bound(name), span=name.span) for name in names])
-        return (
-            targets[0]
-            if len(targets) == 1
-            else program.ListTarget(targets, span=names[0].span.to(names[-1].span))
-        )
+        first, *others = [program.NameTarget(self.bound(n), span=n.span) for n in names]
+        span = names[0].span.to(names[-1].span)
+        return program.ListTarget((first, *others), span=span) if others else first
 
     @contextmanager
     def loop(self, span: Span) -> Iterator[None]:

@@ -65,6 +65,6 @@ class UnknownNames:
         name = node.name
         known = f"write `{name}`" if name in BUILTINS or name in CONSTANTS else ""
         help = known or suggestion(name, BUILTINS, called=True)
-        told = f"builtins need no package: {help}" if help else "builtins need no package"
+        told = f"builtins need no package; {help}" if help else "builtins need no package"
         self.report.add("E200", f"unknown name `{inner.name}`", node.span, help=told)
         return True

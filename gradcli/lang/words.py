@@ -35,7 +35,7 @@ OTHER_CONSTANTS = _by_word(
 OTHER_WORDS = OTHER_CONSTANTS | _by_word(
     {
         _FN: "def function func fun subroutine endfunction",
-        _BLOCK: "then do begin end endif enddo endwhile endfor",
+        _BLOCK: "then do begin endif enddo endwhile endfor",
         "an anonymous function is `fn(x) = …`": "lambda",
         "a plain name is assigned without a keyword; a variable is declared with `var`": "let "
         "local auto",
@@ -43,11 +43,11 @@ OTHER_WORDS = OTHER_CONSTANTS | _by_word(
         "write `break`": "exit",
         "write `continue`": "cycle",
         "a collection of variables is a `module Name(…) { … }`": "class struct type",
-        'write `import "file.tg" as name`': "from use using",
-        "builtins need no import": "library require",
+        'write `import "file.tg" as name`': "from",
+        "builtins need no import: leave it out": "library require using use",
         "a tape is opened with `tape t { … }`": "with",
         "write `expect`": "assert",
-        "there is nothing to delete; values go when nothing needs them": "del deallocate",
+        "there is nothing to delete; values go when nothing needs them": "del deallocate clear",
         "a block may be empty: `{ }`": "pass",
         "`:=` updates a `var` from inside a function": "global nonlocal",
         'write `expect error "…" { … }` where a failure is expected': "try except catch",
@@ -100,6 +100,7 @@ _BUILTINS = _by_word(
         "einsum": "tensordot",
         "eigh": "eig eigen eigvals",
         "backward": "backprop",
+        "stop_gradient": "stop_grad",
     }
 )
 
@@ -116,7 +117,8 @@ _CALLS = _by_word(
         "a list is written `[a, b]`": "c tuple list vector",
         _EACH: "map sapply lapply arrayfun",
         "write `x.T`": "t adjoint",
-        "write `x.shape`": "size dim shape",
+        "write `x.shape`": "size dim shape ncol columns",
+        "write `zeros(n)`": "allocate malloc calloc",
         "random numbers are seeded by `--seed`": "PRNGKey seed set_seed manual_seed srand",
         "leave it out: what runs often is compiled": "jit njit compile",
         "write `pause { … }`": "no_grad inference_mode",
@@ -134,7 +136,7 @@ _CALLS = _by_word(
 # Packages whose functions are builtins here: `np.linalg.norm` is `norm`.
 _NAMES = """
     np numpy math cmath torch jnp jax tf tensorflow scipy keras autograd onp pd plt
-    random linalg special Math std LinearAlgebra Statistics Random stats lax
+    random linalg special F Math std LinearAlgebra Statistics Random stats lax
 """
 PACKAGES = frozenset(_NAMES.split())
 

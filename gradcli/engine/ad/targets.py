@@ -80,7 +80,10 @@ def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
         ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
     )
     if is_callable(value):
-        help = "call it first: `grad(f(x), x)`; the derivative as a function is `grad(f)`"
+        help = (
+            "call it first: `grad(f(x), x)`; the derivative as a function is `grad(f)`, or "
+            "`grad(f, wrt = [0, 1])`"
+        )
         help = (
             f"call it in the function that is differentiated: `fn(x) = {called}(x)(…)`"
             if called

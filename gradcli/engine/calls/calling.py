@@ -8,6 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
+from ..backends.backend import shape_of
 from ..lanes.mapping import call_mapped
 from ..operations.apply import apply
 from ..operations.instances import call_member
@@ -15,8 +16,9 @@ from ..operations.invoke import call_function
 from ..operations.iteration import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.contents import plain
-from ..values.kinds import Function, Instance, List, Transform, describe
+from ..values.kinds import Function, Instance, List, Transform, describe, read
 from . import builtins
 
 
@@ -46,7 +48,9 @@ def call_value(
         "E308",
         f"{describe(callee)} is not a function",
         site.span,
-        help="only functions can be called",
+        help="an element is `x[i]`; indices count from 0"
+        if type(callee) is List or shape_of(primal(read(callee)))
+        else "only functions can be called",
     )
 
 

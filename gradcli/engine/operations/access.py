@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import Span, did_you_mean
+from ...lang.words import suggestion
 from ...ops import OPS
 from ...ops.members import ATTRIBUTES
 from ..backends.backend import CPU, dtype_name, shape_of
@@ -233,7 +234,7 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         "E309",
         f"{describe(value)} has no member `{name}`",
         span,
-        help=did_you_mean(name, ATTRIBUTES),
+        help=suggestion(name, ATTRIBUTES, called=True),
     )
 
 

@@ -125,6 +125,8 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
         )
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
+    if type(value) is str and site.op.name in ("add", "mod"):
+        help = 'a text with values in it is `f"x = {x:.3f}"`'
     if value is None:
         help = "`none` is the absence of a value; check with `x == none`"
     run.fail("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
