@@ -168,7 +168,7 @@ _OTHER = {
     "W203": Code(
         "a variable was replaced by a plain value",
         "`x = …` binds the name x to a new value. The variable no longer has a name, and "
-        "automatic gradients by it are `none`.",
+        "automatic gradients with respect to it are `none`.",
         "Update its state with `x := …`, or give the value a name of its own.",
         "var x = 1.0\nx = x + 1.0\noutput x**2",
     ),

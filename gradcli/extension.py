@@ -221,7 +221,7 @@ def _verify_partials(
             formula = read_partial(rule, len(operands))
         except Exception as error:  # whatever a function may raise that is given formulas
             raise ValueError(
-                f"cannot register `{name}`: the partial by {operand} is no formula: "
+                f"cannot register `{name}`: the partial with respect to {operand} is no formula: "
                 f"{type(error).__name__}: {error}"
             ) from error
         _verify_formula(name, operand, formula)
@@ -235,7 +235,8 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             if not isinstance(node.value, int | float | complex):
                 _fail(
                     name,
-                    f"the partial by {operand} holds {node.value!r}, which isn't a number",
+                    f"the partial with respect to {operand} holds {node.value!r}, which isn't a "
+                    "number",
                     TypeError,
                 )
             continue
@@ -245,7 +246,7 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             _fail(
                 name,
                 (
-                    f"the partial by {operand} calls `m.{node.kind}`, which isn't "
+                    f"the partial with respect to {operand} calls `m.{node.kind}`, which isn't "
                     f"there{f'; {help}' if help else ''}"
                 ),
             )
@@ -253,7 +254,8 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             _fail(
                 name,
                 (
-                    f"the partial by {operand} calls `m.{node.kind}`, which isn't elementwise; "
+                    f"the partial with respect to {operand} calls `m.{node.kind}`, which isn't "
+                    "elementwise; "
                     "rules on arrays are a `vjp`"
                 ),
             )
@@ -261,7 +263,8 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             _fail(
                 name,
                 (
-                    f"the partial by {operand} calls `m.{node.kind}` with {len(node.arguments)} "
+                    f"the partial with respect to {operand} calls `m.{node.kind}` with "
+                    f"{len(node.arguments)} "
                     "arguments"
                 ),
             )

@@ -162,7 +162,7 @@ _ZERO = {
     ),
     "zero_factor": Code(
         "a factor of 0",
-        "This value is multiplied by 0, so the derivative by it is 0.",
+        "This value is multiplied by 0, so the derivative with respect to it is 0.",
         "Start with another factor. This is why the weights of a layer are initialised at random.",
         "var x = 1.0\nconst w = 0.0\ny = w * x",
     ),

@@ -143,7 +143,7 @@ CODES: dict[str, Code] = {
         "a rule can't return this gradient",
         "A function with its own derivative rule uses a variable from outside. The rule returns "
         "gradients of the parameters\n"
-        "only, so the gradient by that variable would silently be missing.",
+        "only, so the gradient with respect to that variable would silently be missing.",
         "Make the variable a parameter, or cut the path with `detach(…)`.",
         "var w = 2.0\nvar x = 3.0\nfn f(x) { return w * x } backward (dy) { return dy * w }\ny = "
         "f(x)",

@@ -1,5 +1,5 @@
-"""The README's console blocks are run and have to print what it says; its Python blocks are run
-too."""
+"""The console blocks of the README and of the overview are run and have to print what stands there;
+their Python blocks are run, too."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ from gradcli.ops.registry import REGISTERED
 from .shell import commands, shell
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, OVERVIEW = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/overview.md")
+)
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
-@pytest.mark.parametrize(("command", "output"), commands(README))
+def test_the_readme_is_short() -> None:
+    assert README.count("\n") <= 200
+
+
+@pytest.mark.parametrize(
+    ("command", "output"), {**dict(commands(OVERVIEW)), **dict(commands(README))}.items()
+)
 def test_console(command: str, output: str, tmp_path: Path) -> None:
     assert shell(command, ROOT, tmp_path) == output
 
@@ -72,11 +80,12 @@ def test_the_guide_to_style(tmp_path: Path) -> None:
         assert shell(command, tmp_path, tmp_path) == output, command
 
 
-def test_python() -> None:
+@pytest.mark.parametrize("text", [README, OVERVIEW], ids=["README", "overview"])
+def test_python(text: str) -> None:
     """The blocks that use gradcli, one after the other: names go from one to the next."""
-    used = [block for block in blocks("python") if "gradcli" in block]
+    used = [block for block in blocks(text, "python") if "gradcli" in block]
     assert len(used) >= 2
-    exec(compile("\n".join(used), "README.md", "exec"), {})
+    exec(compile("\n".join(used), "page.md", "exec"), {})
 
 
 def test_the_guide_to_python() -> None:
@@ -94,7 +103,7 @@ def test_the_guide_to_python() -> None:
 
 
 def test_settings_are_valid() -> None:
-    for block in blocks("toml"):
+    for block in blocks(OVERVIEW, "toml"):
         assert tomllib.loads(block)["tool"]["gradcli"]
 
 

@@ -42,7 +42,7 @@ CommandTimeout = Annotated[
         "--command-timeout",
         metavar="SECONDS",
         min=0.001,
-        help="Time limit of that program at each point.",
+        help="Time limit of the program of --against-command, at each point.",
     ),
 ]
 Strict = Annotated[
@@ -64,7 +64,7 @@ Methods = Annotated[
     typer.Option(
         "--methods",
         metavar="NAME,...",
-        help="Use only these: forward, complex, differences, taylor, sympy.",
+        help="Use only these methods: forward, complex, differences, taylor, sympy.",
     ),
 ]
 

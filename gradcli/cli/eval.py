@@ -52,14 +52,16 @@ def command(
     seed: options.Seed = 0,
     repeat: Annotated[
         int,
-        typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings."),
+        typer.Option(
+            "--repeat", metavar="N", min=1, help="Run N times; timings are in the JSON output."
+        ),
     ] = 1,
     show: Annotated[
         Literal["ast", "program", "ir", "llvm", "trace"] | None,
         typer.Option(
             "--show",
             metavar="ast|program|ir|llvm|trace",
-            help="Print this stage instead of the results.",
+            help="Print a stage of the work instead of the results.",
         ),
     ] = None,
     format: Annotated[
@@ -87,8 +89,9 @@ def command(
 ) -> int:
     """Run programs; print their outputs and gradients.
 
-    Each output is differentiated by each trainable variable; --of and --wrt select others. If an
-    output isn't a scalar, its gradient and Hessian are those of the sum of its elements.
+    Each output is differentiated with respect to each trainable variable; --of and --wrt select
+    others. If an output isn't a scalar, its gradient and Hessian are those of the sum of its
+    elements.
 
     \b
     Examples:

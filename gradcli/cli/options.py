@@ -54,20 +54,20 @@ Wrt = Annotated[
     typer.Option(
         "--wrt",
         metavar="NAME,...",
-        help="Sources: differentiate by these (default: every trainable variable).",
+        help="Sources: what to differentiate with respect to (default: every trainable variable).",
     ),
 ]
 NoGrad = Annotated[bool, typer.Option("--no-grad", help="Compute no gradients.")]
 Jacobian = Annotated[
-    bool, typer.Option("--jacobian", help="Add the Jacobian of each output by each variable.")
+    bool, typer.Option("--jacobian", help="Add each output's Jacobian, for each variable.")
 ]
 Hessian = Annotated[
-    bool, typer.Option("--hessian", help="Add the Hessian of each output by each variable.")
+    bool, typer.Option("--hessian", help="Add each output's Hessian, for each variable.")
 ]
 HessianBlocks = Annotated[
     bool,
     typer.Option(
-        "--hessian-blocks", help="Like --hessian, with the mixed blocks of two variables."
+        "--hessian-blocks", help="Add the Hessian with the mixed blocks of two variables."
     ),
 ]
 Sparse = Annotated[
@@ -128,7 +128,7 @@ Watch = Annotated[
     typer.Option("--watch", help="Run again when a program, or what it imports, changes."),
 ]
 Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after this time.")
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after so many seconds.")
 ]
 MaxMemory = Annotated[
     str | None,

@@ -21,7 +21,7 @@ HELP = """\
 An entry is a statement or an expression; more lines follow where a bracket is open. Values are
 printed as they come. An entry that fails, or that Ctrl-C ends, changes nothing.
 
-  :grad y x     the gradient of y by x; of the last value, by all variables, without names
+  :grad y x     the gradient of y with respect to x; without names, of the last value
   :why y x      why this gradient is none, zero, nan, or what it is
   :check        verify every gradient of the program so far
   :plot y x=-3:3  draw y and its derivative over a range; with two ranges contours,

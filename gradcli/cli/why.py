@@ -56,8 +56,8 @@ def command(
 
     Shows the chain of operations from the source to the target, the line where it breaks, and the
     fix. It follows values, not names, through functions, modules, containers and loops. Without
-    --of and --wrt it explains the gradient of every output by every trainable variable. `gradcli
-    explain REASON` explains each reason.
+    --of and --wrt it explains the gradient of every output with respect to every trainable
+    variable. `gradcli explain REASON` explains each reason.
 
     \b
     Examples:

@@ -12,14 +12,12 @@ from ..diagnostics import Diagnostic, Source, Span
 _WINDOW = 200  # characters of a line on either side of the fault
 
 
-def foreign_phrase(source: Source, start: int, end: int) -> Diagnostic | None:
+def foreign_phrase(source: Source, start: int) -> Diagnostic | None:
     """The error for a phrase of another language around a place; None where there is none."""
     from .phrases import PHRASES  # its patterns take long to compile, and few programs are wrong
 
     first = max(source.text.rfind("\n", 0, start) + 1, start - _WINDOW)
-    last = source.text.find("\n", end)
-    last = min(len(source.text) if last < 0 else last, end + _WINDOW)
-    line = source.text[first:last]
+    line = source.text[first : start + _WINDOW].split("\n", 1)[0]
     for phrase in PHRASES:
         for match in phrase.pattern.finditer(line):
             at = match.span("at" if "at" in phrase.pattern.groupindex else 0)

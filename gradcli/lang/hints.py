@@ -279,7 +279,7 @@ def _two_operands(place: Place) -> Diagnostic | None:
 
 
 def _phrase(place: Place) -> Diagnostic | None:
-    return foreign_phrase(place.source, place.token[2], place.token[3])
+    return foreign_phrase(place.source, place.token[2])
 
 
 def _other_language(place: Place) -> Diagnostic | None:

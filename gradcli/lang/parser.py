@@ -35,7 +35,7 @@ def parse(source: Source) -> syntax.Module:
             raise GradcliError(explain_token(unexpected, lexer)) from None
         except GradcliError as error:
             (found, *_) = error.diagnostics
-            phrase = found.span and foreign_phrase(source, found.span.start, found.span.end)
+            phrase = found.span and foreign_phrase(source, found.span.start)
             raise GradcliError(phrase or found) from None
     return tree
 

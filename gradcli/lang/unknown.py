@@ -46,7 +46,7 @@ class UnknownNames:
             return ""
         known = [*self.frame.scope.visible(), *BUILTINS, *CONSTANTS]
         found = suggestion(name, known, kind == "function")
-        phrase = None if found else foreign_phrase(self.source, span.start, span.end)
+        phrase = None if found else foreign_phrase(self.source, span.start)
         return found if phrase is None else phrase.help
 
     def nothing(self, span: Span) -> program.Constant:

@@ -51,7 +51,7 @@ OPS = [
     _derivative(
         "batch_jacobian",
         "target, source",
-        "The Jacobian of each row of the target by the same row of the source.",
+        "The Jacobian of each row of the target with respect to the same row of the source.",
     ),
     _derivative(
         "hessian",

@@ -134,7 +134,7 @@ OPS = [
         symbolic=lambda s, x, y: x * s.log(y),
         forward=_log_or_nan,
         domain=((-INF, INF), (0.1, INF)),
-        note="where x is 0 the derivative by y is 0, even at y = 0",
+        note="where x is 0 the derivative with respect to y is 0, even at y = 0",
         partials=(lambda m, result, x, y: m.log(y), lambda m, result, x, y: m.xdivy(x, y)),
     ),
     _op(

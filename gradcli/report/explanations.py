@@ -54,7 +54,8 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     wrt = printable(e.wrt) or "its source"
     value = "none" if e.status == "none" else one_line(e.gradient, style)
     told = f" ({e.reason})" if e.reason else ""
-    yield f"{paint(NAME, f'{of} by {wrt}')}: {paint(BAD if e.reason else '', value)}{told}"
+    title = f"{of} with respect to {wrt}"
+    yield f"{paint(NAME, title)}: {paint(BAD if e.reason else '', value)}{told}"
     if e.message:
         yield from wrapped(printable(e.message), style.width, "  ", "")
     if e.span is not None:

@@ -322,7 +322,7 @@ def _code(found: ClosedForms, to: str, diagnostics: list[Diagnostic]) -> str:
         for by, form in found.derivatives.get(of, {}).items():
             order = "" if len(by) == 1 else str(len(by))
             whole = "the sum of " if of in found.summed else ""
-            title = f"the derivative of {whole}{of} by {' and '.join(by)}"
+            title = f"the derivative of {whole}{of} with respect to {' and '.join(by)}"
             own.append(Part(f"d{order}{of}_d{'_d'.join(by)}", title, form, of))
         parts += own
     program = program_text(to, parts, found.sources)

@@ -182,7 +182,7 @@ def test_what_is_left_out_is_said(gradcli: Run) -> None:
     text = "var x = 1.0; y = x**2; z = x * [1.0, 2.0]; n = 3.0; output y; output z; output n"
     result = gradcli("plot", "-e", text, "--over", "x=0:1")
     assert "note: `z` isn't shown: it is an array of shape (2,)" in result.err
-    assert "note: `n` has no derivative by `x`" in result.err
+    assert "note: `n` has no derivative with respect to `x`" in result.err
     assert gradcli("plot", "-e", text, "--over", "x=0:1", "-q").err == ""
 
 

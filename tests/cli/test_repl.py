@@ -75,7 +75,7 @@ def test_a_session(tmp_path: Path, start: Callable[..., Terminal], kind: str) ->
     it.type(":check\r")
     it.until(ends_with("1 passed, 0 failed, 0 skipped"))
     it.type(":why y x\r")
-    it.until(lambda lines: "y by x: 6.0" in lines and lines[-1] == ">")
+    it.until(lambda lines: "y with respect to x: 6.0" in lines and lines[-1] == ">")
     enter(it, ":save a.tg", "saved a.tg")
     assert (tmp_path / "a.tg").read_text() == (
         "var x = 3.0\ny = x**2\ny + 1\nfn f(a) {\nreturn a * 2\n}\nf(y)\nx\n"

@@ -35,7 +35,7 @@ def test_text(gradcli: Run, file: Callable[[str], str]) -> None:
     assert result.code == 0
     assert result.err == ""
     assert result.out == (
-        "y by x: none (detached)\n"
+        "y with respect to x: none (detached)\n"
         "  the chain is cut by `detach`\n"
         "  --> p.tg:3:5\n"
         "  x comes from p.tg:1:1\n"
@@ -54,7 +54,10 @@ def test_text_of_a_gradient_that_is_fine(gradcli: Run) -> None:
     result = gradcli("why", "-e", "a = sin(x); y = a * x", "--set", "x=0", "--of", "y")
     assert (result.code, result.out) == (3, "")  # no expression file, so `x` is unknown
     result = gradcli("why", "-e", "var x = [1.0, 2.0]; y = sum(x**2) + x[0]", "--precision", "3")
-    assert result.out.splitlines()[:2] == ["y by x: [3 4]", "  x comes from <expr>:1:1"]
+    assert result.out.splitlines()[:2] == [
+        "y with respect to x: [3 4]",
+        "  x comes from <expr>:1:1",
+    ]
     assert "this is the way that gives most; x is read in 2 places" in result.out
 
 
@@ -97,7 +100,7 @@ def test_several_files_and_inputs(gradcli: Run, file: Callable[[str], str], tmp_
         None,
         "dead_relu",
     ]
-    assert gradcli("why q.tg --set x=2").out.startswith("y by x: 1.0\n")
+    assert gradcli("why q.tg --set x=2").out.startswith("y with respect to x: 1.0\n")
 
 
 @pytest.mark.parametrize(

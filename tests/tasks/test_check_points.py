@@ -87,7 +87,7 @@ def test_a_claim_of_a_derivative_is_differentiated_at_second_order(asked: str) -
     found = run(wrong, order=2)
     assert found.exit_code == 1
     assert (
-        "holds here alone: the derivative of its left side by `x` is 3.0, of its right side 6.0"
+        "holds here alone: the derivative of its left side with respect to `x` is 3.0, of its right side 6.0"
         in found.expectations[-1].message
     )
     assert (

@@ -88,7 +88,7 @@ def _failed(node: program.Expect, name: str, left: Any, right: Any) -> Expectati
     p, q = show(left.ravel()[worst].item()), show(right.ravel()[worst].item())
     text = node.span.text
     message = (
-        f"`{text}` holds here alone: the derivative of its left side by `{name}` is {p}, of its "
-        f"right side {q}"
+        f"`{text}` holds here alone: the derivative of its left side with respect to "
+        f"`{name}` is {p}, of its right side {q}"
     )
     return Expectation(node.span.line, False, message, Diagnostic("E601", message, node.span))

@@ -144,7 +144,9 @@ def _notes(functions: list[Function], request: Request) -> list[str]:
             found[f"`{label}` isn't shown: it is an array of shape {shape}"] = None
         for label, channels in function.connected.items():
             if request.order and channels == 1 and label not in function.arrays:
-                found[f"`{label}` has no derivative by {by}; `gradcli why` tells why"] = None
+                found[
+                    f"`{label}` has no derivative with respect to {by}; `gradcli why` tells why"
+                ] = None
         if function.failed is not None:
             found[f"some points have no value: {function.failed.message}"] = None
     if any(function.is_long for function in functions):
