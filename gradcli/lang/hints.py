@@ -279,7 +279,8 @@ def _two_operands(place: Place) -> Diagnostic | None:
 
 
 def _phrase(place: Place) -> Diagnostic | None:
-    return foreign_phrase(place.source, place.token[2])
+    ends = place.token[0] in ("_END", "$END")
+    return foreign_phrase(place.source, place.before[3] if ends else place.token[2])
 
 
 def _other_language(place: Place) -> Diagnostic | None:

@@ -21,6 +21,8 @@ from .lexer import Lexer
 from .statements import Builder
 
 MAX_BYTES = 10_000_000
+# Errors that a phrase of another language may be the reason for: of characters, numbers, brackets.
+_OF_THE_TEXT = frozenset(("E102", "E104", "E110", "E111", "E113"))
 
 
 def parse(source: Source) -> syntax.Module:
@@ -35,7 +37,9 @@ def parse(source: Source) -> syntax.Module:
             raise GradcliError(explain_token(unexpected, lexer)) from None
         except GradcliError as error:
             (found, *_) = error.diagnostics
-            phrase = found.span and foreign_phrase(source, found.span.start)
+            if found.span is None or found.code not in _OF_THE_TEXT:
+                raise
+            phrase = foreign_phrase(source, found.span.start)
             raise GradcliError(phrase or found) from None
     return tree
 

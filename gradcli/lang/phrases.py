@@ -143,11 +143,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         "`def` is not a word of the language",
         lambda m: f"write `fn {m['f']}({m['x']}) {{ … }}`",
     ),
-    (
-        r"^\s*(?:while|for|if|elif|else)\b.*:\s*$",
-        "a block stands in braces, not after `:`",
-        "write `{` … `}`",
-    ),
     (r"^\s*(?:switch|match|case)\b.*", "there is no `switch`", "write `if c { … } elif d { … }`"),
     (r"\w\s*(?P<at>(?<==)\s*if\b)", "`if` stands behind its value", "write `a if c else b`"),
     (r"=\s*(?P<at>if\b)", "`if` stands behind its value", "write `a if c else b`"),
@@ -317,7 +312,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         lambda m: f"write `expect {m['a']} ~= {m['b']}`",
     ),
     (
-        r"(?P<x>\w+)(?P<sign>\+\+|--)(?!\s*\w)",
+        r"(?P<x>\w+)\s*(?P<sign>\+\+|--)(?!\s*\w)",
         "there are no `++` and `--`",
         lambda m: f"write `{m['x']} {m['sign'][0]}= 1`",
     ),

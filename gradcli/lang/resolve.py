@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
+from ..diagnostics import GradcliError, Report, Source, Span, said
 from ..ops import BUILTINS
 from ..platform.collector import collector_paused
 from ..platform.recursion import recursion
@@ -24,7 +24,7 @@ from .modules import ModuleResolver
 from .results import Role, result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
-from .words import is_no_input
+from .words import is_no_input, suggestion
 
 # Of a path or a library's name, where it is imported, and whether it is the library.
 Loader = Callable[[str, Span, bool], program.Program]
@@ -229,7 +229,7 @@ class Resolver(ModuleResolver):
         if node is None:
             return None
         if node.dtype not in TYPES:
-            help = did_you_mean(node.dtype, TYPES) or f"the types are {', '.join(TYPES)}"
+            help = suggestion(node.dtype, TYPES) or f"the types are {', '.join(TYPES)}"
             self.report.add("E214", f"unknown type `{node.dtype}`", node.span, help=help)
         return program.TypeSpec(
             node.dtype, ... if node.shape == "..." else node.shape, span=node.span

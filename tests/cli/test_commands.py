@@ -265,3 +265,40 @@ def test_a_program_of_a_folder_is_not_replaced_either(gradcli: Run) -> None:
 @pytest.mark.usefixtures("folder")
 def test_batch_runs_one_program(gradcli: Run) -> None:
     assert "cannot read `programs`" in gradcli("batch programs --rows rows.csv -o out.csv").err
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("ops for", "for NAME in SEQUENCE { … }"),
+        ("ops print", "print VALUE"),
+        ("ops tape", "tape NAME"),
+        ("explain none", "The absence of a value."),
+        ("explain pause", "Records nothing in the block."),
+    ],
+)
+def test_words_of_the_language_are_explained(gradcli: Run, command: str, shown: str) -> None:
+    result = gradcli(command)
+    assert result.code == 0
+    assert shown in result.out
+
+
+def test_a_word_as_json(gradcli: Run) -> None:
+    entry = json.loads(gradcli("ops while --format json").out)
+    assert (entry["name"], entry["category"]) == ("while", "language")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("eval -e", "`-e` needs a value"),
+        ("check --set", "`--set` needs a value"),
+        ("eval --no-grad=1 -e 1", "`--no-grad` takes no value"),
+        ("ops ln", "did you mean `log`?"),
+        ("ops ferr", "`gradcli ops` lists all of them"),
+    ],
+)
+def test_options_and_names_that_do_not_fit(gradcli: Run, command: str, message: str) -> None:
+    result = gradcli(command)
+    assert result.code == 2
+    assert message in result.err
