@@ -20,7 +20,8 @@ lang        what a program means: text to syntax tree to resolved program, and e
             be known before running
 ops         what functions exist: one table, one entry a function, with its derivative
 library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
-diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each,
+            and vocabulary.py the words of the language
 eager       the engine without the language: `gradcli.Tape`, and the values that it records;
             numpy.py has their functions
 notebook    `%%gradcli`: cells of notebooks that are programs; IPython enters only here

@@ -8,7 +8,7 @@ import typer
 
 from ..codes import CODES, Code
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..lang.vocabulary import WORDS
+from ..vocabulary import WORDS
 from . import options
 from .ops import word_page
 from .terminal import Terminal

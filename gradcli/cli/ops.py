@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..lang.vocabulary import WORDS
-from ..lang.words import suggestion
 from ..ops import BUILTINS, INFIX, OPS, registry
 from ..ops.description import accuracy, call, derivatives, facts, rule, smooth_domain, usage
+from ..ops.elsewhere import suggestion
 from ..ops.op import Op
+from ..vocabulary import WORDS
 from . import options
 from .terminal import Terminal
 

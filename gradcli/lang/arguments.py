@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..diagnostics import Report, did_you_mean
+from ..ops.elsewhere import keyword
 from ..ops.op import BindingError, Op
 from . import syntax
-from .words import keyword
 
 
 def verify_call(

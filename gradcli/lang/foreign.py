@@ -2,7 +2,7 @@
 
 `foreign_phrase` is asked wherever the text of a program doesn't fit: it tries `PHRASES` in order,
 each a pattern for a stretch of a line. The first that takes in the place at fault answers. To teach
-it another phrase, add a line to `phrases.py`; `words.py` has single words.
+it another phrase, add a line to `phrases.py`; `ops/elsewhere.py` has single words.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 
 from ..diagnostics import Diagnostic, Span
+from ..ops.elsewhere import OTHER_WORDS
 from .foreign import foreign_phrase
 from .lalr import UnexpectedTokenError
 from .lexer import RESERVED, Lexer
 from .places import Place, describe, rest_of_statement, span_of
-from .words import OTHER_WORDS
 
 
 def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:

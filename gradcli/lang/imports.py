@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean
+from ..ops.elsewhere import PACKAGES
 from . import program
 from .parser import parse, read_source
 from .resolve import resolve
-from .words import PACKAGES
 
 LIBRARY = Path(__file__).parents[1] / "library"
 _MAX_CHAIN = 50

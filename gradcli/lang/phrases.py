@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .words import meant
+from ..ops.elsewhere import meant
 
 _TYPES = (
     "double|float|real|int|integer|long|short|unsigned|bool|boolean|logical|complex|char|string|"

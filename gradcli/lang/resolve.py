@@ -15,6 +15,7 @@ from typing import Any
 
 from ..diagnostics import GradcliError, Report, Source, Span, said
 from ..ops import BUILTINS
+from ..ops.elsewhere import is_no_input, suggestion
 from ..platform.collector import collector_paused
 from ..platform.recursion import recursion
 from . import program, syntax
@@ -24,7 +25,6 @@ from .modules import ModuleResolver
 from .results import Role, result_names
 from .scopes import Event, Scopes
 from .windows import is_attach_call, is_watch_call
-from .words import is_no_input, suggestion
 
 # Of a path or a library's name, where it is imported, and whether it is the library.
 Loader = Callable[[str, Span, bool], program.Program]

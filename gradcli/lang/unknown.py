@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..diagnostics import Report, Source, Span
 from ..ops import BUILTINS, registry
+from ..ops.elsewhere import PACKAGES, suggestion
 from . import program, syntax
 from .constants import CONSTANTS
 from .flow import Frame
 from .foreign import foreign_phrase
-from .words import PACKAGES, suggestion
 
 # a search for the closest name is dear; a file with more unknown names than this has another
 # problem

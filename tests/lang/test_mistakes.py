@@ -16,7 +16,7 @@ import pytest
 import gradcli
 from gradcli.diagnostics import did_you_mean
 from gradcli.lang.lexer import RESERVED, SOFT
-from gradcli.lang.vocabulary import WORDS
+from gradcli.vocabulary import WORDS
 
 FILES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
 UPDATES = bool(os.environ.get("GRADCLI_UPDATE_GOLDENS"))

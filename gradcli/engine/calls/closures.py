@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...lang import program
-from ...lang.words import suggestion
 from ...ops import BUILTINS, registry
+from ...ops.elsewhere import suggestion
 from ..analysis.requests import is_request
 from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import Span, did_you_mean
-from ...lang.words import suggestion
 from ...ops import OPS
+from ...ops.elsewhere import suggestion
 from ...ops.members import ATTRIBUTES
 from ..backends.backend import CPU, dtype_name, shape_of
 from ..trace.run import Run

@@ -1,7 +1,7 @@
-"""Words of other languages, and what to write here instead.
+"""What functions and other words of other languages are called here.
 
 An unknown name is looked up here before the closest known one is suggested. Whole phrases of other
-languages stand in `foreign.py`.
+languages stand in `lang/phrases.py`; NumPy's other names of a builtin are aliases of its entry.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def is_no_input(name: str, following: str) -> bool:
 def meant(name: str, called: bool = False) -> str:
     """What a name of another language is here, as help; "" for one that isn't known. `called`: it
     stands where a function does."""
-    from ..ops import ALIASES  # not before a name is unknown
+    from . import ALIASES  # not before a name is unknown
 
     builtin = ALIASES.get(name) or _BUILTINS.get(name)
     if builtin:
