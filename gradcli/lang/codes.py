@@ -78,7 +78,7 @@ CODES: dict[str, Code] = {
         "`;` inside brackets",
         "`;` ends a statement, which can't end inside `( )`, `[ ]` or a dict.",
         "Separate elements with `,`, or close the bracket first.",
-        "y = [1; 2]",
+        "y = sin(1; 2)",
     ),
     "E120": Code(
         "this can't be assigned to",

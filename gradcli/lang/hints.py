@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 
 from ..diagnostics import Diagnostic, Span
-from ..ops.elsewhere import OTHER_WORDS
 from .foreign import foreign_phrase
 from .lalr import UnexpectedTokenError
 from .lexer import RESERVED, Lexer
@@ -284,6 +283,8 @@ def _phrase(place: Place) -> Diagnostic | None:
 
 
 def _other_language(place: Place) -> Diagnostic | None:
+    from ..ops.elsewhere import OTHER_WORDS  # with the table of builtins, which takes long
+
     for token in (place.before, place.token):
         if token[0] == "NAME" and token[1] in OTHER_WORDS:
             span = Span(place.source, token[2], token[3])
