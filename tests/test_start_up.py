@@ -87,7 +87,10 @@ def test_a_small_batch_pays_for_nothing_that_it_does_not_need(tmp_path: Path) ->
     assert out.read_text().splitlines()[1:] == ["1,2", "4,4"]
     assert (
         loaded
-        & ((HEAVY - {"pyarrow"}) | {"pyarrow.compute", "multiprocessing", "concurrent.futures"})
+        & (
+            (HEAVY - {"pyarrow"})
+            | {"pyarrow.compute", "multiprocessing", "concurrent.futures", "typer"}
+        )
         == set()
     )
 

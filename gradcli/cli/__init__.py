@@ -84,10 +84,10 @@ def _dispatch(given: Sequence[str]) -> int:
 
         if (code := quickly(arguments[1:])) is not None:
             return code
-    if arguments[:1] == ["eval"]:
-        from .plainly import quickly as evaluate
+    if arguments[:1] in (["eval"], ["batch"]):
+        from .plainly import quickly as run_plainly
 
-        if (code := evaluate(arguments[1:])) is not None:
+        if (code := run_plainly(arguments[0], arguments[1:])) is not None:
             return code
     from .app import dispatch
 

@@ -5,29 +5,29 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from ..diagnostics import Diagnostic, GradcliError, printable
-from . import given, limits, options, output
+from . import given, limits, output
 from .programs import program
 from .progress import Bar
 from .terminal import Terminal
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what its annotations need besides: `load_command` knows it
+    import typer
+
     from ..tasks.batch.job import Job
     from ..tasks.batch.request import Request
+    from . import options
 
-File = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[FILE]", help="The program; - reads standard input.", show_default=False
-    ),
-]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
 
 
 def command(
-    file: File = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="The program; - reads standard input.", show_default=False
+        ),
+    ] = None,
     expr: options.Expression = None,
     rows: Annotated[
         str | None,

@@ -1,6 +1,6 @@
-"""Command lines of `eval` that need no help: known options, each with a value that may be any text
-or is one of a few words. Loading typer takes longer than a small program runs; it reads all others,
-and says what is wrong with them."""
+"""Command lines of `eval` and `batch` that need no help: known options, each with a value that may
+be any text or is one of a few words. Loading typer takes longer than a small program runs; it reads
+all others, and says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,41 @@ from typing import Any
 from .completion.line import Line, Option, commands
 from .config import has_settings
 
-_TEXTS = {"EXPR", "FILE", "NAME=VALUE", "NAME,...", "SIZE", "cpu|cuda|cuda:N"}  # metavars
+_TEXTS = {  # metavars
+    "EXPR",
+    "FILE",
+    "DATA",
+    "OUT",
+    "NAME=VALUE",
+    "NAME,...",
+    "COLUMN=NAME",
+    "COLUMN,...",
+    "SIZE",
+    "cpu|cuda|cuda:N",
+    "cpu|cuda|cuda:N|cuda:all",
+}
 _ELSEWHERE = {"--schema", "--no-config", "-h"}  # what isn't for the command itself
-_PARAMETERS = {"--set": "set_", "--output": "output_file"}
+_PARAMETERS = {
+    "--set": "set_",
+    "--map": "map_",
+    "--output": "output_file",
+    "--report": "report_file",
+}
 
 
-def quickly(words: Sequence[str]) -> int | None:
-    """Runs `gradcli eval` with these words; None where typer has to read them."""
-    given = parameters(words)
+def quickly(name: str, words: Sequence[str]) -> int | None:
+    """Runs the command of this name with these words; None where typer has to read them."""
+    given = parameters(name, words)
     if given is None or has_settings():
         return None
-    command = importlib.import_module(".eval", __package__).command
+    command = importlib.import_module(f".{name}", __package__).command
     return int(command(**given))
 
 
-def parameters(words: Sequence[str]) -> dict[str, Any] | None:
+def parameters(command: str, words: Sequence[str]) -> dict[str, Any] | None:
     """The parameters of the command that these words give; None where they aren't as plain as
     that."""
-    line = Line("", commands(), command="eval")
+    line = Line("", commands(), command=command)
     for word in words:
         if line.pending is None and not line.only_files and not _is_plain(line, word):
             return None
@@ -36,6 +53,10 @@ def parameters(words: Sequence[str]) -> dict[str, Any] | None:
     if line.pending is not None:
         return None
     found: dict[str, Any] = {"files": line.files} if line.files else {}
+    if line.files and line.options.argument == "[FILE]":
+        found = {"file": line.files[0]}
+        if len(line.files) > 1:
+            return None
     for name, values in line.given.items():
         option = line.options.option(name)
         if option is None or not _fits(option, values):

@@ -7,10 +7,11 @@ import shlex
 
 import pytest
 
-from gradcli.cli import eval as eval_command
-from gradcli.cli import plainly
+from gradcli.cli import batch, plainly
+from gradcli.cli import eval as evaluating
 from gradcli.cli.app import load_command
 
+COMMANDS = {"eval": evaluating, "batch": batch}
 PLAIN = [
     "a.tg b.tg",
     "-",
@@ -19,26 +20,34 @@ PLAIN = [
     "-e -x --mode forward --jacobian --hessian-blocks --no-grad -o r.json --max-memory 2G",
     "-e 1 -e 2 --color never -v --ignore-extra --device cpu --full",
     "a.tg -- -b.tg",
+    "--device=cpu -e x",
+]
+ROWS = [
+    "m.tg",
+    "m.tg --rows d.csv -o o.csv --keep id --keep a,b --map price=S --set 'w=[1, 2]' -q",
+    "-e x**2 --rows - --rows-format csv --out-format jsonl --reduce mean --report r.json --resume --nan error",
 ]
 OTHERS = [
     "", "--help", "-h", "--schema", "a.tg --precision 3", "-e x --nothing", "-e", "-ex**2", "-qv a.tg", "-q=1",
-    "--mode sideways a.tg", "--no-config -e x", "--seed 3 a.tg",
+    "--mode sideways a.tg", "--device cuda -e x --precision 3", "--no-config -e x", "--seed 3 a.tg",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", PLAIN)
-def test_what_is_read(line: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "line"), [*(("eval", x) for x in PLAIN), *(("batch", x) for x in ROWS)]
+)
+def test_what_is_read(name: str, line: str) -> None:
     words = shlex.split(line)
-    read = load_command("eval").make_context("eval", list(words)).params
-    plain = plainly.parameters(words)
+    read = load_command(name).make_context(name, list(words)).params
+    plain = plainly.parameters(name, words)
     assert plain is not None
     assert plain.keys() <= read.keys()
-    for name, parameter in inspect.signature(eval_command.command).parameters.items():
-        value = list(read[name]) if isinstance(read[name], tuple) else read[name]
-        assert (plain.get(name, parameter.default) or None) == (value or None), name
+    for key, parameter in inspect.signature(COMMANDS[name].command).parameters.items():
+        value = list(read[key]) if isinstance(read[key], tuple) else read[key]
+        assert (plain.get(key, parameter.default) or None) == (value or None), key
 
 
 @pytest.mark.parametrize("line", OTHERS)
 def test_what_is_left_to_typer(line: str) -> None:
     words = shlex.split(line)
-    assert plainly.parameters(words) is None or not words
+    assert plainly.parameters("eval", words) is None or not words

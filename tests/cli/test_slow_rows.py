@@ -3,10 +3,12 @@ rows are the same whatever the blocks are."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,23 @@ def test_all_cores_have_work(folder: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_answers_come_before_the_rows_end(folder: Path) -> None:
+    """A pipe that stays open: what has come is answered."""
+    command = [sys.executable, "-m", "gradcli", "batch", "quick.tg", "-q"]
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        data, pipe = (folder / "all.csv").read_bytes(), process.stdin
+
+        def feed() -> None:
+            with contextlib.suppress(BrokenPipeError):  # nobody reads all of it
+                pipe.write(data)
+
+        threading.Thread(target=feed, daemon=True).start()
+        assert [process.stdout.readline() for _ in range(2)] == [b"s,ds/dx\n", b"0,0\n"]
+    finally:
+        process.kill()
+        process.wait()

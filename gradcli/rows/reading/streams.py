@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import sys
@@ -97,6 +96,8 @@ def opened(path: str) -> tuple[IO[bytes], bool]:
                 head = file.read(4)
             source = path
         if head.startswith(_GZIP):
+            import gzip
+
             return cast(IO[bytes], gzip.open(source)), True
         if _ZSTD.match(head):
             with arrow_for("zstd"):

@@ -119,9 +119,7 @@ class Job:
         `resume`. BrokenPipeError where nobody reads standard output any more."""
         began, output = time.monotonic(), None
         try:
-            output = Output(
-                self.request, self.format, self.source, self.summary, self._fingerprint()
-            )
+            output = Output(self.request, self.format, self.source, self.summary, self._fingerprint)
             if output.known:
                 self._learn(
                     tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]),
@@ -137,7 +135,7 @@ class Job:
                     self.format,
                     self.source,
                     self.summary,
-                    self._fingerprint(),
+                    self._fingerprint,
                 )
             if not output.delivered:
                 self._verify_unchanged(output)

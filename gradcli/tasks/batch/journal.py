@@ -14,7 +14,6 @@ to go on has nothing to do.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -355,16 +354,20 @@ def fingerprint(facts: Mapping[str, Facts]) -> dict[str, str]:
     """What tells one job from another: of each sort of facts that its output depends on, a
     digest."""
     return {
-        name: hashlib.sha256(
-            json.dumps(value, sort_keys=True, default=_shown).encode()
-        ).hexdigest()[:16]
+        name: _digest(json.dumps(value, sort_keys=True, default=_shown).encode())[:16]
         for name, value in facts.items()
     }
 
 
+def _digest(data: bytes) -> str:
+    import hashlib  # here: what goes to standard output doesn't pay for it
+
+    return hashlib.sha256(data).hexdigest()
+
+
 def _shown(value: Any) -> Any:
     if hasattr(value, "tobytes"):
-        return [str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
+        return [str(value.dtype), value.shape, _digest(value.tobytes())]
     return repr(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -46,7 +46,7 @@ class Output:
         format: OutputFormat,
         source: Source,
         summary: Summary,
-        fingerprint: Mapping[str, str],
+        fingerprint: Callable[[], Mapping[str, str]],
     ) -> None:
         """Raises GradcliError where it can't be written, or not be gone on with."""
         self.source, self.summary = source, summary
@@ -72,7 +72,7 @@ class Output:
                 self._writer = open_stdout(*format)
             else:
                 self._journal = Journal(
-                    request.out, fingerprint, request.resume, request.data != STDIN
+                    request.out, fingerprint(), request.resume, request.data != STDIN
                 )
                 self._take_up(self._journal, format.name)
         except BaseException:
