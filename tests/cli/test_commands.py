@@ -17,7 +17,7 @@ import pytest
 
 import gradcli as package
 from gradcli.cli.app import COMMANDS, load_command
-from gradcli.cli.options import names
+from gradcli.cli.given import names
 from gradcli.codes import CODES, REASONS
 from gradcli.ops import OPS
 from gradcli.ops.description import derivatives

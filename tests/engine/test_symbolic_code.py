@@ -143,7 +143,7 @@ def quantities(evaluation: Any, forms: ClosedForms) -> Iterator[tuple[str, list[
             value = (
                 np.zeros(np.shape(forms.sources[by[0]])) if gradient is None else gradient
             )  # only the other path reads it
-            yield f"the derivative of {of} by {by[0]}", arguments, value
+            yield f"the derivative of {of} with respect to {by[0]}", arguments, value
 
 
 def number(symbols: Any, forms: ClosedForms) -> Any:
