@@ -315,9 +315,9 @@ TO_STDOUT = """
 import sys
 import numpy as np
 from gradcli.rows.writing import Column, open_stdout
-writer = open_stdout(sys.argv[1])
+writer = open_stdout(sys.argv[1], sys.argv[2])
 try:
-    for k in range(int(sys.argv[2])):
+    for k in range(int(sys.argv[3])):
         writer.append([Column("f", np.arange(3.0) + k), Column("df/dx", np.ones((3, 2)))])
     writer.finish()
 except BrokenPipeError:
@@ -328,7 +328,8 @@ except BrokenPipeError:
 
 @pytest.mark.parametrize("format", STREAMED)
 def test_standard_output(tmp_path: Path, format: str) -> None:
-    command = [sys.executable, "-c", TO_STDOUT, format]
+    delimiter = {"csv": ",", "tsv": "\t"}.get(format, "")
+    command = [sys.executable, "-c", TO_STDOUT, format, delimiter]
     done = subprocess.run([*command, "2"], capture_output=True, check=True)
     path = tmp_path / f"a.{format}"
     path.write_bytes(done.stdout)
@@ -347,4 +348,4 @@ def test_standard_output(tmp_path: Path, format: str) -> None:
 
 def test_formats_that_have_an_end() -> None:
     with pytest.raises(GradcliError, match="rows can't be written to standard output as `parquet`"):
-        open_stdout("parquet")
+        open_stdout("parquet", "")
