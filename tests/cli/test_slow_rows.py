@@ -137,15 +137,20 @@ def test_answers_come_before_the_rows_end(folder: Path) -> None:
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
+    data, pipe = (folder / "all.csv").read_bytes(), process.stdin
+
+    def feed() -> None:
+        with contextlib.suppress(BrokenPipeError):  # nobody reads all of it
+            pipe.write(data)
+
+    feeder = threading.Thread(target=feed)
     try:
-        data, pipe = (folder / "all.csv").read_bytes(), process.stdin
-
-        def feed() -> None:
-            with contextlib.suppress(BrokenPipeError):  # nobody reads all of it
-                pipe.write(data)
-
-        threading.Thread(target=feed, daemon=True).start()
+        feeder.start()
         assert [process.stdout.readline() for _ in range(2)] == [b"s,ds/dx\n", b"0,0\n"]
     finally:
         process.kill()
         process.wait()
+        feeder.join()
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
