@@ -12,13 +12,12 @@ from ..formulas.scalars import FAST
 from ..values.kinds import BREAK, CONTINUE
 from .inlined_derivatives import DERIVATIVES, Callee, Inliner, NotInlinedError, Value, is_int
 from .inlining import Known
-from .unrolling import MAX_TURNS, items, on_ints
+from .unrolling import items, on_ints
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 TURNING = frozenset(
     ("imag", "angle")
 )  # whose partials are imaginary, also on floats: a formula would multiply them
-TRUE, FALSE = Formula("number", True), Formula("number", False)
 
 
 def is_operation(node: program.Expression) -> bool:
@@ -56,9 +55,6 @@ class Scope:
         if isinstance(node, program.Call) and isinstance(value := self.call(node), Formula):
             return value
         if isinstance(node, program.Conditional):
-            if self.inliner.chooses:
-                sides = self.number(node.then), self.number(node.otherwise)
-                return Formula("where", None, (self.condition(node.condition), *sides))
             return self.number(node.then if self.holds(node.condition) else node.otherwise)
         if isinstance(node, program.Apply) and is_operation(node):
             return self.operation(
@@ -74,7 +70,7 @@ class Scope:
         )
 
     def holds(self, node: program.Expression) -> bool:
-        """Whether a condition holds on the path that is inlined."""
+        """Whether a condition on known ints holds."""
         if isinstance(node, program.Logical):
             stop = node.kind == "or"
             return (
@@ -97,45 +93,9 @@ class Scope:
         )
 
     def compare(self, op: Op, *operands: Formula) -> bool:
-        if op.name not in COMPARISONS:
+        if op.name not in COMPARISONS or not all(map(is_int, operands)):
             raise NotInlinedError
-        if all(map(is_int, operands)):
-            return bool(FAST[op.name](*[operand.value for operand in operands]))
-        return self.inliner.decide(Formula(op.name, None, operands))
-
-    def condition(self, node: program.Expression) -> Formula:
-        """Whether a condition holds, as a formula."""
-        self.inliner.count()
-        if isinstance(node, program.Constant) and type(node.value) is bool:
-            return TRUE if node.value else FALSE
-        if isinstance(node, program.Logical):
-            *others, last = [self.condition(operand) for operand in node.operands]
-            for other in reversed(others):
-                last = Formula(
-                    "where",
-                    None,
-                    (other, TRUE, last) if node.kind == "or" else (other, last, FALSE),
-                )
-            return last
-        if isinstance(node, program.Chain):
-            numbers = [self.number(operand) for operand in node.operands]
-            pairs = zip(node.ops, numbers, numbers[1:], strict=False)
-            *others, last = [self.comparison(op, a, b) for op, a, b in pairs]
-            for other in reversed(others):
-                last = Formula("where", None, (other, last, FALSE))
-            return last
-        if not isinstance(node, program.Apply) or node.options or None in node.operands:
-            raise NotInlinedError
-        if node.op.name == "logical_not" and node.operands[0] is not None:
-            return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
-        return self.comparison(
-            node.op, *[self.number(operand) for operand in node.operands if operand is not None]
-        )
-
-    def comparison(self, op: Op, *operands: Formula) -> Formula:
-        if op.name not in COMPARISONS:
-            raise NotInlinedError
-        return Formula(op.name, None, operands)
+        return bool(FAST[op.name](*[operand.value for operand in operands]))
 
     def call(self, node: program.Call) -> Value:
         arguments = [self.number(a.value) for a in node.arguments if not a.keyword]
@@ -272,14 +232,7 @@ class Scope:
                 self.assign(node.target, item)
                 yield
             return
-        undecided = 0
-        while True:
-            before = len(self.inliner.conditions)
-            if not self.holds(node.condition):
-                return
-            undecided += len(self.inliner.conditions) > before
-            if undecided > MAX_TURNS:
-                raise NotInlinedError
+        while self.holds(node.condition):
             yield
 
     def assign(self, target: program.Target, value: Formula) -> None:

@@ -3,13 +3,11 @@
 It does where a name is bound to one function for good (`inlining.py`) that computes its value from
 numbers by elementwise operations; its loops are unrolled (`unrolling.py`). A derivative of such a
 function is the derivative of its formula (`inlined_derivatives.py`). A hot expression (`fusion.py`)
-takes an inlined call as one operation; any other call is executed. Each path through the branches
-of a call is inlined separately (`branches.py`).
+takes an inlined call as one operation; any other call is executed.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import NamedTuple
 
 from ...diagnostics import Span
@@ -45,64 +43,11 @@ class InlinedCall(NamedTuple):
         return [compound(INLINED, formula, n, category) for formula in self.formulas]
 
 
-class Path(NamedTuple):
-    """One way through the branches of a call: the conditions, whether each holds, and the call on
-    this path, None where it can't be inlined."""
-
-    conditions: list[Formula]
-    outcomes: list[bool]
-    call: InlinedCall | None
-
-
 def inline_call(node: program.Call, known: dict[int, Known]) -> InlinedCall:
-    """Inlines a call. Raises NotInlinedError where that is impossible, and BranchError where only a
-    branch prevents it."""
-    inliner = Inliner(branches=False)
+    """Inlines a call. Raises NotInlinedError where that is impossible."""
+    inliner = Inliner()
     value = Frame(inliner, known, node.span).call(node)
     return _inlined_call(inliner, value)
-
-
-def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotInlinedError] | None:
-    """The class of the error that prevents inlining: BranchError, TripCountError, or
-    NotInlinedError for all else; None if nothing does."""
-    if isinstance(node, program.Call) and may_inline(node, known):
-        try:
-            inline_call(node, known)
-        except NotInlinedError as error:
-            return type(error)
-    return None
-
-
-def inline_paths(node: program.Call, known: dict[int, Known], most: int) -> list[Path]:
-    """Inlines all paths through a call, with the same operands; of two paths that diverge at a
-    condition, the one on which it holds is first. Raises NotInlinedError where there are more than
-    `most`."""
-    inliner = Inliner(branches=True)
-    frame = Frame(inliner, known, node.span)
-    found: list[tuple[list[Formula], list[bool], Value | None]] = []
-    outcomes: list[bool] = []
-    while True:
-        if len(found) == most:
-            raise NotInlinedError
-        inliner.follow(outcomes)
-        value = None
-        with suppress(NotInlinedError):
-            value = frame.call(node)
-        outcomes = outcomes[: len(inliner.conditions)]
-        found.append((inliner.conditions, outcomes, value))
-        held = [k for k, holds in enumerate(outcomes) if holds]
-        if not held:
-            break
-        outcomes = [*outcomes[: held[-1]], False]
-    _, places = inliner.numbered()
-    return [
-        Path(
-            [substitute(c, places) for c in conditions],
-            held,
-            None if value is None else _inlined_call(inliner, value),
-        )
-        for conditions, held, value in found
-    ]
 
 
 def _inlined_call(inliner: Inliner, value: Value) -> InlinedCall:
@@ -116,7 +61,7 @@ def inline_body(
 ) -> InlinedCall:
     """Inlines a function's body, as a formula of the names that it reads. Raises NotInlinedError
     where that is impossible."""
-    inliner = Inliner(branches=False)
+    inliner = Inliner()
     value = Body(inliner, known, span).returned(body)
     if value is None:
         raise NotInlinedError

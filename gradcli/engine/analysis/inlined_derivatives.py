@@ -1,7 +1,7 @@
 """Derivatives of inlined functions: `grad(f)` as one more inlined function, to any order.
 
 A function is inlined with fresh operands in place of its arguments, its formula is differentiated
-by these, and the arguments are then substituted for them, also in the conditions of the path.
+by these, and the arguments are then substituted for them.
 """
 
 from __future__ import annotations
@@ -27,34 +27,18 @@ class NotInlinedError(Exception):
     """A call can't be inlined, because it does more than elementwise operations on numbers."""
 
 
-class BranchError(NotInlinedError):
-    """A call can't be inlined as one formula, because it has a branch."""
-
-
 class Inliner:
-    """The state of inlining a call along one path through it.
+    """The state of inlining a call.
 
-    operands    the expressions of its frame that it starts from; None for what a derivative is
-                taken by
-    conditions  of the branches that were taken, in order
-    outcomes    how they turn out, beyond which the next one holds; None where there may be no
-                branch
-    order       of the derivatives that were inlined so far
-    chooses     whether what `a if c else b` chooses from is part of the formula, rather than a
-                branch
+    operands  the expressions of its frame that it starts from; None for what a derivative is taken
+              by
+    order     of the derivatives that were inlined so far
     """
 
-    def __init__(self, branches: bool, chooses: bool = False) -> None:
-        self.chooses = chooses
+    def __init__(self) -> None:
         self.operands: list[program.Expression | None] = []
-        self.conditions: list[Formula] = []
-        self.outcomes: list[bool] | None = [] if branches else None
         self.order = 0
         self._nodes = 0
-
-    def follow(self, outcomes: list[bool]) -> None:
-        """Begins again, along another path; the operands stay."""
-        self.conditions, self.outcomes, self._nodes = [], outcomes, 0
 
     def count(self) -> None:
         """Counts a node or call. Raises NotInlinedError where there are too many."""
@@ -69,15 +53,6 @@ class Inliner:
                     return Formula("operand", k)
         self.operands.append(node)
         return Formula("operand", len(self.operands) - 1)
-
-    def decide(self, condition: Formula) -> bool:
-        """Whether a condition holds on this path."""
-        if self.outcomes is None:
-            raise BranchError
-        if len(self.outcomes) == len(self.conditions):
-            self.outcomes.append(True)
-        self.conditions.append(condition)
-        return self.outcomes[len(self.conditions) - 1]
 
     def numbered(self) -> tuple[list[program.Expression], dict[int | str, Formula]]:
         """The operands without those that derivatives were taken by; and what stands for each, by
@@ -116,7 +91,7 @@ def _called(
         raise NotInlinedError
     by = {k: inliner.operand(None) for k in positions}
     given = [ONE if _is_one(vector) else inliner.operand(None) for vector in vectors]
-    decided, before, inliner.order = len(inliner.conditions), inliner.order, 0
+    before, inliner.order = inliner.order, 0
     try:
         value = function([by.get(k, argument) for k, argument in enumerate(arguments)], {})
     finally:
@@ -126,9 +101,6 @@ def _called(
         places.update({operand.value: arguments[k] for k, operand in by.items()})
         stand = zip(given, vectors, strict=True)
         places.update({operand.value: v for operand, v in stand if operand is not ONE})
-        inliner.conditions[decided:] = [
-            substitute(condition, places) for condition in inliner.conditions[decided:]
-        ]
     if isinstance(value, list) or is_int(value) or sum(1 for _ in value) > MAX_NODES:
         raise NotInlinedError
     return _Called(value, list(by.values()), given, places)

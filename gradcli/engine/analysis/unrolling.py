@@ -1,8 +1,7 @@
 """Unrolling of loops in inlined functions: the values that the turns begin with, and the results of
 operations on known ints.
 
-A loop is unrolled if its number of turns is known, as for `range(4)`, or is known for the ints that
-names hold (`known_ints.py`), or for each way that its conditions can turn out (`branches.py`).
+A loop is unrolled if its number of turns is known, as for `range(4)`.
 """
 
 from __future__ import annotations
@@ -17,14 +16,6 @@ from ..formulas.functions import scalar_function
 from ..formulas.scalars import INTEGER
 from .inlined_derivatives import NotInlinedError, is_int
 
-MAX_TURNS = (
-    8  # of a loop that ends by a condition on what isn't known: each number of turns is a path
-)
-
-
-class TripCountError(NotInlinedError):
-    """A call can't be inlined, because the number of turns of a loop isn't known."""
-
 
 def items(
     node: program.Expression, number: Callable[[program.Expression], Formula]
@@ -37,7 +28,7 @@ def items(
         raise NotInlinedError
     bounds = [number(operand) for operand in node.operands if operand is not None]
     if not all(map(is_int, bounds)):
-        raise TripCountError
+        raise NotInlinedError
     if len(bounds) == 3 and bounds[2].value == 0:
         raise NotInlinedError
     return (Formula("number", k) for k in range(*[bound.value for bound in bounds]))

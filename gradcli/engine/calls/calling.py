@@ -3,12 +3,14 @@ instances."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..backends.backend import shape_of
+from ..compilation.compiler import Compiler
 from ..lanes.mapping import call_mapped
 from ..operations.apply import apply
 from ..operations.instances import call_member
@@ -20,6 +22,13 @@ from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import Function, Instance, List, Transform, describe, read
 from . import builtins
+
+
+def caller(c: Compiler, span: Span) -> Callable[..., Any]:
+    """What makes the calls at a place of the program: `call_value`, or what is faster where these
+    are hot."""
+    hot = c.lowering.calls(c, span)
+    return call_value if hot is None else hot.call
 
 
 def call_value(

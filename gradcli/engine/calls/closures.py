@@ -14,13 +14,13 @@ from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler
 from ..operations.access import VIEWS, dict_view, member
 from ..operations.apply import apply
-from ..operations.invoke import CALL, call_function
+from ..operations.invoke import CALL
 from ..trace.tape import Site
 from ..transforms import tape_members
 from ..values.contents import plain
 from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform
 from . import builtins
-from .calling import call_value, run_op
+from .calling import caller, run_op
 
 # ---- calls ---------------------------------------------------------------------------------------
 
@@ -36,15 +36,13 @@ def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
     """The closure of a call; it also takes the path that the result goes to: `(frame, path)`."""
     callee = c.expression(node.callee)
     positional, keywords = compile_arguments(c, node.arguments)
-    site = Site(CALL, node.span)
+    site, make = Site(CALL, node.span), caller(c, node.span)
 
     def call(frame: list[Any], path: str | None = None) -> Any:
         function = callee(frame)
         arguments = [a(frame) for a in positional]
         given = {name: value(frame) for name, value in keywords} if keywords else {}
-        if type(function) is Function:
-            return call_function(frame[0], function, arguments, given, site, path)
-        return call_value(frame[0], function, arguments, given, site, path)
+        return make(frame[0], function, arguments, given, site, path)
 
     return call
 
@@ -163,7 +161,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
     c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = c.expression(node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
-    site, name = Site(CALL, node.span), node.name
+    site, name, make = Site(CALL, node.span), node.name, caller(c, node.span)
 
     def call(frame: list[Any], path: str | None = None) -> Any:
         run = frame[0]
@@ -175,7 +173,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
         if name in VIEWS and type(value) is dict and name not in value:
             return dict_view(run, value, name, [*arguments, *given], site.span)
         callee, first = method(frame, value)
-        return call_value(run, callee, [*first, *arguments], given, site, path)
+        return make(run, callee, [*first, *arguments], given, site, path)
 
     return call
 

@@ -53,9 +53,11 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
         "functions": functions,
         "liveness": Liveness(node.body),
     }
+    before = c.operations
     with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
         code = code_of(node, body)
+        code.operations = c.operations - before
         code.on_rows = c.lowering.body(c, node.body, body)
     return code
 
@@ -73,6 +75,7 @@ def code_of(
         body,
         members,
     )
+    code.operations = 0
     code.parameters = [
         (p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters
     ]

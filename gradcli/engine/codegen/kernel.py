@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backends.tiers import policy
-from ..ir.instructions import Block, Region, blocks_of
+from ..ir.instructions import Region, size_of
 from . import python
 from .machine import can_compile
 
@@ -14,42 +14,48 @@ from .machine import can_compile
 class Kernel:
     """A region as a function of its parameters that returns its results.
 
-    It is Python text at first, and machine code after as much work as compiling that costs. It
-    raises StepBack.
+    It is Python text at first, and machine code after as much work as compiling that costs, or
+    where a single call is so much work: then it begins again. It raises StepBack. `others` are the
+    regions that it calls.
     """
 
-    def __init__(self, region: Region) -> None:
-        self._region: Region | None = region
-        self._size = _size(region.block)
-        self._left = policy().heat.instructions
-        self._function: Callable[..., tuple[Any, ...]] | None = None
+    def __init__(self, region: Region, *others: Region) -> None:
+        self._regions: tuple[Region, Sequence[Region]] | None = (region, others)
+        self._size = sum([size_of(each.block) for each in (region, *others)])
+        heat = policy().heat
+        self._left = max(heat.instructions, heat.instructions_each * self._size)
+        self._text: Callable[..., tuple[Any, ...]] | None = None
+        self._code: Callable[..., tuple[Any, ...]] | None = None
 
-    def run(self, iterations: int, *parameters: Any) -> tuple[Any, ...]:
-        """Calls the kernel for a run of about so many iterations. Raises StepBack."""
-        region = self._region  # other threads may run the same kernel
-        if region is not None:
-            self._left -= iterations * self._size
-            if self._left < 0 and policy().compiles:
-                self._function, self._region = _machine_code(region, self._size), None
-            elif self._function is None:
-                self._function = python.compiled(region)
-        assert self._function is not None
-        return self._function(*parameters)
+    def run(self, *parameters: Any) -> Sequence[Any]:
+        """Calls the kernel. Raises StepBack."""
+        regions = self._regions  # other threads may run the same kernel
+        if regions is not None:
+            if not policy().compiles:
+                self._code, self._regions = python.compiled(*regions), None
+            elif self._left > 0:
+                self._text = self._text or python.compiled(*regions, limited=True)
+                try:
+                    left, *results = self._text(self._left, *parameters)
+                    self._left = left - self._size
+                    return results
+                except python.TooLong:
+                    self._left = 0
+            if self._left <= 0:
+                self._code, self._regions = _machine_code(*regions, self._size), None
+        assert self._code is not None
+        return self._code(*parameters)
 
 
-def _size(block: Block) -> int:
-    """How many instructions a block has, also in the blocks inside it."""
-    inner = [b for made in block.instructions for b in blocks_of(made)]
-    return len(block.instructions) + sum(map(_size, inner))
-
-
-def _machine_code(region: Region, size: int) -> Callable[..., tuple[Any, ...]]:
+def _machine_code(
+    region: Region, others: Sequence[Region], size: int
+) -> Callable[..., tuple[Any, ...]]:
     """The region as machine code; as Python text where there is none."""
     if not can_compile(size):
-        return python.compiled(region)
+        return python.compiled(region, others)
     from . import llvm
 
     try:
-        return llvm.compiled(region)
+        return llvm.compiled(region, others)
     except llvm.NotNative:
-        return python.compiled(region)
+        return python.compiled(region, others)

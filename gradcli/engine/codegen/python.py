@@ -32,6 +32,7 @@ from ..ir.instructions import (
     Region,
     Value,
     While,
+    size_of,
 )
 from ..ir.types import BOOL, I64
 from ..ir.verifier import WHERE
@@ -46,10 +47,20 @@ class StepBack(Exception):  # noqa: N818 - an answer, not an error
     """A kernel has met what only the interpreter knows how to tell."""
 
 
-def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tuple[Any, ...]]:
+class TooLong(Exception):  # noqa: N818 - an answer, not an error
+    """A kernel has done the work that it was given, or would do so."""
+
+
+def compiled(
+    region: Region, others: Sequence[Region] = (), limited: bool = False
+) -> Callable[..., tuple[Any, ...]]:
     """A function of the region's parameters that returns its results. It raises StepBack. `others`
-    are the regions that it calls."""
-    writer = _Writer()
+    are the regions that it calls.
+
+    A `limited` function also takes, before the others, how many instructions it may do in loops,
+    and returns how many are left, before the others, too. It raises TooLong.
+    """
+    writer = _Writer(limited)
     functions = {
         each.name: function_of(writer.source(each), f"<region {each.name}>", writer.names)
         for each in (region, *others)
@@ -73,15 +84,33 @@ def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, limited: bool) -> None:
+        self.limited = limited
         self.numbers: dict[int, str] = {}
-        self.names: dict[str, Any] = {"StepBack": StepBack, "checked": _checked}
+        self.names: dict[str, Any] = {
+            "StepBack": StepBack,
+            "TooLong": TooLong,
+            "checked": _checked,
+        }
 
     def source(self, region: Region) -> str:
-        parameters = ", ".join(map(self.name, region.block.parameters))
+        parameters = self.listed(region.block.parameters)
         lines = [f"def region({parameters}):", *self.block(region.block, 1)]
-        results = "".join([f"{self.name(value)}, " for value in region.block.results])
+        results = self.listed(region.block.results)
         return "\n".join([*lines, f"    return ({results})"]) + "\n"
+
+    def listed(self, values: Sequence[Value]) -> str:
+        """What a region is given, or gives: these values, after the work that is left."""
+        names = [*["left"] * self.limited, *map(self.name, values)]
+        return "".join([f"{name}, " for name in names])
+
+    def work(self, amount: str, depth: int) -> Iterator[str]:
+        """Takes an amount of work from what is left."""
+        if self.limited:
+            indent = "    " * depth
+            yield f"{indent}left -= {amount}"
+            yield f"{indent}if left < 0:"
+            yield f"{indent}    raise TooLong"
 
     def name(self, value: Value) -> str:
         return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
@@ -146,8 +175,8 @@ class _Writer:
         elif isinstance(made, For):
             yield from self.for_loop(made, depth)
         elif isinstance(made, Call):
-            results = "".join([f"{self.name(v)}, " for v in made.results])
-            call = f"{_called(made.region)}({', '.join(map(self.name, made.operands))})"
+            results = self.listed(made.results)
+            call = f"{_called(made.region)}({self.listed(made.operands)})"
             yield f"{indent}{results}= {call}" if results else f"{indent}{call}"
 
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
@@ -158,6 +187,7 @@ class _Writer:
         yield from self.block(made.condition, depth + 1)
         yield f"{indent}    if not {self.name(made.condition.results[0])}:"
         yield f"{indent}        break"
+        yield from self.work(str(1 + size_of(made.body)), depth + 1)
         yield from self.block(made.body, depth + 1)
         yield from self.assigned(made.results, made.body.results, depth + 1)
 
@@ -166,6 +196,8 @@ class _Writer:
         yield from self.assigned(made.results, made.initial, depth)
         index, *carried = made.body.parameters
         self.share(made.results, carried)
+        count, size = self.name(made.count), 1 + size_of(made.body)
+        yield from self.work(f"max({count}, 0) * {size}", depth)
         yield f"{indent}for {self.name(index)} in range({self.name(made.count)}):"
         yield from self.block(made.body, depth + 1)
         yield from self.assigned(made.results, made.body.results, depth + 1)

@@ -34,6 +34,11 @@ class Lowering:
         """The closure of a call."""
         return interpreted
 
+    def calls(self, c: Compiler, span: Span) -> Any:
+        """An object with `call`, which makes the calls at a place as `call_value` does; None to
+        have the interpreter make them."""
+        return None
+
     def condition(
         self, c: Compiler, node: program.Expression, interpreted: Closure
     ) -> Closure | None:
@@ -91,6 +96,7 @@ class Compiler:
     needs no record of each turn
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
+    operations how many operations were compiled so far: those of a body are its size
     liveness   which names of the frame being compiled are still read (`liveness.py`); None where
                all may be, from outside
     """
@@ -116,6 +122,7 @@ class Compiler:
         self.in_function, self.asks, self.rules = False, keeps_all, False
         self.derives = False
         self.parameters: set[int] = set()
+        self.operations = 0
         self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all

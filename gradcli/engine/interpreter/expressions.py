@@ -89,6 +89,7 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 
 
 def _apply(c: Compiler, node: program.Apply) -> Closure:
+    c.operations += 1
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     return c.lowering.operation(c, node, lambda: _operation(c, node))

@@ -51,6 +51,7 @@ def _noted(body: Statement, loop: Span) -> Statement:
 
 
 def compile_while(c: Compiler, node: program.While) -> Statement:
+    before = c.operations
     condition, body = compile_condition(c, node.condition), loop_body(c, node)
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
 
@@ -60,7 +61,7 @@ def compile_while(c: Compiler, node: program.While) -> Statement:
             return body(frame)
         return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
 
-    return _loop(c, node, lambda frame: repeat(None), step)
+    return _loop(c, node, lambda frame: repeat(None), step, c.operations - before)
 
 
 def _leave_loop(frame: list[Any]) -> Completion:
@@ -68,7 +69,9 @@ def _leave_loop(frame: list[Any]) -> Completion:
 
 
 def compile_for(c: Compiler, node: program.For) -> Statement:
+    before = c.operations
     setter, body = compile_target(c, node.target), loop_body(c, node)
+    operations = c.operations - before
     sequence = _compile_sequence(c, node.iterable)
     slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
     if slot is None or slot.cell or slot.index in c.declared:
@@ -77,14 +80,14 @@ def compile_for(c: Compiler, node: program.For) -> Statement:
             setter(frame, item)
             return body(frame)
 
-        return _loop(c, node, sequence, step, _turns(c, node))
+        return _loop(c, node, sequence, step, operations, _turns(c, node))
     k = slot.index + FRAME_HEAD
 
     def step_local(frame: list[Any], item: Any) -> Completion:
         frame[k] = item
         return body(frame)
 
-    return _loop(c, node, sequence, step_local, _turns(c, node))
+    return _loop(c, node, sequence, step_local, operations, _turns(c, node))
 
 
 def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
@@ -117,10 +120,11 @@ def _loop(
     node: program.While | program.For,
     sequence: Callable[[list[Any]], Iterable[Any]],
     step: Step,
+    operations: int,
     turns: Any = None,
 ) -> Statement:
-    """The closure of a loop: `step(frame, item)` for each item, up to one that breaks or
-    returns."""
+    """The closure of a loop: `step(frame, item)`, which has so many operations, for each item, up
+    to one that breaks or returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
     long, is_while = c.lowering.loop(c, node), isinstance(node, program.While)
 
@@ -137,8 +141,9 @@ def _loop(
         exits, staying = None, True
         began = turn = trace.limit  # see Note [Turning over] in tape.py
         go = turns(items, step) if type(items) is RowRange else step
-        ended = None
+        ended, iterations = None, 0
         for item in items:
+            iterations += 1
             if trace.limit > turn or trace.number > trace.limit - ROOM:
                 trace.turn_over()
             turn = trace.number + SEGMENT_RECORDS
@@ -160,6 +165,7 @@ def _loop(
                     return completion
                 ended = BREAK
                 break
+        frame[0].work += iterations * (1 + operations)
         if exits is not None:
             return exits.rejoin(frame, None, staying)
         if trace.limit > began:

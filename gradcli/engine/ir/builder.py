@@ -16,7 +16,8 @@ from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
-    name: getattr(operator, name) for name in ("neg", "add", "sub", "mul", "lt", "le", "gt", "ge")
+    name: getattr(operator, name)
+    for name in ("neg", "add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne")
 }
 
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}

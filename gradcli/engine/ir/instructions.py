@@ -220,6 +220,12 @@ Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Call
 
 
+def size_of(block: Block) -> int:
+    """How many instructions a block has, also in the blocks inside it."""
+    inner = [b for made in block.instructions for b in blocks_of(made)]
+    return len(block.instructions) + sum(map(size_of, inner))
+
+
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction."""
     if isinstance(instruction, Branch):

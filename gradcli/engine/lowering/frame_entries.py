@@ -1,9 +1,9 @@
-"""The names of a frame as the entries of a region: the numbers that it takes, and what it is
+"""Values of the language as the entries of a region: the numbers that it takes, and what it is
 specialised on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -43,9 +43,9 @@ def slots_of(node: program.Statement) -> list[program.Slot]:
 
 
 class Observed(NamedTuple):
-    """What the slots of a frame hold at the moment.
+    """What the slots of a frame hold at the moment, or what a call is made with.
 
-    entries    by slot
+    entries    by slot, or by position
     values     the numbers and arrays whose numbers the region takes, in order, as they are: traced,
                or with tangents
     is_boxed   whether some of these are traced or have tangents
@@ -63,7 +63,16 @@ def observe(frame: list[Any], slots: Iterable[program.Slot]) -> Observed:
     return _Observer(frame).observed({slot.index: slot for slot in slots})
 
 
+def observe_values(values: Sequence[Any]) -> Observed:
+    """What values are, and what functions among them read."""
+    observer = _Observer([])
+    entries = dict(enumerate(observer.entries(values, 0)))
+    return observer.seen(entries)
+
+
 class _Observer:
+    """`frame` is the one whose names the region has as its own."""
+
     def __init__(self, frame: list[Any]) -> None:
         self.frame = frame
         self.values: list[Any] = []
@@ -78,6 +87,9 @@ class _Observer:
         while waiting := [slot for k, slot in self.more.items() if k not in entries]:
             for slot in waiting:
                 entries[slot.index] = self.entry(self.held(slot), 0)
+        return self.seen(entries)
+
+    def seen(self, entries: dict[int, Entry]) -> Observed:
         return Observed(entries, self.values, self.is_boxed, frozenset(self.variables))
 
     def held(self, slot: program.Slot) -> Any:
@@ -128,10 +140,8 @@ class _Observer:
         """A function: its names are this frame's if it was made here."""
         node = value.code.node
         outside = [slot for slot, _ in node.captures]
-        own = [self.frame[slot.index + FRAME_HEAD] for slot in outside]
-        shared = [a is b for a, b in zip(own, value.cells, strict=True)]
         captured = None
-        if all(shared):
+        if self.frame and all(map(self.is_own, outside, value.cells)):
             self.more = {**self.more, **{slot.index: slot for slot in outside}}
         elif any(a is b for a in value.cells for b in self.frame):
             return NoEntry("a function of another frame shares names with this one")
@@ -139,6 +149,10 @@ class _Observer:
             captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
         defaults = tuple(self.entries(value.defaults, depth))
         return FunctionEntry(node, captured, defaults, id(node))
+
+    def is_own(self, slot: program.Slot, cell: Any) -> bool:
+        """Whether a slot of the frame shares its name with a function by this cell."""
+        return self.frame[slot.index + FRAME_HEAD] is cell
 
 
 def _is_of(value: Any, kind: type) -> bool:

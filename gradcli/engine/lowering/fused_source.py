@@ -6,11 +6,10 @@ constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
-from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..analysis.inlined_calls import HIGHER, INLINED
@@ -26,7 +25,7 @@ from ..operations.scalar_calls import Operand, call_lines
 from ..trace.tape import Site
 from ..values.boxes import Dual, primal
 from ..values.kinds import Variable
-from .plan import MISS, Choice, Leaf, Operation, Plan, returned_leaves
+from .plan import MISS, Leaf, Operation, Plan, returned_leaves
 
 
 def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
@@ -40,64 +39,6 @@ def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
     return None if results is None else writer.function(plan.ops[-1].site.span, results[-1])
 
 
-def write_choice(
-    plan: Plan, operands: Sequence[tuple[str, Any]], choice: Choice | int, kinds: tuple[str, ...]
-) -> Callable[[list[Any]], Any] | None:
-    """The function `frame -> index or MISS` that decides between paths by the values that the plan
-    computes, on plain floats. None as for `write`."""
-    writer = _Writer(plan.leaves, kinds, plain=True)
-    results = writer.results(plan.ops)
-    if results is None:
-        return None
-    given = [writer.operand(ref, results) for ref in operands]
-    if any(operand.kind == "int" for operand in given):
-        return None
-    source = FormulaSource(arrays=False)
-    lines = [f"x{k} = {operand.text}" for k, operand in enumerate(given)] + _chosen(source, choice)
-    writer.names.update(source.found(lambda name: scalar_function(OPS[name])))
-    return writer.compiled(
-        [
-            "try:",
-            "    pass",
-            *[f"    {line}" for line in writer.inactive],
-            f"{REFUSED}: return MISS",
-            *lines,
-        ]
-    )
-
-
-def write_call(
-    plan: Plan,
-    operands: Sequence[tuple[str, Any]],
-    kinds: tuple[str, ...],
-    make: Callable[[list[str]], Callable[..., Any]],
-    returned: Iterable[int] = (),
-) -> Callable[[list[Any]], Any] | None:
-    """The function `frame -> value or MISS` that calls another function with the values that the
-    plan computes, on plain floats and ints, for leaves of these kinds. `make` makes that function
-    for the kinds of its operands. It may raise an exception of `REFUSED`, and may return the
-    operands at the positions `returned` unchanged."""
-    leaves = {int(operands[k][1]) for k in returned if operands[k][0] == "leaf"}
-    writer = _Writer(plan.leaves, kinds, returned=leaves)
-    results = writer.results(plan.ops)
-    if results is None:
-        return None
-    given = [writer.operand(ref, results) for ref in operands]
-    writer.names["called"] = make([operand.kind for operand in given])
-    called = f"y = called({', '.join([operand.text for operand in given])})"
-    lines = [*writer.inactive, called, *writer.returning("y")]
-    return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
-
-
-def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
-    """The lines that return the index of the path that is taken."""
-    if isinstance(choice, int):
-        return [f"return {choice}"]
-    condition, begun = source.value(choice.condition), source.lines
-    then, otherwise = (_chosen(source.inside(), side) for side in (choice.then, choice.otherwise))
-    return [*begun, f"if {condition}:", *[f"    {line}" for line in then], *otherwise]
-
-
 class _Value(NamedTuple):
     """An operand or result in the source: an expression and its kind, "float" or "int"; or, if it
     depends on a boxed leaf, its formula in the operands of the whole expression."""
@@ -108,15 +49,14 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation. With `plain`, leaves are read without their
-    boxes. If one of the leaves `returned` is a variable and the value is its number unchanged, the
-    value has to be the variable, so the function returns MISS."""
+    """Collects the source, operation by operation. If one of the leaves `returned` is a variable
+    and the value is its number unchanged, the value has to be the variable, so the function returns
+    MISS."""
 
     def __init__(
         self,
         leaves: list[Leaf],
         kinds: tuple[str, ...],
-        plain: bool = False,
         returned: Container[int] = (),
     ) -> None:
         self.names: dict[str, Any] = {
@@ -127,7 +67,7 @@ class _Writer:
             "MISS": MISS,
         }
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
-        self.kinds, self.plain = kinds, plain
+        self.kinds = kinds
         self.read = False  # whether an inlined call is part of it
         self.head: list[str] = []  # what brings the leaves into locals
         self.inactive: list[str] = []  # what computes the operations on what isn't boxed
@@ -155,9 +95,6 @@ class _Writer:
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:
-        if self.plain and kind not in ("float", "int"):
-            self.head += [f"p{k}_ = primal({name})", f"if type(p{k}_) is not float: return MISS"]
-            return _Value(f"p{k}_", "float")
         if kind in ("float", "int"):
             self.head.append(f"if type({name}) is not {kind}: return MISS")
             return _Value(name, kind)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...diagnostics import Span
 from ...lang import program
-from ..analysis.inlined_calls import obstacle
-from ..analysis.inlined_derivatives import BranchError
-from ..analysis.unrolling import TripCountError
 from ..compilation.compiler import Closure, Compiler, Lowering
 from ..operations.apply import apply
-from .branches import by_path
 from .fusion import fuse, fuse_list
-from .hot_loops import by_loops
-from .known_ints import by_ints
+from .hot_calls import HotCalls, hot_calls
 from .long_loops import LongLoop, long_loop
 from .planning import plan_expression, plan_list
 from .row_closures import body_on_rows, condition_on_rows
@@ -49,12 +45,10 @@ class Hot(Lowering):
         several = plan_list(c, node)
         if several is not None:
             return fuse_list(several, interpreted, apply)
-        if c.counts:
-            return interpreted
-        stop, by_loop = obstacle(node, c.functions), by_loops(node, c.functions, interpreted)
-        if stop is TripCountError:
-            return by_ints(node, c.functions, by_loop)
-        return by_path(node, c.functions, by_loop) if stop is BranchError else by_loop
+        return interpreted
+
+    def calls(self, c: Compiler, span: Span) -> HotCalls | None:
+        return hot_calls(c, span)
 
     def condition(
         self, c: Compiler, node: program.Expression, interpreted: Closure

@@ -73,7 +73,7 @@ class LoopCall:
         """Raises NotCompiled."""
         loop = lower_loop(node, observed.entries, step)
         self._changed = loop.changed
-        self._call = RegionCall(loop.region)
+        self._call = RegionCall(loop.region, loop.regions)
         region = self._call.region
         self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[1:])}
 
@@ -84,7 +84,7 @@ class LoopCall:
         hold then. Raises StepBack, and NoRule."""
         size = len(iterations)
         numbers = [number for value in values for number in numbers_of(run, site, value)]
-        given = self._call.apply(run, site, size, [size, iterations.start, *numbers])
+        given = self._call.apply(run, site, [size, iterations.start, *numbers])
         rest = iter(given[1:])
         new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}
         return bool(given[0]), new

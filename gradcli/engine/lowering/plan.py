@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...ops.formula import Formula
 from ..analysis.inlined_calls import INLINED
 from ..formulas.reading import forward_formula, returned_operands
 from ..trace.tape import Site
@@ -44,15 +43,6 @@ class Plan(NamedTuple):
 
     ops: list[Operation]
     leaves: list[Leaf]
-
-
-class Choice(NamedTuple):
-    """A decision by a condition on numbers between two paths, or between further choices. A path is
-    given by its index."""
-
-    condition: Formula
-    then: Choice | int
-    otherwise: Choice | int
 
 
 def returned_leaves(plan: Plan) -> set[int]:

@@ -10,16 +10,16 @@ from typing import Any
 
 from ...ops.op import Op
 from ..codegen.kernel import Kernel
-from ..ir.instructions import Block, Region
+from ..ir.instructions import Region
 from ..ir.types import F64
 from ..passes.activity import varied
-from ..passes.copying import copied
+from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
 from ..passes.expansion import expand
 from ..passes.folding import fold
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
-from ..passes.vjp import vjp
+from ..passes.vjp import pullback_of
 from ..trace.pullbacks import Pullback, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
@@ -31,34 +31,39 @@ Places = tuple[int, ...]
 
 
 class RegionCall:
-    """A region that is called with numbers of the language; what is derived from it is kept."""
+    """A region that is called with numbers of the language; what is derived from it is kept. It may
+    call others of the `regions`."""
 
-    def __init__(self, region: Region) -> None:
-        self.region = without_dead_code(fold(hoist(region)))
-        self._kernel = Kernel(without_dead_code(fold(expand(self.region), last=True)))
+    def __init__(self, region: Region, regions: Regions | None = None) -> None:
+        self._regions = regions or Regions()
+        self.region, *others = [
+            without_dead_code(fold(hoist(each)))
+            for each in (region, *self._regions.called_by(region))
+        ]
+        self._kernel = Kernel(*[_expanded(each) for each in (self.region, *others)])
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
 
-    def apply(self, run: Run, site: Site, work: int, values: list[Any]) -> list[Any]:
-        """The results for these parameters, in a call of about so many iterations.
+    def apply(self, run: Run, site: Site, values: list[Any]) -> list[Any]:
+        """The results for these parameters.
 
         Raises StepBack; NoRule where a derivative isn't compiled.
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            return list(self._kernel.run(work, *values))
+            return list(self._kernel.run(*values))
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
         if type(values[active[0]]) is Dual:
             tangents = [values[k].tangent for k in active]
-            return self._along(run, site, work, [*below, *tangents], active, level)
+            return self._along(run, site, [*below, *tangents], active, level)
         self.backward(active, moving)  # so that a rule that is missing is found now
-        found = self.apply(run, site, work, below)
+        found = self.apply(run, site, below)
         if moving:
             trace = values[active[0]][2].trace
-            pullback = RegionPullback(self, moving, work, below)
+            pullback = RegionPullback(self, moving, below)
             outputs = [found[k] for k in moving]
             boxed = record_parts(
                 trace, site.in_derivative(REGION), values, below, pullback, outputs, active
@@ -68,11 +73,11 @@ class RegionCall:
         return found
 
     def _along(
-        self, run: Run, site: Site, work: int, values: list[Any], active: Places, level: int
+        self, run: Run, site: Site, values: list[Any], active: Places, level: int
     ) -> list[Any]:
         """The results with tangents, for the parameters and those of the active ones."""
         results = self.region.block.results
-        found = self.forward(active).apply(run, site, work, values)
+        found = self.forward(active).apply(run, site, values)
         floats = [k for k, value in enumerate(results) if value.type == F64]
         given, rest = found[: len(results)], found[len(results) :]
         for k, tangent, connected in zip(floats, rest[::2], rest[1::2], strict=True):
@@ -92,29 +97,29 @@ class RegionCall:
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""
         if active not in self._forward:
-            self._forward[active] = RegionCall(jvp(self.region, active))
+            forward = jvp(self.region, active, self._regions)
+            self._forward[active] = RegionCall(forward, self._regions)
         return self._forward[active]
 
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
-            block = copied(self.region.block, {})
-            block.results = tuple([block.results[k] for k in of])
-            whole = vjp(Region(self.region.name, block), active)
-            found = Block(
-                whole.block.parameters, whole.block.instructions, whole.block.results[len(of) :]
-            )
-            self._backward[active, of] = RegionCall(Region(whole.name, found))
+            back = pullback_of(self.region, active, of, self._regions)
+            self._backward[active, of] = RegionCall(back, self._regions)
         return self._backward[active, of]
+
+
+def _expanded(region: Region) -> Region:
+    return without_dead_code(fold(expand(region), last=True))
 
 
 class RegionPullback(Pullback):
     """The options of a region's record: the call, and its parameters."""
 
-    __slots__ = ("_call", "_moving", "_values", "_work")
+    __slots__ = ("_call", "_moving", "_values")
 
-    def __init__(self, call: RegionCall, moving: Places, work: int, values: list[Any]) -> None:
-        self._call, self._moving, self._work, self._values = call, moving, work, values
+    def __init__(self, call: RegionCall, moving: Places, values: list[Any]) -> None:
+        self._call, self._moving, self._values = call, moving, values
 
     def pull(
         self,
@@ -133,7 +138,7 @@ class RegionPullback(Pullback):
                 values[k] = (values[k], n, sweep.segment.holder(n))
         given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
         call = self._call.backward(site.operands, tuple([k for k, _ in given]))
-        found = call.apply(sweep.run, site, self._work, [*values, *[c for _, c in given]])
+        found = call.apply(sweep.run, site, [*values, *[c for _, c in given]])
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)

@@ -36,6 +36,7 @@ def call_function(
     for k, cell in zip(code.captured, function.cells, strict=True):
         frame[k] = cell
     run.depth += 1
+    run.work += 1 + code.operations
     if run.depth > MAX_DEPTH:
         run.depth -= 1
         run.fail(

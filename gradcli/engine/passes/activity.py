@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.instructions import (
     Block,
     Branch,
+    Call,
     Cast,
     For,
     Instruction,
@@ -42,6 +43,9 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
     elif isinstance(made, Cast):
         if made.operand in found and is_float(made.result.type):
             found.add(made.result)
+    elif isinstance(made, Call):
+        if found.intersection(made.operands):
+            found.update([value for value in made.results if is_float(value.type)])
     elif isinstance(made, Push):
         if found.intersection(made.operands):
             found.add(made.result)

@@ -6,13 +6,14 @@ beside a derivative says so where that isn't known before the region runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, NewStack, Value
 from ..ir.types import F64, STACK, Type
 from ..ir.verifier import CHOOSE, WHERE
+from .calls import Regions
 
 
 class Derivative(NamedTuple):
@@ -27,10 +28,11 @@ Derivatives: TypeAlias = dict[Value, Derivative]
 
 
 class Differentiation:
-    """What forward and reverse mode share: the `varied` floats have derivatives."""
+    """What forward and reverse mode share: the `varied` floats have derivatives, and calls are
+    those of `regions`."""
 
-    def __init__(self, block: Block, varied: set[Value]) -> None:
-        self.builder, self.varied = Builder(block), varied
+    def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
+        self.builder, self.varied, self.regions = Builder(block), varied, regions
 
     def either(self, a: Value | None, b: Value | None) -> Value | None:
         """Whether one of two derivatives is connected."""
@@ -72,6 +74,13 @@ class Differentiation:
         stack = Value(STACK)
         self.builder.add(NewStack(stack))
         return stack
+
+
+def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:
+    """What a call hands over of derivatives: their values, and then the bools of those that may not
+    be connected."""
+    flags = [each.connected for each in derivatives if each.connected is not None]
+    return (*[each.value for each in derivatives], *flags)
 
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:

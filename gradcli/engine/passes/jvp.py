@@ -22,24 +22,33 @@ from ..ir.instructions import (
 from ..ir.types import BOOL, F64
 from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
+from .calls import Regions
 from .copying import copied
-from .derivatives import Derivative, Derivatives, Differentiation, pairs
-from .rules import NoRule, tangent
+from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed
+from .rules import tangent
 
 
-def jvp(region: Region, wrt: Sequence[int]) -> Region:
+def jvp(
+    region: Region,
+    wrt: Sequence[int],
+    regions: Regions | None = None,
+    unsure: Sequence[int] = (),
+) -> Region:
     """A region of the same parameters and a tangent for each of `wrt`. It gives the results; then,
-    for each float result, its tangent and whether it is connected with a parameter of `wrt`.
+    for each float result, its tangent and whether it is connected with a parameter of `wrt`. It may
+    call one of the `regions`, to which those that it calls are added. Of the tangents at the
+    positions `unsure`, further parameters say whether they are connected.
 
     Raises NoRule.
     """
     block = copied(region.block, {})
     inputs = [block.parameters[k] for k in wrt]
-    forward = _Pushforward(block, varied(block, set(inputs)))
+    forward = _Pushforward(block, varied(block, set(inputs)), regions or Regions())
     given = [Value(value.type) for value in inputs]
-    tangents = {x: Derivative(t) for x, t in zip(inputs, given, strict=True)}
+    flags = {k: Value(BOOL) for k in unsure}
+    tangents = {x: Derivative(given[k], flags.get(k)) for k, x in enumerate(inputs)}
     forward.along(block, tangents)
-    block.parameters += tuple(given)
+    block.parameters += (*given, *flags.values())
     floats = [tangents.get(value) for value in block.results if value.type == F64]
     with forward.builder.inside(block):
         block.results += forward.results(floats)
@@ -66,7 +75,7 @@ class _Pushforward(Differentiation):
         elif isinstance(made, Pop):
             self.pop(made, tangents)
         elif isinstance(made, Call):
-            raise NoRule("the derivative of a call is not compiled")
+            self.call(made, tangents)
         else:
             self.builder.add(made)
             if isinstance(made, Operation | Cast) and made.result in self.varied:
@@ -108,6 +117,25 @@ class _Pushforward(Differentiation):
     def moving(self, values: Iterable[Value]) -> list[Value]:
         """The values that have tangents."""
         return [value for value in values if value in self.varied and value.type == F64]
+
+    def call(self, made: Call, tangents: Derivatives) -> None:
+        """A call of what gives the tangents, too, where one of the operands has one."""
+        active = tuple([k for k, operand in enumerate(made.operands) if operand in tangents])
+        given = [tangents[made.operands[k]] for k in active]
+        if given:
+            floats = [value for value in made.results if value.type == F64]
+            new = tuple([Value(kind) for _ in floats for kind in (F64, BOOL)])
+            unsure = [k for k, t in enumerate(given) if t.connected is not None]
+            made.operands += passed(given)
+            made.results += new
+            made.region = self.regions.derived(
+                f"{made.region}_along",
+                made.region,
+                (active, unsure),
+                lambda region: jvp(region, active, self.regions, unsure),
+            )
+            tangents.update(zip(floats, pairs(new), strict=True))
+        self.builder.add(made)
 
     def branch(self, made: Branch, tangents: Derivatives) -> None:
         places = [k for k, value in enumerate(made.results) if value in self.moving([value])]

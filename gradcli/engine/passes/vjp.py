@@ -30,39 +30,68 @@ from ..ir.instructions import (
 from ..ir.types import BOOL, F64, I64, STACK, is_float
 from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
+from .calls import Regions
 from .copying import copied, defined, replace, used
-from .derivatives import Derivative, Derivatives, Differentiation, pairs
+from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed
 from .hoisting import hoist
-from .rules import NoRule, share
+from .rules import share
 
 
-def vjp(region: Region, wrt: Sequence[int]) -> Region:
+def vjp(
+    region: Region,
+    wrt: Sequence[int],
+    regions: Regions | None = None,
+    unsure: Sequence[int] = (),
+) -> Region:
     """A region of the same parameters and a cotangent for each float result. It gives the results;
-    then, for each parameter of `wrt`, its cotangent and whether it is connected with a result.
+    then, for each parameter of `wrt`, its cotangent and whether it is connected with a result. It
+    may call one of the `regions`, to which those that it calls are added. Of the given cotangents
+    at the positions `unsure`, further parameters say whether they are connected.
 
     Raises NoRule.
     """
     block = hoist(region).block  # so that no constant is a residual
     inputs = [block.parameters[k] for k in wrt]
     seeds = [Value(value.type) for value in block.results if value.type == F64]
-    given = iter(seeds)
-    pullback = _Pullback(block, varied(block, set(inputs)))
+    flags = {k: Value(BOOL) for k in unsure}
+    given = iter([Derivative(seed, flags.get(k)) for k, seed in enumerate(seeds)])
+    pullback = _Pullback(block, varied(block, set(inputs)), regions or Regions())
     cotangents: Derivatives = {}
     for value in block.results:
         if value.type == F64 and (seed := next(given)) and value in pullback.varied:
-            pullback.add(cotangents, value, Derivative(seed))
+            pullback.add(cotangents, value, seed)
     pullback.back(block, cotangents)
-    block.parameters += tuple(seeds)
+    block.parameters += (*seeds, *flags.values())
     block.results += pullback.results([cotangents.get(value) for value in inputs])
     return Region(f"{region.name}_vjp", block)
+
+
+def pullback_of(
+    region: Region,
+    wrt: Sequence[int],
+    of: Sequence[int],
+    regions: Regions | None = None,
+    unsure: Sequence[int] = (),
+) -> Region:
+    """The region of the cotangents of parameters, and whether each is connected, from those of some
+    results, by their positions. It computes what it needs of the region again. `unsure` as for
+    `vjp`.
+
+    Raises NoRule.
+    """
+    block = copied(region.block, {})
+    block.results = tuple([block.results[k] for k in of])
+    whole = vjp(Region(region.name, block), wrt, regions, unsure)
+    parameters, instructions = whole.block.parameters, whole.block.instructions
+    return Region(whole.name, Block(parameters, instructions, whole.block.results[len(of) :]))
 
 
 class _Pullback(Differentiation):
     """Appends the pullback of a block to it. The block is changed: loops count their iterations and
     push what the pullback needs, branches have more results."""
 
-    def __init__(self, block: Block, varied: set[Value]) -> None:
-        super().__init__(block, varied)
+    def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
+        super().__init__(block, varied, regions)
         self.stack: Value | None = None
         if any(map(_loops, block.instructions)):
             made = NewStack(Value(STACK))
@@ -141,7 +170,7 @@ class _Pullback(Differentiation):
             elif isinstance(made, Push):
                 self.push(made, cotangents)
             elif isinstance(made, Call):
-                raise NoRule("the derivative of a call is not compiled")
+                self.call(made, cotangents)
 
     def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
         for k, operand in enumerate(made.operands):
@@ -153,6 +182,25 @@ class _Pullback(Differentiation):
             part = g.value if isinstance(made, Cast) else share(self.builder, made, k, g.value)
             part = self.if_connected(Derivative(part, g.connected), self.nothing())
             self.add(cotangents, operand, Derivative(part, g.connected))
+
+    def call(self, made: Call, cotangents: Derivatives) -> None:
+        """The pullback of a call is a call, which computes the call again."""
+        places = [k for k, value in enumerate(made.results) if value in cotangents]
+        active = [k for k, operand in enumerate(made.operands) if operand in self.varied]
+        given = [cotangents.pop(made.results[k]) for k in places]
+        if not given or not active:
+            return
+        unsure = [k for k, g in enumerate(given) if g.connected is not None]
+        name = self.regions.derived(
+            f"{made.region}_back",
+            made.region,
+            (active, places, unsure),
+            lambda region: pullback_of(region, active, places, self.regions, unsure),
+        )
+        results = self.values_of([made.operands[k] for k in active])
+        self.builder.add(Call(name, (*made.operands, *passed(given)), results, made.span))
+        for k, part in zip(active, pairs(results), strict=True):
+            self.add(cotangents, made.operands[k], part)
 
     def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
         """The share of a side that is chosen if the condition holds, or if it doesn't."""

@@ -9,11 +9,12 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import I64, Scalar
+from ..ir.types import I64
 from ..ir.verifier import WHERE
+from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns
-from .kinds import ArrayOf, Kind, ListOf, flat, kind_of
+from .kinds import Kind, flat, is_settled, kind_of
 from .loops import Loop, Range
 from .lowering import Lowering
 from .names import Name, NotCompiled
@@ -28,10 +29,12 @@ class FrameLoop(NamedTuple):
              parameters of the entries; gives whether the loop ended with one of the iterations,
              and the values of `changed`
     changed  the slots that iterations assign, each with the kind of what it holds
+    regions  those that it may call: functions that call themselves, and their derivatives
     """
 
     region: Region
     changed: dict[int, Kind]
+    regions: Regions
 
 
 def lower_loop(
@@ -57,10 +60,8 @@ def lower_loop(
         ended = _iterations(lowering, node, names, step)
         held = lowering.names.of(names)
         block.results = (ended, *[value for each in held for value in flat(each)])
-    if lowering.specialised:
-        raise NotCompiled("a function that calls itself is in no region of a loop", span)
     kinds = {slot.index: kind_of(each) for slot, each in zip(changed, held, strict=True)}
-    return FrameLoop(Region("loop", block), kinds)
+    return FrameLoop(Region("loop", block), kinds, lowering.regions)
 
 
 def _iterations(
@@ -75,7 +76,7 @@ def _iterations(
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    if given != kinds or not all(map(_is_settled, kinds)):
+    if given != kinds or not all(map(is_settled, kinds)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
@@ -84,11 +85,3 @@ def _iterations(
     if loop.leaves:
         ended = builder.operation(WHERE, [own[0], ended, builder.constant(True)])
     return ended
-
-
-def _is_settled(kind: Kind) -> bool:
-    """Whether a name can be given what is of this kind: numbers, arrays and lists, of which no
-    array is the state of a variable."""
-    if isinstance(kind, ListOf):
-        return all(map(_is_settled, kind.items))
-    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf) and not kind.variable)

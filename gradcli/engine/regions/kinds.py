@@ -278,3 +278,18 @@ def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
         is_int, whole, real = next(numbers), next(numbers), next(numbers)
         return whole if is_int else real
     return next(numbers)
+
+
+def is_settled(kind: Kind) -> bool:
+    """Whether a name can be given what is of this kind: numbers, arrays and lists, of which no
+    array is the state of a variable."""
+    if isinstance(kind, ListOf):
+        return all(map(is_settled, kind.items))
+    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf) and not kind.variable)
+
+
+def plain(kind: Kind) -> Kind:
+    """A kind of numbers, of which no array is the state of a variable."""
+    if isinstance(kind, ListOf):
+        return ListOf(tuple(map(plain, kind.items)))
+    return ArrayOf(kind.shape, kind.type) if isinstance(kind, ArrayOf) else kind

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ...diagnostics import Span
 from ...lang import program
+from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
@@ -43,6 +44,13 @@ class Range(NamedTuple):
             return index
         return builder.apply("add", [self.start, index], span)
 
+    def numbers(self, builder: Builder) -> range | None:
+        """The ints, if they are known."""
+        start, step, size = [builder.known.get(v) for v in (self.start, self.step, self.size)]
+        if start is None or step is None or size is None:
+            return None
+        return range(start, start + max(size, 0) * step, step)
+
     def rest(self, builder: Builder, span: Span) -> Range:
         """All of them but the first."""
         start = builder.apply("add", [self.start, self.step], span)
@@ -60,12 +68,14 @@ class Iteration(NamedTuple):
 
 class Loop(NamedTuple):
     """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
-    may have a `limit`: the number of iterations after which it stops."""
+    may have a `limit`: the number of iterations after which it stops. A `short` loop can be lowered
+    iteration by iteration."""
 
     node: program.While | program.For
     range: Range | None
     names: list[Name]
     leaves: bool
+    short: bool = False
     peeled: bool = False
     limit: Value | None = None
 
@@ -78,6 +88,10 @@ class Loop(NamedTuple):
 class Loops(Transforms):
     """The lowering of loops."""
 
+    def __init__(self, builder: Builder, liveness: Liveness) -> None:
+        super().__init__(builder, liveness)
+        self.one_by_one: set[int] = set()  # loops whose iterations are lowered each by itself
+
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
         raise NotImplementedError
 
@@ -89,10 +103,24 @@ class Loops(Transforms):
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
-        if isinstance(iterable, program.Apply) and iterable.op.name == "range":
-            self.loop(node, self.range(iterable))
-        else:
+        if not isinstance(iterable, program.Apply) or iterable.op.name != "range":
             self.unrolled(node, self.expression(iterable))
+            return
+        over = self.range(iterable)
+        numbers = over.numbers(self.builder)
+        if numbers is None or len(numbers) > MAX_UNROLLED:
+            self.loop(node, over)
+            return
+        before, length = dict(self.names.held), len(self.builder.block.instructions)
+        try:
+            if id(node) not in self.one_by_one:
+                self.loop(node, over, short=True)
+                return
+        except NotCompiled:  # an index that has to be known, or lists of other lengths
+            self.one_by_one.add(id(node))
+            del self.builder.block.instructions[length:]
+            self.names.held = before
+        self.unrolled(node, tuple(map(self.builder.constant, numbers)))
 
     def range(self, node: program.Apply) -> Range:
         ends = [self.expression(end) for end in node.operands if end is not None]
@@ -112,11 +140,13 @@ class Loops(Transforms):
             count = self.builder.apply("floordiv", [rounded, by], node.span)
         return Range(start, step, count)
 
-    def loop(self, node: program.While | program.For, over: Range | None) -> None:
+    def loop(
+        self, node: program.While | program.For, over: Range | None, short: bool = False
+    ) -> None:
         names = self.carried(node)
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
-        self.repeat(Loop(node, over, names, leaves), going)
+        self.repeat(Loop(node, over, names, leaves, short), going)
         self.forget_others(node, names)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
@@ -136,6 +166,8 @@ class Loops(Transforms):
             self.peel(loop, going, surely="kind" in changes)
             return
         while (wider := self.widened(loop, kinds, iteration)) != kinds:
+            if loop.short and sum(map(_is_unknown, wider)) > sum(map(_is_unknown, kinds)):
+                raise NotCompiled("a name changes its kind in this loop", loop.node.span)
             if loop.names[-1].slot == RETURNED and wider[:-1] == kinds[:-1]:
                 iteration.carried[-1] = fresh(wider[-1])  # which no iteration reads
             else:
@@ -305,6 +337,10 @@ class Loops(Transforms):
 def _given(loop: Loop, iteration: Iteration) -> list[Kind]:
     """The kinds of what an iteration carries on."""
     return [kind_of(held) for held in iteration.given[loop.leaves :]]
+
+
+def _is_unknown(kind: Kind) -> bool:
+    return isinstance(kind, Unknown)
 
 
 def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:

@@ -80,9 +80,9 @@ class _Main:
                 self.output(name, expression)
         self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
         kinds = {name: kind_of(held) for name, held in self.results.items()}
-        others = [expand(specialised.region) for specialised in self.lowering.specialised]
-        region = expand(Region("main", self.block))
-        return Lowered(region, self.parameters, kinds, self.reasons, others)
+        region = Region("main", self.block)
+        others = [expand(called) for called in self.lowering.regions.called_by(region)]
+        return Lowered(expand(region), self.parameters, kinds, self.reasons, others)
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)

@@ -18,6 +18,7 @@ from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
+from ..passes.calls import Regions
 from .calls import Calls
 from .kinds import Kind, Maybe, Record, as_kind, flat, fresh, has_functions, joined, kind_of
 from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unresolved
@@ -55,6 +56,7 @@ class Recursion(Calls):
         self.entering: list[int] = []  # the functions that are being inlined
         self.recursive: set[int] = set()
         self.specialised: list[Specialised] = []
+        self.regions, self.named = Regions(), 0  # those that are lowered, and how many have names
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         function = id(callee.function)
@@ -135,6 +137,7 @@ class Recursion(Calls):
         except NotCompiled:
             del self.specialised[others - 1 :]
             raise
+        self.regions.add(region)
         return made
 
     def settled(self, made: Specialised, others: int, span: Span) -> Block:
@@ -175,7 +178,8 @@ class Recursion(Calls):
 
     def region_name(self, function: program.Function) -> str:
         name = function.name if function.name.isascii() and function.name else "function"
-        return f"{name}_{len(self.specialised) + 1}"
+        self.named += 1
+        return f"{name}_{self.named}"
 
 
 def _read(held: Any) -> set[Name]:

@@ -18,13 +18,14 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .kinds import Array, flat, fresh, kind_of, rebuilt, scalars_of
+from .kinds import Array, Kind, flat, fresh, is_value, kind_of, plain, rebuilt, scalars_of
 from .names import Closure, NotCompiled, Transform
 from .recursion import Recursion
 from .reductions import Options
 
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
+VECTORS = {"jvp": "v", "value_and_jvp": "v", "vjp": "u"}  # the keyword for the vector
 
 
 class Transforms(Recursion):
@@ -49,25 +50,41 @@ class Transforms(Recursion):
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
         if not isinstance(callee, Transform):
             return super().called(callee, given, named, span)
-        weighs = callee.kind in ("vjp", "jvp", "value_and_jvp")
-        if named or (weighs and (callee.wrt != (0,) or callee.listed)):
-            raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
-        vector = given.pop(1) if weighs and len(given) > 1 else None
+        given, named = list(given), dict(named)
+        vector = self.vector(callee, given, named, span)
         if not set(callee.wrt) <= set(range(len(given))) or len(set(callee.wrt)) < len(callee.wrt):
             raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
-        block = self.body(callee, given, span)
+        block, kind = self.body(callee, given, named, span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
         try:
             if callee.kind in FORWARD:
-                return self.along(callee, jvp(region, positions), moving, vector, span)
-            return self.back(callee, vjp(region, positions), given, vector, span)
+                return self.along(
+                    callee, jvp(region, positions, self.regions), given, vector, kind, span
+                )
+            if kind != F64:
+                raise NotCompiled("the derivative of what is no float is not compiled", span)
+            return self.back(callee, vjp(region, positions, self.regions), given, vector, span)
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None
 
-    def body(self, callee: Transform, given: Sequence[Any], span: Span) -> Block:
-        """The function as a block, of parameters for the arguments that it is differentiated by. It
-        uses the others as they are."""
+    def vector(self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+        """The tangent or cotangent that a call is made with, which is taken from its arguments:
+        the second one, or a keyword. None where it takes none."""
+        keyword = VECTORS.get(callee.kind)
+        if keyword is None:
+            return None
+        if keyword in named:
+            return named.pop(keyword)
+        if callee.wrt != (0,) or callee.listed or len(given) < 2:
+            raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
+        return given.pop(1)
+
+    def body(
+        self, callee: Transform, given: Sequence[Any], named: dict[str, Any], span: Span
+    ) -> tuple[Block, Kind]:
+        """The function as a block, of parameters for the arguments that it is differentiated by,
+        and the kind of what it gives. It uses the others as they are."""
         arguments = list(given)
         parameters: list[Value] = []
         for k in callee.wrt:
@@ -77,11 +94,12 @@ class Transforms(Recursion):
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
         with self.builder.inside(Block(tuple(parameters))) as block:
-            result = self.called(callee.function, arguments, {}, span)
-        if not isinstance(result, Value) or result.type != F64:
+            result = self.called(callee.function, arguments, named, span)
+        kind = plain(kind_of(result))
+        if not is_value(kind) or set(scalars_of(kind)) != {F64}:
             raise NotCompiled("the derivative of what is no float is not compiled", span)
-        block.results = (result,)
-        return block
+        block.results = tuple(flat(result))
+        return block, kind
 
     def inline(self, region: Region, arguments: Sequence[Value]) -> tuple[Value, ...]:
         """Adds the instructions of a region, for these arguments; gives its results."""
@@ -95,13 +113,24 @@ class Transforms(Recursion):
         return made.results
 
     def along(
-        self, callee: Transform, region: Region, moving: list[Value], vector: Any, span: Span
+        self,
+        callee: Transform,
+        region: Region,
+        given: list[Any],
+        vector: Any,
+        kind: Kind,
+        span: Span,
     ) -> Any:
-        """A tangent, with the value if that is asked for."""
-        if vector is None or [v.type for v in flat(vector)] != [F64] * len(moving):
+        """The tangent of what is of a kind, with the value if that is asked for."""
+        moving = tuple([given[k] for k in callee.wrt])
+        if plain(kind_of(vector)) != plain(kind_of(moving if callee.listed else moving[0])):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
-        value, tangent, connected = self.inline(region, [*moving, *flat(vector)])
-        tangent = self.or_zero(tangent, connected)
+        found = self.inline(region, [*flat(moving), *flat(vector)])
+        size = len(list(scalars_of(kind)))
+        value, pairs = rebuilt(kind, iter(found[:size])), iter(found[size:])
+        tangent = rebuilt(
+            kind, iter([self.or_zero(*pair) for pair in zip(pairs, pairs, strict=True)])
+        )
         return (value, tangent) if callee.kind == "value_and_jvp" else tangent
 
     def back(

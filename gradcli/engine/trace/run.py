@@ -103,6 +103,7 @@ class Run:
     fast_paths whether operations may take the fast paths beside `apply` (`fast_path.py`), as in
                all tiers but the interpreter's (`tiers.py`)
     passed     statements at least that loops did together, which no step counts
+    work       operations of calls and iterations so far, about: it decides what is hot
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     claims     the two sides of every `expect A ~= B` that held, where they are to be
                differentiated, and its node
@@ -152,6 +153,7 @@ class Run:
         "trace",
         "unconnected",
         "used_inputs",
+        "work",
     )
 
     def __init__(
@@ -193,7 +195,7 @@ class Run:
         self.paused = self.bodies = self.recordings = 0
         self.executed: set[int] = set()
         self.place: Span | None = None
-        self.steps = self.passed = 0
+        self.steps = self.passed = self.work = 0
         self.depth = 0
         self._free_memory: int | None = None
 

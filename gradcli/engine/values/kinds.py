@@ -173,6 +173,7 @@ class Code:
         "name",
         "node",
         "on_rows",
+        "operations",
         "parameters",
         "self_slot",
         "shared",
@@ -188,6 +189,7 @@ class Code:
     template: list[Any]
     body: Callable[[list[Any]], Any]
     on_rows: Callable[[list[Any]], Any]  # the body where rows run together
+    operations: int  # in its text
     members: dict[str, program.Slot] | None
 
 

@@ -1,5 +1,4 @@
-"""Hot calls of functions with loops that end when they end: functions written for them give what a
-call gives."""
+"""Hot calls of functions with loops that end when they end: regions give what a call gives."""
 
 from __future__ import annotations
 
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, Heat, only
-from gradcli.engine.calls import closures as calls
+from gradcli.engine.lowering import hot_calls
+from gradcli.engine.lowering.function_calls import FunctionCall
 
 from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate, outputs
@@ -100,10 +100,10 @@ def test_they_are_called_where_something_is_recorded(definitions: str, call: str
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 def test_they_are_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
     counts = []
-    original = calls.call_function
-    monkeypatch.setattr(calls, "call_function", lambda *args: counts.append(1) or original(*args))
+    original = hot_calls.call_value
+    monkeypatch.setattr(hot_calls, "call_value", lambda *args: counts.append(1) or original(*args))
     few, many = (looped(definitions, call).replace("range(4)", f"range({n})") for n in (4, 40))
-    with only(heat=Heat(evaluations=1)):
+    with only(heat=Heat(work=1, work_each=0, least_work=1)):
         evaluate(few)
         before = len(counts)
         evaluate(many)
@@ -215,3 +215,74 @@ def test_it_is_told_from_other_numbers_as_they_are() -> None:
 def test_so_does_each_of_several() -> None:
     source = "var x = 2.5; fn f(v) = [v, 2.0*v]; for i in range(200) { a, b = f(x) }; a := 4.0; output x, b"
     assert outputs(source) == {"x": 4.0, "b": 5.0}
+
+
+# ---- what is hot ---------------------------------------------------------------------------------
+
+MUCH = "fn f(x) { y = x; for i in range(200) { y = y*0.9 + sin(x*i) }; return y }\n"
+LITTLE = "fn f(x) { if x < 0.3 { return -x }; return x*x }\n"
+
+
+@pytest.mark.parametrize(("definition", "calls", "hot"), [(MUCH, 100, True), (LITTLE, 1500, False)])
+def test_calls_are_hot_by_the_work_that_they_do(
+    monkeypatch: pytest.MonkeyPatch, definition: str, calls: int, hot: bool
+) -> None:
+    counts = []
+    original = hot_calls.call_value
+    monkeypatch.setattr(hot_calls, "call_value", lambda *args: counts.append(1) or original(*args))
+    source = f"frozen x = 0.5\n{definition}s = 0.0\nfor i in range({calls}) {{ s = s + f(x*i*0.001) }}\noutput s"
+    evaluate(source)
+    assert (len(counts) < calls) == hot
+
+
+@pytest.mark.parametrize(("each", "made"), [(0, 9), (10**9, 0)])
+def test_a_large_region_needs_more_work(
+    monkeypatch: pytest.MonkeyPatch, each: int, made: int
+) -> None:
+    """What compiling costs follows from the size of the region."""
+    counts = []
+    original = FunctionCall.run
+    monkeypatch.setattr(FunctionCall, "run", lambda *args: counts.append(1) or original(*args))
+    source = f"frozen x = 0.5\n{MUCH}s = 0.0\nfor i in range(10) {{ s = s + f(x + i) }}\noutput s"
+    with only(heat=Heat(work=1, least_work=1, work_each=each)):
+        evaluate(source)
+    assert len(counts) == made
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2", "1", "2.5", "True", "1"],
+        ["[1.0, 2.0]", "[1.0, 2.0, 3.0]", "[1, 2]", "[1.0, 2.0]"],
+        ["array([1.0, 2.0])", "array([1.0, 2.0, 3.0])", "array([1, 2])", "array([[1.0, 2.0]])"],
+        ["k", "x", "k", "k*1.0", "w"],
+    ],
+)
+def test_values_of_other_kinds_are_told_apart(values: list[str]) -> None:
+    calls = "; ".join([f"s = s + f({value})" for value in values]).replace("True", "true")
+    source = f"frozen k = 0.25\nvar x = 0.5\nw = 2\nfn f(v) {{ y = v; for i in range(3) {{ y = y*1.5 + v }}; return sum(y) if k > 0.0 else v }}\ns = 0.0\nfor i in range(3) {{ {calls} }}\noutput s"
+    assert_same(*(answers(tier, source) for tier in WAYS))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "jvp(p, wrt = [0, 1])(x, w, v = [0.5, w])",
+        "jvp(p, wrt = 1)(x, w, v = 0.5)",
+        "value_and_jvp(p, wrt = [1, 0])(x, w, v = [w, x])[1]",
+        "jvp(q)(x, 0.5)[1] + jvp(q)(x, w)[0]",
+        "value_and_jvp(q)(x, 0.5)[0][1]",
+        "vjp(p)(x, w, u = 0.3)",
+        "grad(p)(x, w = 0.3)",
+    ],
+)
+def test_derivatives_with_vectors_and_names(call: str) -> None:
+    source = f"""frozen x = 0.8
+frozen w = 0.7
+fn p(x, w) {{ y = x; while y < 20.0 {{ y = y*1.5 + w*x }}; return y*w }}
+fn q(x) {{ y = x; while y < 20.0 {{ y = y*1.5 + x }}; return [y, y*x] }}
+fn g() = {call}
+s = 0.0
+for i in range(4) {{ s = s + g() }}
+output s"""
+    assert_same(*(answers(tier, source) for tier in WAYS))

@@ -1,0 +1,124 @@
+"""Calls of functions as regions that are called: see `hot_calls.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import cached_property
+from typing import Any
+
+from ...diagnostics import Span
+from ..backends.tiers import policy
+from ..codegen.python import StepBack
+from ..ir.instructions import size_of
+from ..passes.aliases import returned_parameters
+from ..passes.rules import NoRule
+from ..regions.frame_calls import lower_call
+from ..regions.names import NotCompiled
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import primal
+from .frame_entries import Observed, observe_values
+from .fusion import MAX_VARIANTS
+from .plain_values import Reader, numbers_read, readers_of
+from .plan import MISS
+from .region_calls import REGION, RegionCall
+from .region_values import held_of, numbers_of
+
+PARTS = 4  # times the size of a region, about, for one with a pullback
+
+
+class FunctionCalls:
+    """What makes the calls at a place of the program, whatever they are made with.
+
+    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
+                    makes calls with traced values
+    """
+
+    def __init__(self, span: Span, only_gradients: bool) -> None:
+        self._span, self._only_gradients = span, only_gradients
+        self._site, self._each = Site(REGION, span), policy().heat.work_each
+        self._calls: dict[Any, FunctionCall | None] = {}
+        # The names of arguments, the readers of all, and the call that was made last.
+        self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
+
+    def run(
+        self, run: Run, work: int, function: Any, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        """The result of a call; MISS if the interpreter must make it, which has done so much work
+        here."""
+        values = [function, *arguments, *named.values()]
+        try:
+            if (last := self._last) is not None and last[0] == [*named]:
+                numbers = numbers_read(last[1], values)
+                if numbers is not None:
+                    return last[2].run(run, self._site, numbers)
+            return self._observed(run, work, values, list(named))
+        except (StepBack, NoRule):
+            return MISS
+
+    def _observed(self, run: Run, work: int, values: list[Any], names: list[str]) -> Any:
+        """The result of a call of a function with arguments, the last of which have names."""
+        observed = observe_values(values)
+        if observed.is_boxed and not self._only_gradients:
+            return MISS
+        call = self._call(observed, names)
+        if call is None or work < self._each * call.size * (PARTS if observed.is_boxed else 1):
+            return MISS
+        shared = observed.variables & call.aliases
+        if not observed.is_boxed and not shared:
+            self._last = names, readers_of(observed.entries.values(), values), call
+        site = self._site
+        numbers = [number for value in observed.values for number in numbers_of(run, site, value)]
+        return call.run(run, site, numbers, shared)
+
+    def _call(self, observed: Observed, names: list[str]) -> FunctionCall | None:
+        """The region for what a call is made with; None where there is none."""
+        key = (tuple(observed.entries.values()), *names)
+        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
+            try:
+                self._calls[key] = FunctionCall(observed, names, self._span)
+            except NotCompiled:
+                self._calls[key] = None
+        return self._calls.get(key)
+
+
+class FunctionCall:
+    """What makes calls with values of one kind.
+
+    size  how many instructions its region has
+    """
+
+    def __init__(self, observed: Observed, names: list[str], span: Span) -> None:
+        """Raises NotCompiled."""
+        function, *given = observed.entries.values()
+        positional, keywords = given[: len(given) - len(names)], given[len(given) - len(names) :]
+        named = dict(zip(names, keywords, strict=True))
+        self._lowered = lower_call(function, positional, named, span)
+        region, regions = self._lowered.region, self._lowered.regions
+        self.size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
+
+    @cached_property
+    def _call(self) -> RegionCall:
+        return RegionCall(self._lowered.region, self._lowered.regions)
+
+    @cached_property
+    def aliases(self) -> set[int]:
+        """The positions of the numbers that the result may be the same as."""
+        region = self._call.region
+        return returned_parameters(region, region.block.results)
+
+    def run(
+        self, run: Run, site: Site, numbers: list[Any], variables: Set[int] = frozenset()
+    ) -> Any:
+        """The result; MISS if it may be one of the `variables`, given by the positions of their
+        numbers, since what is the same as a variable is that. Raises StepBack, and NoRule."""
+        found = self._call.apply(run, site, numbers)
+        if any(_may_be(numbers[k], number) for k in variables for number in found):
+            return MISS
+        return held_of(run, site, self._lowered.kind, iter(found))
+
+
+def _may_be(a: Any, b: Any) -> bool:
+    """Whether two numbers are equal, or both may be nan."""
+    a, b = primal(a), primal(b)
+    return bool(a == b or (a != a and b != b))

@@ -1,0 +1,70 @@
+"""Hot calls: kernels make the calls of a place of the program once these have done much work.
+
+A call with traced numbers becomes one record, and one with tangents carries these along. Where a
+call isn't compiled, is made with other values, or a kernel steps back, the interpreter makes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...diagnostics import Span
+from ..backends.tiers import policy
+from ..calls.calling import call_value
+from ..compilation.compiler import Compiler
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.kinds import Function, Transform
+from .plan import MISS
+
+if TYPE_CHECKING:
+    from .function_calls import FunctionCalls
+
+
+def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
+    """What makes the calls at a place; None where each statement must be counted or seen, or where
+    floats are NumPy's."""
+    return None if c.slow or c.counts or not c.fuses else HotCalls(span, c.only_gradients)
+
+
+class HotCalls:
+    """Makes the calls at a place of the program.
+
+    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
+                    makes calls with traced values
+    """
+
+    def __init__(self, span: Span, only_gradients: bool) -> None:
+        self._span, self._only_gradients = span, only_gradients
+        heat = policy().heat
+        self._hot, self._least = heat.work, heat.least_work
+        # Of the interpreter's calls since a kernel was tried; and before.
+        self._work = self._times = self._done = 0
+        self._calls: FunctionCalls | None = None
+
+    def call(
+        self,
+        run: Run,
+        function: Any,
+        arguments: list[Any],
+        named: dict[str, Any],
+        site: Site,
+        path: str | None,
+    ) -> Any:
+        """The result of a call; `path` is where it goes to."""
+        if type(function) is not Function and type(function) is not Transform:
+            return call_value(run, function, arguments, named, site, path)
+        if run.group is None and self._work >= max(self._hot, self._least * self._times):
+            if self._calls is None:
+                from .function_calls import FunctionCalls  # the compiler
+
+                self._calls = FunctionCalls(self._span, self._only_gradients)
+            found = self._calls.run(run, self._done + self._work, function, arguments, named)
+            if found is not MISS:
+                return found
+            self._done += self._work
+            self._work = self._times = 0  # so that it isn't tried again soon
+        before = run.work
+        result = call_value(run, function, arguments, named, site, path)
+        self._work, self._times = self._work + run.work - before, self._times + 1
+        return result

@@ -1,0 +1,131 @@
+"""Readers: whether values are still of the entries of a region, and their numbers if all are plain.
+
+A region is entered again and again with values of one kind. To observe these anew each time
+(`frame_entries.py`) would cost more than many a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from ..backends.backend import CPU
+from ..regions.entries import (
+    UNASSIGNED,
+    ArrayEntry,
+    Entry,
+    FunctionEntry,
+    ListEntry,
+    NoEntry,
+    Thing,
+    TransformEntry,
+)
+from ..values.kinds import UNSET, Function, List, Transform, Variable
+
+# Whether a value is of an entry; if so its numbers are appended to the list.
+Reader: TypeAlias = Callable[[Any, list[Any]], bool]
+
+
+def reader_of(entry: Entry, value: Any) -> Reader:
+    """The reader for an entry, and the value that was found to be of it."""
+    if isinstance(entry, ListEntry):
+        return _list(readers_of(entry.items, value.items))
+    if isinstance(entry, FunctionEntry):
+        held = [*[cell[0] for cell in value.cells], *value.defaults]
+        return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
+    if isinstance(entry, TransformEntry):
+        return _transform(value, reader_of(entry.function, value.function))
+    if isinstance(entry, NoEntry):
+        return _unset if entry is UNASSIGNED else lambda value, numbers: True
+    if isinstance(entry, Thing):
+        return lambda value, numbers: Thing(value) == entry
+    if isinstance(entry, ArrayEntry):
+        return _array(value)
+    return _state(value) if type(value) is Variable else _number(type(value))
+
+
+def readers_of(entries: Iterable[Entry], values: Iterable[Any]) -> list[Reader]:
+    return [reader_of(entry, value) for entry, value in zip(entries, values, strict=True)]
+
+
+def numbers_read(readers: Sequence[Reader], values: Iterable[Any]) -> list[Any] | None:
+    """The numbers of values, one for each reader; None if one isn't what it was."""
+    numbers: list[Any] = []
+    for reader, value in zip(readers, values, strict=True):
+        if not reader(value, numbers):
+            return None
+    return numbers
+
+
+def _unset(value: Any, numbers: list[Any]) -> bool:
+    return value is UNSET
+
+
+def _number(kind: type) -> Reader:
+    def read(value: Any, numbers: list[Any]) -> bool:
+        numbers.append(value)
+        return type(value) is kind
+
+    return read
+
+
+def _state(variable: Variable) -> Reader:
+    kind = type(variable.box)
+
+    def read(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not Variable or type(value.box) is not kind:
+            return False
+        numbers.append(value.box)
+        return True
+
+    return read
+
+
+def _array(array: Any) -> Reader:
+    shape, dtype = array.shape, array.dtype
+
+    def read(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not CPU.ndarray or value.shape != shape or value.dtype != dtype:
+            return False
+        numbers += value.ravel().tolist()
+        return True
+
+    return read
+
+
+def _all(readers: Sequence[Reader], values: Iterable[Any], numbers: list[Any]) -> bool:
+    return all([reader(v, numbers) for reader, v in zip(readers, values, strict=True)])  # noqa: C419
+
+
+def _list(items: Sequence[Reader]) -> Reader:
+    def read(value: Any, numbers: list[Any]) -> bool:
+        return (
+            type(value) is List and len(value) == len(items) and _all(items, value.items, numbers)
+        )
+
+    return read
+
+
+def _function(function: Function, parts: Sequence[Reader]) -> Reader:
+    node, n = function.code.node, len(function.cells)
+
+    def read(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not Function or value.code.node is not node:
+            return False
+        captured = [cell[0] for cell in value.cells]
+        return _all(parts[:n], captured, numbers) and _all(parts[n:], value.defaults, numbers)
+
+    return read
+
+
+def _transform(transform: Transform, function: Reader) -> Reader:
+    def read(value: Any, numbers: list[Any]) -> bool:
+        if value is not transform and not (
+            type(value) is Transform
+            and (value.kind, value.wrt, value.mode, value.sparse)
+            == (transform.kind, transform.wrt, transform.mode, transform.sparse)
+        ):
+            return False
+        return function(value.function, numbers)
+
+    return read

@@ -1,0 +1,59 @@
+"""Regions that call each other, by name, and those that are derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..ir.instructions import Block, Call, Region, blocks_of
+from .dead_code import without_dead_code
+from .folding import fold
+from .rules import NoRule
+
+
+class Regions:
+    """The regions that may be called. The derivative of a call is a call of a derivative, which is
+    made once for each choice of parameters and results, and may be one of regions that call
+    themselves."""
+
+    def __init__(self, regions: Iterable[Region] = ()) -> None:
+        self._named = {region.name: region for region in regions}
+
+    def add(self, region: Region) -> None:
+        self._named[region.name] = region
+
+    def called_by(self, region: Region) -> list[Region]:
+        """The regions that a region calls, also by others."""
+        found: dict[str, Region] = {}
+        pending = [region.block]
+        while pending:
+            for made in pending.pop().instructions:
+                pending += blocks_of(made)
+                if isinstance(made, Call) and made.region not in found:
+                    found[made.region] = self.of(made.region)
+                    pending.append(found[made.region].block)
+        return list(found.values())
+
+    def of(self, name: str) -> Region:
+        """The region of a name. Raises NoRule."""
+        if name not in self._named:
+            raise NoRule("the derivative of this call is not compiled")
+        return self._named[name]
+
+    def derived(
+        self,
+        way: str,
+        name: str,
+        places: Iterable[Iterable[int]],
+        derive: Callable[[Region], Region],
+    ) -> str:
+        """The name of what is derived from a region in some way, for parameters and results at some
+        places. Raises NoRule."""
+        new = "__".join([way, *["_".join(map(str, part)) for part in places]])
+        if new not in self._named:
+            self._named[new] = Region(new, Block())  # which calls of itself find
+            try:
+                self._named[new].block = without_dead_code(fold(derive(self.of(name)))).block
+            except NoRule:
+                del self._named[new]
+                raise
+        return new

@@ -1,0 +1,53 @@
+"""A call of a function as a region, of the values that the call hands it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...diagnostics import Span
+from ...lang.program.liveness import Liveness
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Region, Value
+from ..passes.calls import Regions
+from .entries import Entry, enter, parameters_of
+from .kinds import Kind, flat, is_settled, kind_of
+from .lowering import Lowering
+from .names import NotCompiled
+
+
+class FrameCall(NamedTuple):
+    """A call in IR.
+
+    region   takes the parameters of the entries of the function, its arguments and its named
+             arguments, in this order, and gives the numbers of the result
+    kind     what the result is
+    regions  those that it may call: functions that call themselves, and their derivatives
+    """
+
+    region: Region
+    kind: Kind
+    regions: Regions
+
+
+def lower_call(
+    function: Entry, arguments: Sequence[Entry], named: Mapping[str, Entry], span: Span
+) -> FrameCall:
+    """The region of a call of a function, or of a derivative of one, with arguments of these
+    entries. Raises NotCompiled."""
+    block = Block()
+    lowering = Lowering(Builder(block), Liveness(()))
+
+    def held(entry: Entry) -> object:
+        given = tuple([Value(kind) for kind in parameters_of(entry)])
+        block.parameters += given
+        return enter(lowering, entry, iter(given))
+
+    with lowering.builder.inside(block):
+        callee, positional = held(function), [held(entry) for entry in arguments]
+        result = lowering.called(callee, positional, {k: held(e) for k, e in named.items()}, span)
+        kind = kind_of(result)
+        if not is_settled(kind):
+            raise NotCompiled("what this call gives is no number, and no list of these", span)
+        block.results = tuple(flat(result))
+    return FrameCall(Region("call", block), kind, lowering.regions)
