@@ -65,7 +65,7 @@ CALLS = [
 
 def answers(tier: int, source: str, mode: str) -> tuple[dict[str, Any], dict[str, Any]]:
     with only(tier, CALLS_ALONE):
-        answer = gradcli.load(source=source).with_options(mode=mode).run()
+        answer = gradcli.load(source=source).with_options(mode=mode, of=("s",)).run()
     return answer.outputs, answer.gradients["s"]
 
 

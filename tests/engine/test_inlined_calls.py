@@ -209,7 +209,7 @@ def test_what_is_inlined_is_not_called(
     counts = []
     for n in (9, 19):
         called.clear()
-        with only(heat=Heat(evaluations=2)):
+        with only(heat=Heat(evaluations=2, work=1, work_each=0, least_work=1)):
             evaluate(
                 looped(definitions, call, True).replace("range(3)", f"range({n})"),
                 {"x": 0.8},

@@ -27,7 +27,7 @@ def test_what_is_out_of_the_ordinary_steps_back(source: str, code: str) -> None:
 
 REASONS = {
     "print x": (3, "`print` is not compiled"),
-    "k = 0\nfor i in range(3) { k = [k] }\noutput k": (4, "a name changes its kind in this loop"),
+    "k = 0\nfor i in range(n) { k = [k] }\noutput k": (4, "a name changes its kind in this loop"),
     "a = 1\nif x > 1 { a = [x] }\noutput a": (
         4,
         "what the paths hold that meet here is of different kinds",

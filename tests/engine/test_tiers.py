@@ -37,7 +37,7 @@ written = set()
 sys.addaudithook(lambda event, given: written.add(given[1]) if event == "compile" and isinstance(given[1], str) else None)
 from gradcli import load
 print(load(source=sys.argv[1]).run().outputs["s"])
-print("expressions" if "<fused expression>" in written else "", "loops" if "<loops>" in written else "",
+print("expressions" if "<fused expression>" in written else "", "regions" if "<region loop>" in written else "",
       "arrays" if "<formula on rows>" in written else "", "closures" if "<scalar closure>" in written else "",
       "native" if "llvmlite.binding" in sys.modules else "")
 """
@@ -62,7 +62,7 @@ def test_each_tier_goes_as_far_as_it_says() -> None:
     assert zero == pytest.approx(one, rel=1e-13)
     assert one == two
     assert written_0 == set()
-    assert written_1 == {"expressions", "loops", "arrays", "closures"}
+    assert written_1 == {"expressions", "regions", "arrays", "closures"}
     pytest.importorskip("llvmlite")
     assert written_2 == written_1 | {"native"}
 
