@@ -135,6 +135,13 @@ def test_an_error_in_a_loop_tells_the_turn(n: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("n", [20, 5000])
+def test_an_error_in_while_tells_the_iteration(n: int) -> None:
+    source = f"n = 0\ns = 0\nwhile n < {n} {{\n    s = s + 100 // ({n - 5} - n)\n    n = n + 1\n}}"
+    [loop] = failure(source).calls
+    assert str(loop) == f"in the loop at <source>:3:1, in iteration {n - 4}"
+
+
 def test_loops_and_calls_that_led_to_an_error_stand_in_order() -> None:
     source = (
         "fn f(k) {\n    for v in [2, 1, 0] { w = k // v }\n    return w\n}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import repeat
+from itertools import count
 from typing import Any, TypeAlias
 
 from ...diagnostics import CallSite, GradcliError, Span, shortened
@@ -61,7 +61,7 @@ def compile_while(c: Compiler, node: program.While) -> Statement:
             return body(frame)
         return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
 
-    return _loop(c, node, lambda frame: repeat(None), step, c.operations - before)
+    return _loop(c, node, lambda frame: count(), step, c.operations - before)
 
 
 def _leave_loop(frame: list[Any]) -> Completion:
@@ -176,9 +176,11 @@ def _loop(
 
 
 def add_turn(error: GradcliError, node: program.While | program.For, item: Any) -> None:
-    """Adds the turn of a loop to what led to an error: where the loop is, and what it was at."""
-    turn = ""
-    if isinstance(node, program.For):
+    """Adds the turn of a loop to what led to an error: where the loop is, and what it was at: the
+    values of its names, or of `while`, whose items count from 0, the number of the iteration."""
+    if isinstance(node, program.While):
+        turn = f", in iteration {item + 1}"
+    else:
         names = ", ".join([target.slot.name for target in _names(node.target)])
         items = item if isinstance(node.target, program.ListTarget) else [item]
         values = ", ".join([shortened(" ".join(show(value).split())) for value in items])
