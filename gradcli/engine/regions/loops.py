@@ -129,16 +129,35 @@ class Loops(Transforms):
         start = self.builder.constant(0) if len(ends) == 1 else ends[0]
         stop = ends[min(1, len(ends) - 1)]
         step = ends[2] if len(ends) == 3 else self.builder.constant(1)
+        return Range(start, step, self.iterations(start, stop, step, node.span))
+
+    def iterations(self, start: Value, stop: Value, step: Value, span: Span) -> Value:
+        """How many ints a range has: none where this is negative."""
         size = self.builder.known.get(step)
-        if not size:
-            raise NotCompiled("a step that isn't known is not compiled", node.span)
-        low, high = (start, stop) if size > 0 else (stop, start)
-        count = _difference(self.builder, high, low, node.span)
-        if abs(size) > 1:
-            rounding, by = [self.builder.constant(n) for n in (abs(size) - 1, abs(size))]
-            rounded = self.builder.apply("add", [count, rounding], node.span)
-            count = self.builder.apply("floordiv", [rounded, by], node.span)
-        return Range(start, step, count)
+        if size == 0:
+            raise NotCompiled("a step of 0 is not compiled", span)
+        if size is not None:
+            return self.steps_between(start, stop, step, size > 0, span)
+        zero = self.builder.constant(0)
+        self.builder.add(Check(self.builder.apply("ne", [step, zero], span)))
+        found: Value = self.either(
+            self.builder.apply("gt", [step, zero], span),
+            lambda: self.steps_between(start, stop, step, True, span),
+            lambda: self.steps_between(start, stop, step, False, span),
+            span,
+        )
+        return found
+
+    def steps_between(self, start: Value, stop: Value, step: Value, up: bool, span: Span) -> Value:
+        """How many steps, up or down, lead from one int to another or beyond it."""
+        low, high = (start, stop) if up else (stop, start)
+        count = _difference(self.builder, high, low, span)
+        size = step if up else self.builder.apply("neg", [step], span)
+        if self.builder.known.get(size) == 1:
+            return count
+        rounding = self.builder.apply("sub", [size, self.builder.constant(1)], span)
+        rounded = self.builder.apply("add", [count, rounding], span)
+        return self.builder.apply("floordiv", [rounded, size], span)
 
     def loop(
         self, node: program.While | program.For, over: Range | None, short: bool = False

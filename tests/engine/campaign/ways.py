@@ -16,6 +16,7 @@ from gradcli.engine.execution import Execution
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
 from gradcli.engine.values.lanes import Lanes
 from gradcli.lang import program
+from gradcli.naming import read_name
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.batch.answers import ask
 from gradcli.tasks.evaluation import Evaluation, Options
@@ -51,7 +52,8 @@ def _given(node: program.Program, point: dict[str, Any]) -> dict[str, Any]:
 
 def _alone(node: program.Program, compiled: Compiled, point: dict[str, Any]) -> Answer:
     try:
-        return Answer(ask(OPTIONS, Execution(compiled, point).execute()))
+        found = ask(OPTIONS, Execution(compiled, point).execute())
+        return Answer({_plain(name): value for name, value in found.items()})
     except Exception as error:  # whatever it is, it is what this way gives
         return Answer({}, _error(error))
 
@@ -137,9 +139,15 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
         for k, row in enumerate(rows):
             if found.good is None or found.good[k]:
                 answers[row] = Answer(
-                    {name: _of_row(found, value, k) for name, value in found.answer.items()}
+                    {_plain(name): _of_row(found, value, k) for name, value in found.answer.items()}
                 )
     return [answers[k] for k in range(len(points))]
+
+
+def _plain(name: str) -> str:
+    """The name of a column; a derivative of a sum of elements is called as one of the array."""
+    found = read_name(name)
+    return name if found is None else f"d{found.of}/d{found.by}"
 
 
 def _of_row(found: Answered, value: Any, k: int) -> Any:
