@@ -39,7 +39,7 @@ def test_rows_that_fail_are_told_one_by_one(gradcli: Run, tmp_path: Path) -> Non
         {
             "row": 0,
             "code": "E601",
-            "message": "expected `x < 50`, and it is false",
+            "message": "expected `x < 50`, and it is false: `x` is 60.0",
             "line": 3,
             "column": 8,
         },
@@ -87,6 +87,7 @@ def test_rows_that_fail_are_told_where_no_file_takes_them(gradcli: Run, tmp_path
     said = [line for line in done.err.splitlines() if line.startswith("error")]
     assert said[0] == "error[E601]: row 0: expected `x < 50`, and it is false"
     assert len(said) == 6
+    assert "^^^^^^ `x` is 60.0" in done.err
     assert " 8 | g = v[int64(y)] * x" in done.err
 
 
@@ -184,7 +185,7 @@ def test_parts_that_can_not_be_read(gradcli: Run, tmp_path: Path) -> None:
         {
             "row": 3,
             "code": "E601",
-            "message": "expected `x < 50`, and it is false",
+            "message": "expected `x < 50`, and it is false: `x` is 60.0",
             "line": 3,
             "column": 8,
         },

@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.engine.backends.tiers import INTERPRETED, only
 from gradcli.lang import program
+from gradcli.naming import in_files
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer, Outcome
 from gradcli.tasks.batch.layout import laid_out
@@ -60,7 +61,7 @@ def flat(evaluation: Evaluation) -> Any:
         yield from _parts(name, value)
     for of, gradients in evaluation.gradients.items():
         for by, value in gradients.items():
-            yield from _parts(f"d{of}/d{by}", value)
+            yield from _parts(in_files(of, (by,), of in evaluation.summed), value)
 
 
 def _parts(name: str, value: Any) -> Any:

@@ -241,15 +241,22 @@ def test_blocks_of_long_rows_are_shorter(width: int, rows: int, tmp_path: Path) 
     assert job.block_rows == pytest.approx(rows, rel=0.01)  # the file has a header
 
 
-@pytest.mark.parametrize("options", [{"of": ("yy",)}, {"wrt": ("yy",)}])
-def test_names_that_no_row_can_have(options: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["of", "wrt"])
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("totl", "did you mean `total`?"),
+        ("tt", "its names are `total`, `x`"),  # nothing is that close
+    ],
+)
+def test_names_that_no_row_can_have(by: str, name: str, help: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(4))
     request = Request(
-        str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS.with_changes(**options)
+        str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS.with_changes(**{by: (name,)})
     )
-    with pytest.raises(GradcliError, match="the program has no `yy`") as caught:
-        Job(parsed("var x\ny = 2 * x\noutput y"), request)
-    assert (caught.value.exit_code, caught.value.diagnostics[0].help) == (2, "did you mean `y`?")
+    with pytest.raises(GradcliError, match=f"the program has no `{name}`") as caught:
+        Job(parsed("var x\ntotal = 2 * x\noutput total"), request)
+    assert (caught.value.exit_code, caught.value.diagnostics[0].help) == (2, help)
 
 
 def test_no_row_succeeds_and_keys_are_kept(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -86,7 +87,6 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
         ),
         ("data.csv", "error[E001]: the output `data.csv` would replace the data"),
         ("out.txt", "error[E001]: of which format should the output `out.txt` be?"),
-        ("-", "error[E001]: of which format should the output `-` be?"),
     ],
 )
 def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
@@ -100,6 +100,32 @@ def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     assert (done.wait(), told(done)) == (2, [message])
     assert sorted(folder.rglob("*partial*/*")) == before
     assert (folder / "taken.csv.partial").read_text() == "precious"
+
+
+def test_standard_output_has_the_format_of_the_data(folder: Path) -> None:
+    """Unless that can't be written there: then it is CSV."""
+    np.save(folder / "data.npy", np.arange(2.0))
+    (folder / "data.jsonl").write_text('{"x": 0}\n{"x": 1}\n')
+    (folder / "data.tsv").write_text("x\tz\n0\t5\n1\t5\n")
+    (folder / "short.csv").write_text("x\n0\n1\n")
+    (folder / "two.tg").write_text("var x: float\noutput y = x * [1, 2]\n")
+    written = {}
+    for name in ("short.csv", "data.tsv", "data.jsonl", "data.npy"):
+        done = run(folder, job(out="-", program="two.tg", rows=name))
+        assert done.wait() == 0, done.err
+        written[name] = done.out
+    cells = [
+        ["y.0", "y.1", "dsum(y)/dx"],
+        ["0", "0", "3"],
+        ["1", "2", "3"],
+    ]
+    as_csv = "".join(",".join(row) + "\n" for row in cells)
+    assert written == {
+        "short.csv": as_csv,
+        "data.tsv": as_csv.replace(",", "\t"),
+        "data.jsonl": '{"y": [0, 0], "dsum(y)/dx": 3}\n{"y": [1, 2], "dsum(y)/dx": 3}\n',
+        "data.npy": as_csv,
+    }
 
 
 @pytest.mark.parametrize(
