@@ -55,13 +55,18 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     value = "none" if e.status == "none" else one_line(e.gradient, style)
     told = f" ({e.reason})" if e.reason else ""
     title = f"{of} with respect to {wrt}"
-    yield f"{paint(NAME, title)}: {paint(BAD if e.reason else '', value)}{told}"
+    bad = BAD if e.reason else ""
+    if style.width is None or len(f"{title}: {value}{told}") <= style.width:
+        yield f"{paint(NAME, title)}: {paint(bad, value)}{told}"
+    else:
+        yield from (paint(NAME, line) for line in wrapped(f"{title}:", style.width))
+        yield from (paint(bad, line) for line in wrapped(value + told, style.width, "    ", ""))
     if e.message:
         yield from wrapped(printable(e.message), style.width, "  ", "")
     if e.span is not None:
         yield f"  --> {e.span}"
     for call in shorten_calls(e.calls):
-        yield f"      {call}"
+        yield from wrapped(str(call), style.width, "      ")
     if e.origin is not None and e.origin != e.span:
         told = f"{printable(e.wrt) or 'the source'} comes from {e.origin}"
         yield from wrapped(told, style.width, "  ")
@@ -75,7 +80,8 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     if e.help:
         yield from wrapped(f"fix: {printable(e.help)}", style.width, "  ")
     if e.reason:
-        yield paint(DIM, f"  `gradcli explain {e.reason}` tells more")
+        told = f"`gradcli explain {e.reason}` tells more"
+        yield from (paint(DIM, line) for line in wrapped(told, style.width, "  "))
 
 
 def _of(e: Explanation) -> str:
