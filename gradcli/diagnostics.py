@@ -168,25 +168,36 @@ class GradcliError(Exception):
         return "\n".join(render(d) for d in self.diagnostics)
 
 
+_INDEX = r"\[\d+\]"
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """``did you mean `x`?`` for the candidate that a person would take `name` for, or "" where none
-    is that close."""
-    plain = _plain(name)
+    is that close. Of paths such as `l[0].w`, those that differ by indices alone
+    are close, too."""
+    known = [*candidates]
+    return _closest(name, known) or (
+        _closest(name, known, _INDEX) if any("[" in path for path in [name, *known]) else ""
+    )
+
+
+def _closest(name: str, candidates: Sequence[str], without: str = r"\Z") -> str:
+    plain = _plain(name, without)
     best, distance = "", len(plain) // 3 + 1  # so many slips or more are another word
     for candidate in candidates:
         if candidate.startswith("_"):
             continue
-        if _plain(candidate) == plain:
+        if _plain(candidate, without) == plain:
             return f"did you mean `{candidate}`?"
         if abs(len(candidate) - len(name)) < distance:
-            slips = _slips(plain, _plain(candidate), distance)
+            slips = _slips(plain, _plain(candidate, without), distance)
             if slips < distance:
                 best, distance = candidate, slips
     return f"did you mean `{best}`?" if best else ""
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
+def _plain(name: str, without: str) -> str:
+    return re.sub(without, "", name).lower().replace("_", "").replace("-", "")
 
 
 def _slips(a: str, b: str, limit: int) -> int:

@@ -78,8 +78,8 @@ def test_a_burst_of_changes_is_answered_by_its_last(editor: Editor) -> None:
 
 
 def test_the_help_stands_in_the_message(editor: Editor) -> None:
-    (found,) = editor.open(URI, "y = sn(3.0)\n")
-    assert found["message"].endswith("\nhelp: did you mean `sin`?")
+    (found,) = editor.open(URI, "y = sigmiod(3.0)\n")
+    assert found["message"].endswith("\nhelp: did you mean `sigmoid`?")
 
 
 def test_hover_definition_completion(editor: Editor) -> None:

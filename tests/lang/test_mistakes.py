@@ -86,6 +86,11 @@ def test_every_word_of_the_language_is_described() -> None:
         ("y", ["x"], ""),
         ("ln", ["len"], ""),
         ("total", ["tan", "tail"], ""),
+        ("m[0].w", ["m.w"], "m.w"),  # an index too many, or too few
+        ("m.w", ["n", "m[0].w"], "m[0].w"),
+        ("l[2].w", ["l[0].v", "l[0].w", "l[1].w"], "l[0].w"),
+        ("l[12].ww", ["l[0].w", "l[12].w"], "l[12].w"),
+        ("m[0].weights", ["m.w"], ""),
     ],
 )
 def test_suggestions_are_what_a_person_would_guess(name: str, known: list[str], meant: str) -> None:
