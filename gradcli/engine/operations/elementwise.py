@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ...diagnostics import GradcliError
 from ...ops.op import OpError
 from ..backends.backend import CPU, broadcast_shapes, count, shape_of
 from ..formulas.functions import array_function, scalar_function
@@ -113,12 +114,24 @@ def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
         separate_by_kind(run, primals)
     ints = int_rows(site.op, primals, group)
     weighed = with_row_dtypes(run, primals, site.op.integers == "float")
-    y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
+    try:
+        y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
+    except GradcliError:
+        if group.size == 1:  # its error is that of the row alone, which names its operands
+            _elementwise(run, site, [_only_row(p) for p in primals])
+        raise
     whole, xp = (*shape, group.size), run.backend.xp
     value = Lanes(
         rows_contiguous(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group
     )
     return value if ints is None else with_ints(run, value, ints)
+
+
+def _only_row(value: Any) -> Any:
+    """The value that lanes of one row stand for; anything else as it is."""
+    if type(value) is not Lanes:
+        return value
+    return value.array[..., 0] if value.shape else value.array[0].item()
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:
