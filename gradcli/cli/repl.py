@@ -121,7 +121,8 @@ class _Prompt:
             self.terminal.summary("gradcli: `:help` lists the commands, Ctrl-D ends")
         while True:
             try:
-                entry = read()
+                with sure_interrupts():  # between the keys and the entry Ctrl-C is a signal
+                    entry = read()
                 if entry.strip() == ":quit":
                     return
                 self.do(entry)

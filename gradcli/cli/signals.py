@@ -29,7 +29,8 @@ def kept_from_threads() -> Iterator[None]:
 @contextmanager
 def sure_interrupts() -> Iterator[None]:
     """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. Python drops an exception that is
-    raised in a `__del__`: there it waits until that is done."""
+    raised in a `__del__`: there it waits until that is done. Where Python drops it nevertheless, as
+    in what a weak reference or the garbage collector calls, it is raised once more."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -40,11 +41,19 @@ def sure_interrupts() -> Iterator[None]:
         else:
             raise KeyboardInterrupt
 
+    def dropped(told: sys.UnraisableHookArgs) -> None:
+        if issubclass(told.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:
+            hook(told)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     before = {n: signal.signal(n, interrupt) for n in (signal.SIGALRM, signal.SIGINT)}
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

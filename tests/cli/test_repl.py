@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -64,7 +67,7 @@ def test_a_session(tmp_path: Path, start: Callable[..., Terminal], kind: str) ->
     it.type("fn f(a) {\r")
     it.until(lambda lines: lines[-1] == ".")
     it.type("return a * 2\r")
-    it.until(lambda lines: lines[-1] == ".")
+    it.until(lambda lines: lines[-2:] == [". return a * 2", "."])
     it.type("}\r")
     it.until(ends_with(". }"))
     enter(it, "f(y)", "18.0")
@@ -165,6 +168,39 @@ def test_an_interrupt_is_not_lost_in_a_finalizer() -> None:
     with pytest.raises(KeyboardInterrupt):
         forever()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.filterwarnings("error")  # nobody is told that an exception was ignored
+def test_an_interrupt_that_python_drops_comes_again() -> None:
+    hook = sys.unraisablehook
+
+    class Referred:
+        pass
+
+    def forever() -> None:
+        with sure_interrupts():
+            it = Referred()
+            watched = weakref.ref(it, lambda _: signal.raise_signal(signal.SIGINT))
+            del it
+            while watched() is None:
+                pass
+
+    with pytest.raises(KeyboardInterrupt):
+        forever()
+    assert sys.unraisablehook is hook
+
+
+def test_an_interrupt_while_the_prompt_goes_is_not_lost() -> None:
+    """Neither in what asyncio runs, which prompt_toolkit reads with."""
+
+    async def reads() -> str:
+        signal.raise_signal(signal.SIGINT)
+        with contextlib.suppress(asyncio.CancelledError):  # as cleaning up may do
+            await asyncio.sleep(0)
+        return "entry"
+
+    with pytest.raises(KeyboardInterrupt), sure_interrupts():
+        asyncio.run(reads())
 
 
 def test_completion_and_history(start: Callable[..., Terminal]) -> None:
