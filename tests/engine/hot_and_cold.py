@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backends.tiers import INTERPRETED, NATIVE
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE
 
+CALLS_ALONE = FIRST_USE._replace(iterations=10**9)  # calls are regions at once, and loops never
 WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
 
 

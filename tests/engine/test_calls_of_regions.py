@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.lowering.function_calls import FunctionCall
+
+from .hot_and_cold import CALLS_ALONE
 
 POWER = "fn f(x, w, n) { if n == 0 { return w }; return x*f(x, w, n - 1) }"
 TREE = "fn f(x, w, n) { if n == 0 { return sin(x) }; return f(x*0.9, w, n - 1)*f(x + w, w, n - 1) + x }"
@@ -53,8 +55,6 @@ fn det(m) {
 fn f(x, w, n) = det([[2.0, x, 0.5, w], [0.3, 3.0, x*w, 0.7], [0.1, w, 4.0, 0.3], [x, 0.6, 0.7, 5.0]])"""
 DEFINITIONS = [POWER, TREE, LOOP, IN_TURN, UNUSED, LATE, CAPTURED, LISTS, MINORS]
 NAMES = ["power", "tree", "loop", "in turn", "unused", "late", "captured", "lists", "minors"]
-
-CALLS_ALONE = FIRST_USE._replace(iterations=10**9)  # calls are regions at once, and loops never
 
 CALLS = [
     "f(x, w, 4)", "grad(f)(x, w, 4)", "grad(f, wrt = [0, 1])(x, w, 4)[1]",

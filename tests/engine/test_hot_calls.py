@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import FIRST_USE, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, Heat, only
 from gradcli.engine.lowering import hot_calls
 from gradcli.engine.lowering.function_calls import FunctionCall
 
-from .hot_and_cold import WAYS, assert_same
+from .hot_and_cold import CALLS_ALONE, WAYS, assert_same
 from .programs import evaluate, outputs
 from .random_bodies import H, blocks
 from .random_programs import RELAXED
@@ -191,17 +191,22 @@ output s"""
         "{ while v < 1.0 { v = v*2.0 }; return v }",
         "{ for k in range(3) { if k > v { return 2.0*v } }; return v }",
         "{ return [v, 2.0*v][0] }",
+        "{ fn g(a, n) { if n == 0 { return a }; return g(a, n - 1) }; return g(v, 8) }",
     ],
 )
 @pytest.mark.parametrize("kind", ["var", "frozen"])
-def test_a_variable_comes_out_of_a_hot_function_as_the_variable(body: str, kind: str) -> None:
-    found = outputs(
-        f"{kind} x = 2.5; fn f(v) {body}; for i in range(200) {{ y = f(x) }}; y := 4.0; z = 3.0*f(x); output x, z"
-    )
+@pytest.mark.parametrize("heat", [HEAT, CALLS_ALONE])
+def test_a_variable_comes_out_of_a_hot_function_as_the_variable(
+    body: str, kind: str, heat: Heat
+) -> None:
+    source = f"{kind} x = 2.5; fn f(v) {body}; for i in range(200) {{ y = f(x) }}; y := 4.0; z = 3.0*f(x); output x, z"
+    with only(heat=heat):
+        found = outputs(source)
     assert found == {"x": 4.0, "z": 12.0}
 
 
-def test_it_is_told_from_other_numbers_as_they_are() -> None:
+@pytest.mark.parametrize("heat", [HEAT, CALLS_ALONE])
+def test_it_is_told_from_other_numbers_as_they_are(heat: Heat) -> None:
     source = """frozen c = 2.0
     fn f(v, w) { r = w if w > 3.0 else v; return r }
     s = 0.0
@@ -209,12 +214,17 @@ def test_it_is_told_from_other_numbers_as_they_are() -> None:
     z = f(c, 1.0)
     z := 7.0
     output c, s"""
-    assert outputs(source) == {"c": 7.0, "s": 4 * 2.0 + sum(range(4, 200))}
+    with only(heat=heat):
+        found = outputs(source)
+    assert found == {"c": 7.0, "s": 4 * 2.0 + sum(range(4, 200))}
 
 
-def test_so_does_each_of_several() -> None:
+@pytest.mark.parametrize("heat", [HEAT, CALLS_ALONE])
+def test_so_does_each_of_several(heat: Heat) -> None:
     source = "var x = 2.5; fn f(v) = [v, 2.0*v]; for i in range(200) { a, b = f(x) }; a := 4.0; output x, b"
-    assert outputs(source) == {"x": 4.0, "b": 5.0}
+    with only(heat=heat):
+        found = outputs(source)
+    assert found == {"x": 4.0, "b": 5.0}
 
 
 # ---- what is hot ---------------------------------------------------------------------------------
