@@ -45,6 +45,7 @@ def reader_of(entry: Entry, value: Any) -> Reader:
 
 
 def readers_of(entries: Iterable[Entry], values: Iterable[Any]) -> list[Reader]:
+    """The readers for entries, and the values that were found to be of them."""
     return [reader_of(entry, value) for entry, value in zip(entries, values, strict=True)]
 
 

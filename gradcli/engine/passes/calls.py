@@ -47,8 +47,8 @@ class Regions:
         derive: Callable[[Region], Region],
     ) -> str:
         """The name of what is derived from a region in some way, for parameters and results at some
-        places. Raises NoRule."""
-        new = "__".join([way, *["_".join(map(str, part)) for part in places]])
+        places. It begins with a digit, as no name of a program does. Raises NoRule."""
+        new = f"{'__'.join(['_'.join(map(str, part)) for part in places])}_{way}_{name}"
         if new not in self._named:
             self._named[new] = Region(new, Block())  # which calls of itself find
             try:

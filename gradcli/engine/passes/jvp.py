@@ -129,7 +129,7 @@ class _Pushforward(Differentiation):
             made.operands += passed(given)
             made.results += new
             made.region = self.regions.derived(
-                f"{made.region}_along",
+                "along",
                 made.region,
                 (active, unsure),
                 lambda region: jvp(region, active, self.regions, unsure),

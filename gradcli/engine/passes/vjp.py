@@ -192,7 +192,7 @@ class _Pullback(Differentiation):
             return
         unsure = [k for k, g in enumerate(given) if g.connected is not None]
         name = self.regions.derived(
-            f"{made.region}_back",
+            "back",
             made.region,
             (active, places, unsure),
             lambda region: pullback_of(region, active, places, self.regions, unsure),
