@@ -23,6 +23,27 @@ LOOP = """region f(%0: i64, %1: f64) -> (f64) {
   return %2
 }
 """
+TREE = """region f(%0: i64, %1: f64) -> (f64) {
+  %2 = call tree(%0, %1) : (f64)
+  return %2
+}
+
+region tree(%0: i64, %1: f64) -> (f64) {
+  %2 = const 0 : i64
+  %3 = le %0, %2 : bool
+  %4 = if %3 {
+    yield %1
+  } else {
+    %5 = const 1 : i64
+    %6 = sub %0, %5 : i64
+    %7 = call tree(%6, %1) : (f64)
+    %8 = call tree(%6, %7) : (f64)
+    %9 = sin %8 : f64
+    yield %9
+  }
+  return %4
+}
+"""
 SIZE = 3  # instructions of an iteration
 SOON = HEAT._replace(instructions=100 * SIZE, instructions_each=0)
 
@@ -63,6 +84,16 @@ def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
     with only(WRITTEN):
         assert tuple(found) == tuple(made().run(1000, 0.7))
     assert compiled == ["python", "llvm", "python"]
+
+
+def test_a_deep_recursion_is_machine_code_in_its_first_call(compiled: list[str]) -> None:
+    """It has no loop: calls are work, too."""
+    regions = parse(TREE)
+    with only(heat=SOON):
+        found = Kernel(*regions).run(12, 0.7)
+    assert compiled == ["python", "llvm"]
+    with only(WRITTEN):
+        assert tuple(found) == tuple(Kernel(*regions).run(12, 0.7))
 
 
 def test_the_tier_limits_it(compiled: list[str]) -> None:

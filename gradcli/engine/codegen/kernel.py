@@ -36,8 +36,7 @@ class Kernel:
             elif self._left > 0:
                 self._text = self._text or python.compiled(*regions, limited=True)
                 try:
-                    left, *results = self._text(self._left, *parameters)
-                    self._left = left - self._size
+                    self._left, *results = self._text(self._left, *parameters)
                     return results
                 except python.TooLong:
                     self._left = 0

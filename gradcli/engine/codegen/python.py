@@ -57,8 +57,8 @@ def compiled(
     """A function of the region's parameters that returns its results. It raises StepBack. `others`
     are the regions that it calls.
 
-    A `limited` function also takes, before the others, how many instructions it may do in loops,
-    and returns how many are left, before the others, too. It raises TooLong.
+    A `limited` function also takes, before the others, how many instructions it may do, about, and
+    returns how many are left, before the others, too. It raises TooLong.
     """
     writer = _Writer(limited)
     functions = {
@@ -95,7 +95,8 @@ class _Writer:
 
     def source(self, region: Region) -> str:
         parameters = self.listed(region.block.parameters)
-        lines = [f"def region({parameters}):", *self.block(region.block, 1)]
+        work = self.work(str(size_of(region.block)), 1)
+        lines = [f"def region({parameters}):", *work, *self.block(region.block, 1)]
         results = self.listed(region.block.results)
         return "\n".join([*lines, f"    return ({results})"]) + "\n"
 
