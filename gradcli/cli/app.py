@@ -91,7 +91,7 @@ class Command(typer.core.TyperCommand):
         """Says which settings came from where, and runs the command."""
         told = {key: ctx.params[key] for key in ("color", "quiet", "verbose") if key in ctx.params}
         if _CONFIG in ctx.meta:
-            _tell_settings(ctx.meta[_CONFIG], Terminal(**told), ctx)
+            _take_settings(ctx.meta[_CONFIG], Terminal(**told), ctx)
         return super().invoke(ctx)
 
 
@@ -105,11 +105,19 @@ def _configure(ctx: Any, parameter: Any, is_off: bool) -> None:
     ctx.default_map = found.map
 
 
-def _tell_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
+def _take_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
+    """Says which settings the command has, and drops a format where the name of a file on the
+    command line says it."""
+    from .endings import says_format
+
     for note in found.notes:
         terminal.diagnostic(note)
     for name, (key, value, place) in found.settings.items():
-        if ctx.get_parameter_source(name).name == "DEFAULT_MAP":
+        if ctx.get_parameter_source(name).name != "DEFAULT_MAP":
+            continue
+        if says_format(name, ctx.params):
+            ctx.params[name] = None
+        else:
             terminal.note(f"setting: {key} = {printable(str(value))} ({place})")
 
 

@@ -9,24 +9,7 @@ from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, printable_lines
 from ..safe_files import replace_file
-
-ENDINGS = {
-    ".txt": "text",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".html": "html",
-    ".xml": "junit",
-    ".sarif": "sarif",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-    ".svg": "svg",
-}
+from .endings import ENDINGS, ending_of
 
 
 def format_of(path: str | None, given: str | None, formats: Iterable[str]) -> str:
@@ -35,7 +18,7 @@ def format_of(path: str | None, given: str | None, formats: Iterable[str]) -> st
     write."""
     if given is not None or path in (None, "-"):
         return given or "text"
-    ending = os.path.splitext(path or "")[1].lower()
+    ending = ending_of(path or "")
     format = ENDINGS.get(ending, "text")
     if format not in formats:
         known = " ".join(known for known, name in ENDINGS.items() if name in formats)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from os.path import splitext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from . import began, given, limits, options, output
+from .endings import LANGUAGES, ending_of
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from ..tasks.simplifying import Simplifier
     from ..tasks.symbolic import ClosedForms
 
-LANGUAGES = {  # by the ending of a file
-    ".tex": "latex",
-    ".py": "python",
-    ".c": "c",
-    ".f90": "fortran",
-    ".jl": "julia",
-    ".rs": "rust",
-}
 SECONDS = 10.0  # for one program, unless --timeout says otherwise
 
 
@@ -107,7 +99,7 @@ def command(
     """
     verify_apart(files, output_file)
     form = output.format_of(output_file, format, ("text", "json"))
-    written = to or LANGUAGES.get(splitext(output_file or "")[1].lower(), "text")
+    written = to or LANGUAGES.get(ending_of(output_file or ""), "text")
     from ..tasks.evaluation import Options
 
     seconds = limits.parse_timeout(timeout)

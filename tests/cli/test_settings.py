@@ -32,6 +32,41 @@ def test_a_setting_that_is_a_list_may_be_one_value(gradcli: Run, tmp_path: Path)
         assert done.json["gradients"] == {"result": {"x": 2.0, "y": 3.0}}
 
 
+ROWS = "batch -q -e 'var x; y = 2 * x'"
+
+
+@pytest.mark.parametrize(
+    ("setting", "command", "file", "begins"),
+    [
+        ('format = "json"', "eval -e 1+2 -o a.csv", "a.csv", "file,output"),
+        ('format = "json"', "eval -e 1+2 -o a.TXT", "a.TXT", "result"),
+        ('format = "json"', "eval -e 1+2 -o a.c", "a.c", "{"),  # which says no format of `eval`
+        ('format = "text"', "trace -e x*2 --set x=1 -o a.dot", "a.dot", "digraph"),
+        ('format = "text"', "check -q -e x*2 --set x=1 -o a.html", "a.html", "<!DOCTYPE html>"),
+        ('format = "json"', "symbolic -e x**2 -o a.c", "a.c", "#include"),
+        ('[symbolic]\nto = "latex"', "symbolic -e x**2 -o a.py", "a.py", "def result(x)"),
+        ('[symbolic]\nto = "latex"', "symbolic -e x**2 -o a.txt", "a.txt", "result = x^{2}"),
+        ('[batch]\nout-format = "jsonl"', f"{ROWS} --rows r.csv -o a.csv", "a.csv", "y,"),
+        ('[batch]\nout-format = "jsonl"', f"{ROWS} --rows r.csv -o a", "a", '{"y"'),
+        ('[batch]\nrows-format = "jsonl"', f"{ROWS} --rows r.csv -o a.csv", "a.csv", "y,"),
+    ],
+)
+def test_the_name_of_a_file_wins_over_the_format_of_a_setting(
+    gradcli: Run, tmp_path: Path, setting: str, command: str, file: str, begins: str
+) -> None:
+    (tmp_path / "gradcli.toml").write_text(f"{setting}\n")
+    (tmp_path / "r.csv").write_text("x\n1\n")
+    done = gradcli(command)
+    assert done.code == 0, done.err
+    assert (tmp_path / file).read_text().startswith(begins)
+
+
+def test_a_format_that_a_name_overrules_is_not_told(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "gradcli.toml").write_text('[eval]\nformat = "json"\n')
+    assert "setting: format = json" in gradcli("eval -v -e 1+2").err
+    assert "setting" not in gradcli("eval -v -e 1+2 -o a.csv").err
+
+
 def test_settings_are_found_in_a_folder_above(
     gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,8 @@ from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows.formats import ENDINGS, PACKED, STDIN, format_of
+from ...rows.formats import ENDINGS, PACKED, STDIN
+from ...rows.formats import format_of as format_of
 from ...rows.sources import Source
 from ...rows.writing import COMPRESSED, STREAMED
 from ..evaluation import Options
