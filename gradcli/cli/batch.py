@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what its annotations need besides: `load_command` knows it
     from . import options
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
+OutFormat = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz", "json", "text"]
 
 
 def command(
@@ -61,13 +62,13 @@ def command(
         ),
     ] = None,
     out_format: Annotated[
-        Format | None,
+        OutFormat | None,
         typer.Option(
             "--out-format",
             metavar="FORMAT",
             help=(
                 "Format of OUT, if its name doesn't show it (default on standard output: that of "
-                "DATA)."
+                "DATA); json and text are for --reduce."
             ),
         ),
     ] = None,
@@ -213,6 +214,11 @@ def command(
             "--resume with -o -",
             "what went to standard output is gone; write to a file",
         ),
+        (
+            out_format in ("json", "text") and not reduce,
+            f"--out-format {out_format} without --reduce",
+            "rows can be written as csv, tsv, jsonl, parquet, arrow, npy or npz",
+        ),
         (workers and scheduler, "--workers with --scheduler", "the cluster has workers of its own"),
         (
             threads and (workers or scheduler),
@@ -276,6 +282,10 @@ def _verify_together(*refused: tuple[object, str, str]) -> None:
 
 
 def _job(name: str, expr: str | None, request: Request) -> Job:
+    from dataclasses import replace
+    from functools import partial
+
+    from .. import report
     from ..tasks.batch.job import Job
     from ..tasks.programs import parse_program, program_source
 
@@ -287,7 +297,8 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
                 help="name a file for one",
             )
         )
-    return Job(parse_program(program_source(name, expr), request.shared), request)
+    node = parse_program(program_source(name, expr), request.shared)
+    return Job(node, replace(request, tell=partial(report.batch_answer, node.source.name)))
 
 
 def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) -> int:
@@ -340,7 +351,9 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
     finally:
         account()
     if job.answer is not None:
-        answer = report.batch_answer(job.node.source.name, job.answer, terminal.style())
+        answer = report.batch_answer(
+            job.node.source.name, job.answer, job.format.name, terminal.style()
+        )
         output.write(answer, None, terminal.color)
     terminal.summary(
         report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl")

@@ -117,11 +117,11 @@ def batch_line(summary: Summary, rejects: str) -> str:
     return line(summary, rejects)
 
 
-def batch_answer(file: str, values: Mapping[str, Any], style: Style = PLAIN) -> str:
-    """A reduction for people, as `eval` tells an answer."""
-    from .batch import answer
+def batch_answer(file: str, values: Mapping[str, Any], format: str, style: Style = PLAIN) -> str:
+    """A reduction as text or JSON, as `eval` tells an answer."""
+    from .batch import as_evaluation
 
-    return answer(file, values, style)
+    return cast("str", render(format, [as_evaluation(file, values)], style))
 
 
 def batch_json(summary: Summary) -> str:

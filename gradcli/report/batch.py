@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import printable
-from ..naming import on_screen, read_name
+from ..naming import read_name
 from ..tasks.batch.summary import Summary
 from ..tasks.evaluation import Evaluation
-from . import text
-from .style import Style
 
 
 def line(summary: Summary, rejects: str) -> str:
@@ -52,13 +50,17 @@ def statistics(summary: Summary) -> str:
     )
 
 
-def answer(file: str, values: Mapping[str, Any], style: Style) -> str:
-    """A reduction, as `eval` tells an answer."""
-    named = {}
+def as_evaluation(file: str, values: Mapping[str, Any]) -> Evaluation:
+    """A reduction, by the names of its columns, as `eval` gives it."""
+    told = Evaluation(file)
     for name, value in values.items():
-        found = read_name(name)
-        named[on_screen(found.of, (found.by,), found.summed) if found else name] = value
-    return text.render([Evaluation(file, outputs=named)], style)
+        if found := read_name(name):
+            told.gradients.setdefault(found.of, {})[found.by] = value
+            if found.summed and found.of not in told.summed:
+                told.summed.append(found.of)
+        else:
+            told.outputs[name] = value
+    return told
 
 
 def as_json(summary: Summary) -> str:

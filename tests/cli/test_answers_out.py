@@ -48,6 +48,12 @@ def folder(tmp_path: Path) -> Path:
         ("batch m.tg -q --no-grad --rows d.csv", "r.jsonl", b'{"f": 27}\n'),
         ("batch m.tg -q --no-grad --rows d.csv", "r.parquet", b"PAR1"),
         ("batch m.tg -q --no-grad --rows d.csv", "r.npz", b"PK\x03\x04"),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.json", b'{"file": "m.tg",\n "outputs": {"f": '),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.txt", "f        75.0\n∂f/∂x    42.0\n".encode()),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.csv", b"f,df/dx,df/dz.0,df/dz.1\n75,42,"),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.jsonl", b'{"f": 75, '),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.parquet", b"PAR1"),
+        ("batch m.tg -q --rows d.csv --reduce sum", "r.npz", b"PK\x03\x04"),
         ("plot -e x**2 --over x=0:1", "r.svg", b"<?xml"),
     ],
 )  # fmt: skip
@@ -67,6 +73,8 @@ def test_the_ending_says_the_format(
         ),
         ("check m.tg -o r.csv", "this command writes no .csv"),
         ("batch m.tg --rows d.csv -o r.json", "of which format should the output `r.json` be?"),
+        ("batch m.tg --rows d.csv -o r.txt", "with --reduce also .json .txt"),
+        ("batch m.tg --rows d.csv --out-format json", "--out-format json without --reduce"),
         ("eval m.tg --format parquet", "--format parquet needs a file"),
     ],
 )

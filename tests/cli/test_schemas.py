@@ -89,6 +89,20 @@ def test_a_report_of_a_batch_fits(gradcli: Callable[..., Any]) -> None:
     verify("batch", json.loads(Path("r.json").read_text()))
 
 
+@pytest.mark.parametrize("where", ["-o r.json", "--out-format json"])
+def test_a_reduction_fits_the_schema_of_eval(gradcli: Callable[..., Any], where: str) -> None:
+    Path("d.csv").write_text("x\n1\n3\n\nbanana\n")
+    program = "var x; var w = [1.0, inf]; var q = 1.0; y = x**2; z = w * x; output y, z"
+    done = gradcli(f"batch -e '{program}' --rows d.csv --reduce mean {where}")
+    assert done.code == 6
+    answer = json.loads(Path("r.json").read_text() if "-o" in where.split() else done.out)
+    verify("eval", answer)
+    assert answer["outputs"]["y"] == {"value": 5.0, "shape": [], "dtype": "float64"}
+    assert answer["outputs"]["z"]["value"] == [2.0, "inf"]
+    assert answer["gradients"]["y"] == {"x": 4.0, "w": None, "q": None}
+    assert answer["gradients"]["z"]["w"] == [2.0, 2.0]
+
+
 def test_what_does_not_fit_is_found(gradcli: Callable[..., Any]) -> None:
     answer = gradcli("eval -e 'x**2' --set x=3 --format json").json
     for changed in ({"outputs": {"y": 3}}, {"surprise": 1}, {"printed": [3]}):

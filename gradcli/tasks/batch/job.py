@@ -20,7 +20,7 @@ from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.formats import STDIN
 from ...rows.sources import Source, open_source
-from ...rows.writing import TEXTS, Column
+from ...rows.writing import TEXTS
 from ..answer import verify_inputs
 from ..programs import with_inputs
 from .arriving import divided, unfinished
@@ -30,7 +30,8 @@ from .layout import fitted, together
 from .output import Output, unwritable
 from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
-from .request import ANSWER, STDOUT, Request, output_format, verify_apart
+from .reduced import values_of
+from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
 from .workers import dealt, in_advance, in_threads
 
@@ -140,8 +141,8 @@ class Job:
             if not output.delivered:
                 self._verify_unchanged(output)
             output.finish(self.plan)
-            if self.format.name == ANSWER:
-                self.answer = _answer(output.reduced)
+            if self.format.is_answer and self.request.out == STDOUT:
+                self.answer = values_of(output.reduced)
             self.summary.complete = True
         except BrokenPipeError:
             raise
@@ -368,13 +369,6 @@ def _block_rows(source: Source, most: int) -> int:
     if source.rows and source.bytes:
         width = max(width, source.bytes // (8 * source.rows))
     return max(min(most, LEAST_ROWS), min(most, BLOCK_NUMBERS // width))
-
-
-def _answer(row: list[Column]) -> dict[str, Any]:
-    """The values of the only row by name; None where there is none."""
-    return {
-        column.name: None if column.mask is not None else column.values[0][()] for column in row
-    }
 
 
 def _fitted(outcome: Outcome, fields: tuple[Field, ...]) -> Outcome:

@@ -21,8 +21,9 @@ from .collecting import sum_of
 from .journal import Finished, Journal
 from .layout import laid_out
 from .plan import TEXT, Field, Plan
+from .reduced import AnswerWriter
 from .rejects import entry, told
-from .request import ANSWER, STDOUT, OutputFormat, Request
+from .request import STDOUT, OutputFormat, Request
 from .summary import Summary
 
 MAX_TOLD = 20  # rows without an answer that are shown where no file takes them
@@ -58,6 +59,7 @@ class Output:
         self.delivered = False
         self.reduced: list[Column] = []
         self._reduce, self._compression = request.reduce, request.compression
+        self._tell = request.tell
         self._totals: list[
             tuple[int, dict[str, Any]]
         ] = []  # of each block: rows that succeeded, and their sums
@@ -66,20 +68,18 @@ class Output:
         self._journal: Journal | None = None
         self._writer: Writer | None = None
         try:
-            if format.name == ANSWER:
-                pass
-            elif request.out == STDOUT:
-                self._writer = open_stdout(*format)
+            if request.out == STDOUT:
+                self._writer = None if format.is_answer else open_stdout(*format)
             else:
                 self._journal = Journal(
                     request.out, fingerprint(), request.resume, request.data != STDIN
                 )
-                self._take_up(self._journal, format.name)
+                self._take_up(self._journal, format)
         except BaseException:
             self.close()
             raise
 
-    def _take_up(self, journal: Journal, format: str) -> None:
+    def _take_up(self, journal: Journal, format: OutputFormat) -> None:
         """Goes on where the journal ends."""
         summary = self.summary
         self.finished, self.known, self.delivered = (
@@ -97,9 +97,16 @@ class Output:
         summary.was_done = journal.was_done
         if not journal.delivered:
             self._position = self.finished[-1].position if self.finished else None
-            chosen = {"compression": self._compression} if self._compression else {}
             with journal.damaged():
-                self._writer = WRITERS[format](str(journal.rows), self._position, **chosen)
+                self._writer = self._opened(str(journal.rows), format)
+
+    def _opened(self, path: str, format: OutputFormat) -> Writer:
+        """The writer of a file, at the position where it ends so far."""
+        if format.is_answer:
+            assert self._tell is not None
+            return AnswerWriter(path, self._position, self._tell, format.name)
+        chosen = {"compression": self._compression} if self._compression else {}
+        return WRITERS[format.name](path, self._position, **chosen)
 
     def _count(self, rows: int, failed: int, unreadable: str, nonfinite: int) -> None:
         if unreadable:

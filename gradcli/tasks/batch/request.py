@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from ...rows.writing import COMPRESSED, STREAMED
 from ..evaluation import Options
 
 STDOUT = "-"
-ANSWER = "answer"  # the format of a reduction that is told as `eval` does
+ANSWERS = {".json": "json", ".txt": "text"}  # formats of a reduction that is told as `eval` does
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Request:
     block_rows  rows that are read, computed and written together; None for both: what suits the
     device
     report    where whoever asks writes the numbers of the summary
+    tell      makes a text of a reduction's values by name, in one of ANSWERS
     """
 
     data: str
@@ -52,6 +53,7 @@ class Request:
     scheduler: str | None = None
     block_rows: int | None = None
     report: str | None = None
+    tell: Callable[[Mapping[str, Any], str], str] | None = None
 
 
 class OutputFormat(NamedTuple):
@@ -59,6 +61,10 @@ class OutputFormat(NamedTuple):
 
     name: str
     delimiter: str = ","
+
+    @property
+    def is_answer(self) -> bool:
+        return self.name in ANSWERS.values()
 
 
 def output_format(request: Request, source: Source) -> OutputFormat:
@@ -88,13 +94,18 @@ def _format(request: Request, source: Source) -> OutputFormat:
         )
     if request.out == STDOUT and request.out_format is None:
         if request.reduce:
-            return OutputFormat(ANSWER)
+            return OutputFormat("text")
         if source.format in STREAMED:
             return OutputFormat(source.format, source.delimiter)
         return OutputFormat("csv")
     name = request.out_format or format_of(request.out)
+    if name is None and request.reduce:
+        name = ANSWERS.get(os.path.splitext(request.out.lower())[1])
     if name is None:
-        help = f"say --out-format, or use one of the endings {' '.join(ENDINGS)}"
+        help = (
+            f"say --out-format, or use one of the endings {' '.join(ENDINGS)}; with --reduce also "
+            + " ".join(ANSWERS)
+        )
         raise GradcliError(
             Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help)
         )

@@ -83,7 +83,11 @@ class Case(NamedTuple):
         return self.out, f"{self.out}.rejects.jsonl", f".{self.out}.done"
 
 
-CASES = [Case(*each) for each in itertools.product(WRITERS, DATA, WAYS)]
+CASES = [
+    Case(*each)
+    for each in itertools.product([*WRITERS, "json", "txt"], DATA, WAYS)
+    if each[0] in WRITERS or "--reduce" in each[2]
+]
 
 
 class Plan(NamedTuple):
