@@ -17,6 +17,17 @@ from .sources import open_part
 _ALL = 1 << 62  # rows: one range
 _NAMED = 5  # places in a message
 _TEXT = ("csv", "tsv")
+_HEADED = ("parquet", "arrow")  # which say in one place what all of their columns are
+
+
+def column_names(path: str, format: str) -> tuple[str, ...]:
+    """The columns that a file's header names, of which no row is read. Raises PartError."""
+    if format in _TEXT:
+        from .reading.csv import CsvPart
+
+        csv = CsvPart(path, may_lack_names=True)
+        return grouped(csv.columns) if csv.has_names else ()
+    return grouped(tuple(open_part(path, format).columns)) if format in _HEADED else ()
 
 
 class Table:

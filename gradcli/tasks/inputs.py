@@ -120,6 +120,20 @@ def read_value(text: str, files: Files) -> Any:
     return table.column(part) if part else table.matrix()
 
 
+def columns_of(path: str) -> tuple[str, ...]:
+    """The names that may stand behind `@FILE:` of a table; none of what is no table, or can't be
+    read. Only its header is."""
+    if not os.path.isfile(path):
+        return ()
+    from ..rows.blocks import PartError
+    from ..rows.whole import column_names
+
+    try:
+        return column_names(path, _format(path, path))
+    except (GradcliError, PartError, OSError):
+        return ()
+
+
 def _has_part(text: str) -> bool:
     """Whether a colon divides a file from a part of it: it does unless there is such a file."""
     return ":" in text and not os.path.exists(text)

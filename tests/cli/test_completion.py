@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from gradcli.cli import run
@@ -32,6 +33,9 @@ def fill(folder: Path) -> None:
     (folder / "wrong.tg").write_text("var x = = 2")
     (folder / "data").mkdir()
     (folder / "data" / "x.csv").write_text("1\n")
+    (folder / "quotes.csv").write_text('day;price;"ask, bid";$(touch no);w.0;w.1\n1;2;3;4;5;6\n')
+    pyarrow.parquet.write_table(pyarrow.table({"day": [1], "cost": [2.0]}), folder / "q.parquet")
+    os.mkfifo(folder / "pipe.csv")
     os.mkfifo(folder / "pipe.tg")
 
 
@@ -69,6 +73,15 @@ def offered(
         ("eval --set x=@da", "files", ["x=@", "da"]),
         ("eval --set=x=@da", "files", ["--set=x=@", "da"]),
         ("eval --set x=3", "words", []),
+        ("eval --set x=@quotes.csv:", "words", [f"x=@quotes.csv:{c}" for c in ("day", "price", "w")]),
+        ("eval --set=x=@./quotes.csv:p", "words", ["--set=x=@./quotes.csv:price"]),
+        ("batch --set x=@q.parquet:", "words", ["x=@q.parquet:day", "x=@q.parquet:cost"]),
+        ("eval --set x=@data/x.csv:", "files", ["x=@", "data/x.csv:"]),  # which has no header
+        ("eval --set x=@pipe.csv:", "files", ["x=@", "pipe.csv:"]),
+        ("eval --set x=@-:", "files", ["x=@", "-:"]),
+        ("eval --set x=@data:", "files", ["x=@", "data:"]),
+        ("eval --set x=@nowhere.csv:", "files", ["x=@", "nowhere.csv:"]),
+        ("plot --for x=@quotes.csv:", "words", []),
         ("eval --format ", "words", ["text", "json", "jsonl", "csv", "npz", "parquet"]),
         ("eval --format=js", "words", ["--format=json", "--format=jsonl"]),
         ("eval --device c", "words", ["cpu", "cuda"]),
@@ -218,6 +231,8 @@ def shell(started: Terminal) -> Terminal:
         ("gradcli eval my", "gradcli eval my\\ model.tg"),
         ("gradcli eval model.tg --inputs=not", "gradcli eval model.tg --inputs=notes.txt"),
         ("gradcli eval model.tg --set rate=@data/", "gradcli eval model.tg --set rate=@data/x.csv"),
+        ("gradcli eval --set rate=@quotes.csv:pr", "gradcli eval --set rate=@quotes.csv:price"),
+        ("gradcli eval --set=rate=@q.parquet:c", "gradcli eval --set=rate=@q.parquet:cost"),
         ("gradcli eval model.tg --wrt ra", "gradcli eval model.tg --wrt rate"),
         ("gradcli eval model.tg --wrt=rate,lo", "gradcli eval model.tg --wrt=rate,loss"),
         ("gradcli eval my\\ model.tg --set sc", "gradcli eval my\\ model.tg --set scale="),

@@ -4,6 +4,7 @@ line is about."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 LARGEST = 1_000_000  # bytes of a program that is read while somebody types
 
 _FILES = {"FILE", "DATA", "OUT"}
+_PLAIN = re.compile(r"[\w./%+-]+")
 
 
 class Reply(NamedTuple):
@@ -76,11 +78,17 @@ def _values(line: Line, option: Option, prefix: str, value: str) -> Reply:
 
 
 def _assignment(line: Line, option: str, prefix: str, value: str) -> Reply:
-    """`x=` for the inputs that have no value yet; files after `x=@`."""
+    """`x=` for the inputs that have no value yet; files after `x=@`, and after `x=@FILE:` the
+    columns of that file."""
     name, sign, value = value.partition("=")
+    if sign and option == "--set" and value.startswith("@"):
+        prefix += f"{name}=@"
+        path, colon, _ = value[1:].rpartition(":")
+        if colon and (columns := _columns(path)):
+            return Reply("words", words={f"{prefix}{path}:{c}": "column" for c in columns})
+        return Reply("files", prefix)
     if sign:
-        is_file = option == "--set" and value.startswith("@")
-        return Reply("files", f"{prefix}{name}=@") if is_file else Reply("words")
+        return Reply("words")
     given = {text.partition("=")[0] for text in line.given.get(option, [])}
     inputs = _names(line).inputs.items()
     return Reply("parts", words={f"{prefix}{n}=": kind for n, kind in inputs if n not in given})
@@ -153,6 +161,13 @@ def _names(line: Line) -> Names:
         inputs |= found.inputs
         values |= dict.fromkeys(found.values)
     return Names(inputs, list(values))
+
+
+def _columns(path: str) -> list[str]:
+    """The columns of a table that no shell has to quote."""
+    from ...tasks.inputs import columns_of
+
+    return [name for name in columns_of(path) if _PLAIN.fullmatch(path + name)]
 
 
 def _text(path: str) -> str:
