@@ -8,7 +8,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.ad import derivatives
-from gradcli.engine.analysis.derivative_flow import differentiates_once
+from gradcli.engine.analysis.facts import Facts
 from gradcli.tasks import evaluate as tasks
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.evaluation import Options
@@ -63,7 +63,7 @@ AGAIN = {
 
 
 def _once(source: str, *targets: str) -> bool:
-    return differentiates_once(gradcli.load(source=source)._resolved, targets)
+    return Facts(gradcli.load(source=source)._resolved).differentiates_once(targets)
 
 
 @pytest.mark.parametrize("source", ONCE.values(), ids=ONCE)
@@ -106,3 +106,12 @@ def test_a_seed_that_depends_on_variables() -> None:
     )
     assert _once(source)
     assert evaluate(source).printed == [str(np.array([18.0, 64.0]))]
+
+
+def test_long_chains_of_names() -> None:
+    """A name at a time, and not all names for each: that would take minutes."""
+    names = range(1, 20_000)
+    chain = "\n".join(f"a{k} = a{k - 1} + 1" for k in names)
+    facts = Facts(gradcli.load(source=f"var x = 3.0\na0 = int64(x)\n{chain}")._resolved)
+    assert facts.of_variables == {f"a{names[-1]}"}
+    assert not _once(f"var x = 3.0\na0 = grad(x**2, x)\n{chain}", f"a{names[-1]}")

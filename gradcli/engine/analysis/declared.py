@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from ...lang import program
-
-_BLOCKS = (
-    program.While
-    | program.For
-    | program.ExpectError
-    | program.Tape
-    | program.Pause
-    | program.Record
-)
+from ...lang.program.walks import statements
 
 
-def declarations(body: Any) -> list[program.Declare]:
+def declarations(body: Iterable[program.Statement]) -> list[program.Declare]:
     """The declarations among the statements of a frame, wherever they are nested."""
-    found: list[program.Declare] = []
-    for statement in body:
-        if isinstance(statement, program.Declare):
-            found.append(statement)
-        elif isinstance(statement, program.If):
-            for _, branch in statement.branches:
-                found += declarations(branch)
-            found += declarations(statement.otherwise)
-        elif isinstance(statement, _BLOCKS):
-            found += declarations(statement.body)
-    return found
+    return [item for item in statements(body) if isinstance(item, program.Declare)]
 
 
 def declared_names(node: program.Program, prefix: str = "", needed: bool = False) -> list[str]:

@@ -20,6 +20,7 @@ from .derivative_flow import (
     outputs_of_variables,
 )
 from .discarded import discarded
+from .nodes import Nodes
 from .requests import requested_outputs
 
 
@@ -30,6 +31,10 @@ class Facts:
         self._node = node
 
     @cached_property
+    def _nodes(self) -> Nodes:
+        return Nodes(self._node)
+
+    @cached_property
     def declares(self) -> frozenset[str]:
         """The names that values from outside may be given for."""
         return frozenset(declared_names(self._node))
@@ -37,18 +42,18 @@ class Facts:
     @cached_property
     def asks_for_nothing(self) -> bool:
         """Whether the program neither asks for a derivative nor says what is recorded."""
-        return asks_for_nothing(self._node)
+        return asks_for_nothing(self._nodes)
 
     @cached_property
     def asks_of_functions(self) -> bool:
         """Whether the program asks for no more than first derivatives of functions, at one point
         each, in any nesting."""
-        return asks_of_functions(self._node)
+        return asks_of_functions(self._nodes)
 
     @cached_property
     def has_elements(self) -> bool:
         """Whether the program reads or writes elements."""
-        return has_elements(self._node)
+        return has_elements(self._nodes)
 
     @cached_property
     def requested(self) -> set[str]:
@@ -67,7 +72,7 @@ class Facts:
 
     @cached_property
     def _variables(self) -> list[program.Declare] | None:
-        return declared_variables(self._node)
+        return declared_variables(self._nodes)
 
     def scalar_variables(self, inputs: Mapping[str, Any]) -> list[str] | None:
         """The names of the variables, if all are scalars as far as the text and the values from
@@ -83,4 +88,4 @@ class Facts:
     def differentiates_once(self, targets: Iterable[str]) -> bool:
         """Whether nothing that a derivative gave is ever differentiated again; `targets`: names
         asked of from outside."""
-        return differentiates_once(self._node, targets)
+        return differentiates_once(self._nodes, targets)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ...lang import program
-from ...lang.program.walks import own_nodes
+from ...lang.program.walks import statements
 from ...ops.op import Op
 
 # What an expression is: a derivative; a function that gives one; a list of a value and a
@@ -31,7 +31,7 @@ def named_outputs(node: program.Program) -> list[tuple[str, Any]]:
         *node.results,
         *(
             pair
-            for item in own_nodes(node.body)
+            for item in statements(node.body)
             if isinstance(item, program.Output)
             for pair in item.items
         ),
@@ -127,7 +127,7 @@ class _Kinds:
 def _assignments(node: program.Program) -> Iterator[tuple[int, Any, tuple[int, ...]]]:
     """The names of the top level, what each is assigned to, and the way into that; None for what no
     expression says."""
-    for item in own_nodes(node.body):
+    for item in statements(node.body):
         if isinstance(item, program.Assign):
             yield from _targets(item.target, item.value, ())
         elif isinstance(item, program.For):

@@ -1,14 +1,25 @@
-"""Walks over the resolved tree: the nodes below others, and the cells of a frame."""
+"""Walks over the resolved tree: the nodes below others, the statements and the cells of a frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
 from .expressions import Argument, Function, FunctionParameter, ModuleLiteral
 from .nodes import Node, Slot
-from .statements import Import, Program
+from .statements import (
+    ExpectError,
+    For,
+    If,
+    Import,
+    Pause,
+    Program,
+    Record,
+    Statement,
+    Tape,
+    While,
+)
 
 
 class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
@@ -29,6 +40,7 @@ class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
 
 
 PARTS = _Parts()
+_BLOCKS = While | For | ExpectError | Tape | Pause | Record
 _OWN_FRAMES = frozenset((Function, Program))
 
 
@@ -44,6 +56,18 @@ def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any
         elif kind not in closed and (parts := PARTS[kind]) is not None:
             yield item
             pending.extend(parts(item))
+
+
+def statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Every statement of a frame, wherever it is nested, in the order of the text."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, If):
+            for _, branch in statement.branches:
+                yield from statements(branch)
+            yield from statements(statement.otherwise)
+        elif isinstance(statement, _BLOCKS):
+            yield from statements(statement.body)
 
 
 def own_cells(body: Any, parameters: tuple[FunctionParameter, ...] = ()) -> set[int]:
