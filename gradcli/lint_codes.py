@@ -40,6 +40,13 @@ CODES: dict[str, Code] = {
         "Write `abs(a - b) < tolerance`, or `expect a ~= b`. For nan write `x != x`.",
         "$ gradcli lint -e 'var x = 0.3; output 1.0 if x == 0.3 else 0.0'",
     ),
+    "W406": Code(
+        "a decimal comma",
+        "A comma divides two values: `x = 3,14` is the list `[3, 14]`, and `expect y < 3,14` is "
+        "`expect y < 3` with the message 14.",
+        "Write `3.14`; or a blank behind the comma, if two values are meant.",
+        "$ gradcli lint -e 'x = 3,14; output x'",
+    ),
     "W411": Code(
         "the square of a norm",
         "`norm(x)**2` takes a root and squares it. `sum(x**2)` is the same without rounding twice.",

@@ -1,4 +1,5 @@
-"""The phrases of other languages: how each looks, and what to write here instead."""
+"""The phrases of other languages: how each looks, and what to write here instead. Those of numbers
+stand in number_phrases.py."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..ops.elsewhere import meant
+from .number_phrases import NUMBERS
 
 _TYPES = (
     "double|float|real|int|integer|long|short|unsigned|bool|boolean|logical|complex|char|string|"
@@ -229,6 +231,12 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         lambda m: f"a member is `{m['d']}.{m['k']}`",
     ),
     (
+        r"^\s*(?P<value>(?:-?[\d.]|\w+\(|\w+\s*[-+*/]\s*\w)[^;]*?)\s*(?P<at>->>?)"
+        rf"\s*(?P<x>{_NAME})\s*$",
+        "the name stands on the left",
+        lambda m: f"write `{m['x']} = {m['value']}`",
+    ),
+    (
         r"\(?(?P<x>\w+(?:\s*,\s*\w+)*)\)?\s*(?:->|=>)\s*(?P<body>\w[^,)]*)",
         "an arrow makes no function",
         _function(r"\g<body>"),
@@ -285,6 +293,16 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         lambda m: f"write `{m['x']} = {m['value'].strip()}`",
     ),
     (
+        r"^\s*(?P<x>\w+)\s*(?P<at><<-)\s*(?P<value>[^;]+)",
+        "`<<-` is not an operator",
+        lambda m: f"write `{m['x']} = {m['value'].strip()}`, or `:=` to update a variable",
+    ),
+    (
+        rf"^\s*(?P<at>(?P<x>{_NAME})\s*:=)(?=\s*(?P<value>[^;\s][^;]*))",
+        "`:=` updates a variable",
+        lambda m: f"write `{m['x']} = {m['value'].strip()}`; `:=` updates a variable",
+    ),
+    (
         r"(?P<d>\w+)(?P<at>\$)(?P<k>\w+)",
         "`$` means nothing here",
         lambda m: f"a member is `{m['d']}.{m['k']}`",
@@ -326,31 +344,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"\b{_NAME}::(?P<f>{_NAME})(?:<[^>]*>\s*\w+)?", "`::` means nothing here", _qualified),
     # numbers and lists
     (r"(?P<at>\b(?P<a>\d+)(?:\.\.=?|:)(?P<b>\d+)\b)", "a range is written with `range`", _range),
-    (
-        r"\b(?P<n>\d+\.?\d*|\.\d+)[dD](?P<e>[+-]?\d+)\b",
-        "an exponent is written with `e`",
-        lambda m: f"write `{m['n']}e{m['e']}`",
-    ),
-    (
-        r"\b0[xX](?P<n>[0-9a-fA-F]{1,16})\b",
-        "numbers are decimal",
-        lambda m: f"write `{int(m['n'], 16)}`",
-    ),
-    (
-        r"\b\d{1,3}(?:,\d{3})+(?:\.\d*)?",
-        "a number has no commas",
-        lambda m: f"write `{m[0].replace(',', '_')}`",
-    ),
-    (
-        r"\b(?P<n>\d+\.?\d*)(?:im|i|I)\b",
-        "the imaginary unit is `j`",
-        lambda m: f"write `{m['n']}j`",
-    ),
-    (
-        r"\b(?P<n>\d+\.?\d*)_[A-Za-z]\w*\b",
-        "a number has no suffix for its type",
-        lambda m: f"write `{m['n']}`",
-    ),
+    *NUMBERS,
     (r"\[(?P<rows>[-\w.\s,]*[\w.]\s*;[-\w.\s,;]*)\]", "a matrix is a list of rows", _matrix),
     (r"\[(?P<rows>\s*-?[\w.]+(?:\s+-?[\w.]+)+\s*)\]", "a list has commas", _matrix),
     (

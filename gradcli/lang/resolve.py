@@ -104,10 +104,7 @@ class Resolver(ModuleResolver):
 
     def whole(self, tree: syntax.Module) -> program.Program:
         top = self.scopes.top
-        head = [
-            program.Declare("var", top.bindings[name].slot, None, None, None, span=span)
-            for name, span in self._inputs
-        ]
+        head = [self.required(top.bindings[name].slot, span) for name, span in self._inputs]
         names, last = result_names(tree, self._role)
         body: list[program.Statement] = []
         results: list[tuple[str, program.Expression]] = []

@@ -49,6 +49,12 @@ class UnknownNames:
         phrase = None if found else foreign_phrase(self.source, span.start)
         return found if phrase is None else phrase.help
 
+    def required(self, slot: program.Slot, span: Span) -> program.Declare:
+        """A free name of an expression file: a variable whose value must come from outside."""
+        phrase = foreign_phrase(self.source, span.start) if "<-" in self.source.text else None
+        meant = "" if phrase is None else f"{phrase.message}: {phrase.help}"
+        return program.Declare("var", slot, None, None, None, meant, span=span)
+
     def nothing(self, span: Span) -> program.Constant:
         """Stands in where there was an error, so that the others are found too."""
         return program.Constant(None, span=span)

@@ -93,7 +93,7 @@ def offered(
         ("ops arct", "words", []),
         ("explain E30", "words", [f"E30{k}" for k in range(1, 10)]),
         ("explain deta", "words", ["detached"]),
-        ("lint --select W402,W40", "parts", [f"W402,W40{k}" for k in (1, 3, 4, 5)]),
+        ("lint --select W402,W40", "parts", [f"W402,W40{k}" for k in (1, 3, 4, 5, 6)]),
         ("eval model.tg --set ", "parts", ["rate=", "scale="]),
         ("eval --set rate=1 model.tg --set ", "parts", ["scale="]),
         ("eval model.tg --wrt ", "parts", ["rate", "scale", "loss", "extra"]),

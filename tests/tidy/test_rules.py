@@ -40,6 +40,13 @@ FOUND = [
     ("var x = 0.3\noutput 1.0 if x == 0.3 else 0.0", "W405"),
     ("var x = 0.3\nif sin(x) != 2 * x { print x }\noutput x", "W405"),
     ("fn f(x) = x == nan\noutput f(1.0)", "W405"),
+    ("x = 3,14\noutput x", "W406"),
+    ("var x = 2 * 3,14\noutput 2.0 * x", "W406"),
+    ("fn f(x) { return 3,14 * x }\noutput f(1.0)", "W406"),
+    ("x = 1.0\nexpect x < 3,14\noutput x", "W406"),
+    ("x = 1.0\nexpect x ~= 1,25e0\noutput x", "W406"),
+    ("print 3,14", "W406"),
+    ("var x = 1.0\noutput x * 3,14", "W406"),
     ("fn f(x) = norm(x)**2\noutput f([1.0])", "W411"),
     ("fn f(x) = norm(x, axis = 0)**2\noutput f([1.0])", "W411"),
     ("fn f(x) = log(1 + x)\noutput f(1.0)", "W412"),
@@ -94,6 +101,9 @@ def test_found(text: str, code: str) -> None:
         "x = [1.0]\nfor i in range(1) { print x[i] }",
         "var x = 1.0\nx := x + 1\noutput x",
         "var x = 3.0\nconst n = 3\noutput x * n",
+        "x = 3, 14\na, b = 3,14\nc = 1,2,3\nd = [3,14]\nk = maximum(3,14)\noutput x, a, b, c, d, k",
+        "x1 = 1.0\nz = [x1, 2.0]\ny = x1,2\nw = 0.5,2\nv = 1,2.5\noutput y, z[1],2, w, v",
+        "x = 1.0\nprint x,1\nprint 3,14,15\noutput x",
         "",
     ],
 )
@@ -104,6 +114,15 @@ def test_left_alone(text: str) -> None:
 def test_a_hidden_builtin_is_no_builtin() -> None:
     text = "fn log(x) = x\noutput log(1 + 2.0)"
     assert codes(text) == ["W403"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("3,14", "3.14"), ("3,14e2", "3.14e2"), ("1,234.5", "1_234.5")]
+)
+def test_a_comma_in_a_number_is_told_with_the_number(written: str, meant: str) -> None:
+    (finding,) = find(Source("<expr>", f"x = 2 * {written}\noutput x"))
+    assert finding.diagnostic.message == f"`{written}` is two values"
+    assert finding.diagnostic.help == f"write `{meant}`, or a blank behind the comma"
 
 
 @pytest.mark.parametrize(

@@ -45,11 +45,14 @@ def discarded(node: program.Program) -> list[Diagnostic]:
 def _thrown_away(item: program.Evaluate, ends_function: bool) -> Diagnostic:
     text = item.span.brief
     value = item.value
+    name, arrow, rest = (part.strip() for part in text.partition("<-"))
     if ends_function:
         help = f"write `return {text}`, if it is the value of the function"
     elif isinstance(value, program.MethodCall) and isinstance(value.receiver, program.Read):
         name = value.receiver.slot.name
         help = f"values never change: write `{name} = {text}`, or leave it out"
+    elif arrow and name.isidentifier():
+        help = f"write `{name} = {rest}` to assign; `<-` compares with a negative value"
     elif isinstance(value, program.Apply) and value.op.infix in _COMPARISONS:
         help = f"write `expect {text}` to state it, or leave it out"
     else:

@@ -54,7 +54,8 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
                 f"`{path}` has no value",
                 node.span,
                 "it must come from outside",
-                (
+                node.meant
+                or (
                     f"give it with `--set {path}=…` or `--inputs FILE`, or write `{node.kind} "
                     f"{name} = …`"
                 ),

@@ -55,13 +55,15 @@ class Domain(Node):
 
 
 class Declare(Node):
-    """`var x: type = value in domain`, and with `frozen` or `const`."""
+    """`var x: type = value in domain`, and with `frozen` or `const`. `meant` says what else the
+    text around a free name of an expression may be meant as."""
 
     kind: Literal["var", "frozen", "const"]
     slot: Slot
     value: Expression | None
     type: TypeSpec | None
     domain: Domain | None
+    meant: str = ""
 
 
 class Assign(Node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import flow, loops, names, numerics
+from . import commas, flow, loops, names, numerics
 
 RULES = (
     names.unused,
@@ -11,6 +11,7 @@ RULES = (
     names.rebound,
     names.int_variables,
     flow.unreachable,
+    commas.decimal,
     numerics.float_equality,
     numerics.squared_norm,
     numerics.logarithm_near_one,
