@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 _MAX_QUOTED = 60  # characters of a program's text within a message
@@ -163,6 +163,11 @@ class GradcliError(Exception):
     @property
     def exit_code(self) -> int:
         return max((d.exit_code for d in self.diagnostics), default=70)
+
+    def at(self, span: Span) -> GradcliError:
+        """Has the diagnostics that say no place say this one; returns the error."""
+        self.diagnostics[:] = [d if d.span else replace(d, span=span) for d in self.diagnostics]
+        return self
 
     def __str__(self) -> str:
         return "\n".join(render(d) for d in self.diagnostics)

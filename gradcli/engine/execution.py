@@ -4,7 +4,6 @@ derivatives."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import GradcliError
@@ -85,9 +84,7 @@ class Execution:
                 compiled.block(self.frame)
         except GradcliError as error:
             if run.place is not None:  # a limit from outside doesn't know where it struck
-                error.diagnostics[:] = [
-                    d if d.span else replace(d, span=run.place) for d in error.diagnostics
-                ]
+                error.at(run.place)
             raise
         except MemoryError:
             help = "make the arrays smaller, or raise --max-memory"

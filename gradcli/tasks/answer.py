@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ..engine.analysis.declared import declared_names
 from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import shape_of
@@ -17,6 +17,7 @@ from ..engine.forward_runs import ForwardRuns
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import UNSET, Variable, differentiable, leaves, read
 from ..lang import program
+from ..lang.program.walks import statements
 from .evaluation import Evaluation, Options
 from .omissions import has_floats, has_ints, notes
 
@@ -156,11 +157,14 @@ class Answer:
     def _automatic_targets(self) -> dict[str, Any]:
         """The outputs that get a gradient unasked: real floats, but for those that are derivatives
         themselves."""
-        return {
-            name: value
-            for name, value in self.outputs.items()
-            if name not in self.requested and has_floats(value)
-        }
+        found = {}
+        for name, value in self.outputs.items():
+            try:
+                if name not in self.requested and has_floats(value):
+                    found[name] = value
+            except GradcliError as error:  # it nests too deep
+                raise error.at(_place(self.node, name)) from None
+        return found
 
     def notes(self) -> list[str]:
         """Which outputs get no gradient unasked, and how to ask."""
@@ -268,3 +272,14 @@ class Answer:
         elements."""
         values = [primal(read(v)) for v in leaves(self.targets[name])]
         return len(values) != 1 or bool(shape_of(values[0]))
+
+
+def _place(node: program.Program, output: str) -> Span:
+    """Where the text says what an output is."""
+    found = [expression.span for name, expression in node.results if name == output]
+    for s in statements(node.body):
+        if isinstance(s, program.Output):
+            found += [value.span for name, value in s.items if name == output]
+        elif isinstance(s, program.Assign) and isinstance(s.target, program.NameTarget):
+            found += [s.span] if s.target.slot.name == output else []
+    return found[-1]

@@ -28,6 +28,7 @@ def warnings(source: str) -> list[tuple[str, str, str]]:
         ("sort(w)", "give it a name"),
         ("w.reshape(2, 1)", "write `w = w.reshape(2, 1)`"),
         ("x == 2", "write `expect x == 2` to state it"),
+        ("x <- 2", "write `x = 2` to assign; `<-` compares with a negative value"),
         ("x", "give it a name"),
         ("w[0]", "give it a name"),
         ("grad(x**2, x)", "give it a name"),

@@ -4,10 +4,13 @@ for completions."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import length_hint
 from typing import Any, TypeAlias
 
+from ...diagnostics import GradcliError
 from ...lang import program
 from ..lanes.parts import Alive, Split
+from ..trace.run import Run
 from ..values.kinds import RESULT
 from .compiler import Closure, Compiler
 from .paths import compile_result
@@ -38,7 +41,7 @@ def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
 
 def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement:
     """The closure of a block: it runs its statements in order, up to the first that doesn't end
-    normally."""
+    normally. An error that doesn't say where it is, is at the statement that raised it."""
     statements = [c.statement(s) for s in body]
     if len(statements) == 1:
         return statements[0]
@@ -47,15 +50,29 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
 
     def block(frame: list[Any]) -> Completion:
         rest = iter(statements)
-        for statement in rest:
-            completion = statement(frame)
-            if completion is not None:
-                return (
-                    completion.then(frame, rest, alive) if type(completion) is Split else completion
-                )
+        try:
+            for statement in rest:
+                completion = statement(frame)
+                if completion is not None:
+                    return (
+                        completion.then(frame, rest, alive)
+                        if type(completion) is Split
+                        else completion
+                    )
+        except GradcliError as error:
+            _locate(error, frame[0], body[~length_hint(rest)])
+            raise
         return None
 
     return block
+
+
+def _locate(error: GradcliError, run: Run, node: program.Statement) -> None:
+    """Has an error say in which statement it came up: the one that a limit struck, or in a loop the
+    only one that it repeats."""
+    while isinstance(node, program.For | program.While) and len(node.body) == 1:
+        node = node.body[0]
+    error.at(run.place or node.span)
 
 
 def alive_after(c: Compiler, node: program.Statement) -> Alive:
