@@ -9,14 +9,16 @@ use it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 _MAX_QUOTED = 60  # characters of a program's text within a message
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Source:
     """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`; or one of
     the library's."""
@@ -27,13 +29,20 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character offset, both counted from 1."""
-        before = self.text.rfind("\n", 0, offset)
-        return self.text.count("\n", 0, offset) + 1, offset - before
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
 
     def line(self, number: int) -> str:
         """The text of line `number` (from 1), without its newline."""
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+        starts = self._line_starts
+        if number > len(starts):
+            return ""
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r")
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *[newline.end() for newline in re.finditer("\n", self.text)]]
 
 
 class Span(NamedTuple):

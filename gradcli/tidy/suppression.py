@@ -6,6 +6,7 @@ One behind code is about its line, one on a line of its own about the next line 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from ..diagnostics import Source
@@ -26,8 +27,8 @@ def without_ignored(findings: list[Finding], source: Source) -> list[Finding]:
     """The findings but for those that a comment wants ignored."""
     if "lint:" not in source.text:
         return findings
-    ignored = list(_read_comments(source))
-    return [finding for finding in findings if not any(_covers(i, finding) for i in ignored)]
+    ignored = sorted(_read_comments(source))
+    return [finding for finding in findings if not _is_ignored(finding, ignored)]
 
 
 def _read_comments(source: Source) -> list[Ignored]:
@@ -43,8 +44,9 @@ def _read_comments(source: Source) -> list[Ignored]:
     return found
 
 
-def _covers(ignored: Ignored, finding: Finding) -> bool:
-    last = finding.span.source.position(finding.span.end)[0]
-    if not finding.span.line <= ignored.line <= last:
-        return False
-    return not ignored.codes or finding.diagnostic.code.startswith(ignored.codes)
+def _is_ignored(finding: Finding, ignored: list[Ignored]) -> bool:
+    """Whether one of the comments, in the order of their lines, is about a finding."""
+    span, code = finding.span, finding.diagnostic.code
+    last = span.source.position(span.end)[0]
+    about = ignored[bisect_left(ignored, (span.line,)) : bisect_left(ignored, (last + 1,))]
+    return any(not codes or code.startswith(codes) for _, codes in about)

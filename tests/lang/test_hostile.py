@@ -146,3 +146,14 @@ def test_ten_megabytes_of_garbage_are_refused_at_the_first_wrong_token() -> None
 def test_bytes_that_are_not_utf8(data: bytes) -> None:
     with pytest.raises(GradcliError, match=r"E100(.|\n)*t\.tg:\d:\d"):
         decode("t.tg", data)
+
+
+def test_places_in_a_long_text() -> None:
+    source = Source("t.tg", "\n".join(["x", "ab\r"] * 500_000))
+    for line in range(1, 1_000_000, 2):
+        at = 6 * (line // 2)
+        assert source.position(at) == (line, 1)
+        assert source.position(at + 3) == (line + 1, 2)
+        assert source.line(line + 1) == "ab"
+    assert source.position(len(source.text)) == (1_000_000, 4)
+    assert source.line(1_000_001) == ""

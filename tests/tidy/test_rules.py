@@ -146,6 +146,12 @@ def test_comments_are_about_their_line_and_codes() -> None:
     assert codes('e = "# lint: ignore"\nprint e') == ["W403"]
 
 
+def test_comments_in_a_long_program() -> None:
+    """Each is about one line, and isn't asked about all others: that would take minutes."""
+    text = "\n".join(f"a{k} = 1.0  # lint: ignore[W401]" for k in range(20_000))
+    assert codes(f"{text}\nb = 1.0\noutput 1.0") == ["W401"]
+
+
 def test_every_code_of_lint_has_its_case() -> None:
     assert {code for _, code in FOUND} >= set(CODES)
 

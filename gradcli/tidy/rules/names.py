@@ -54,7 +54,7 @@ def hides_outer(facts: Facts) -> Iterator[Finding]:
 
 def hides_builtin(facts: Facts) -> Iterator[Finding]:
     """W403: names of builtins and constants that mean something else."""
-    own = [facts.scopes.top, *_function_scopes(facts)]
+    own = {facts.scopes.top, *_function_scopes(facts)}
     for scope in [facts.scopes.top, *facts.scopes.functions.values()]:
         for name, binding in scope.bindings.items():
             is_own = scope in own and binding.kinds != {"parameter"}
