@@ -31,6 +31,9 @@ _SPARSE = (
     "values, shape"
 )
 
+# The keyword of the vector by the kind of derivative.
+VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
+
 OPS = [
     _derivative(
         "grad",

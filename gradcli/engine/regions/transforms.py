@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..ir.instructions import Block, Constant, Region, Value
 from ..ir.types import F64
@@ -25,7 +26,6 @@ from .reductions import Options
 
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
-VECTORS = {"jvp": "v", "value_and_jvp": "v", "vjp": "u"}  # the keyword for the vector
 
 
 class Transforms(Recursion):

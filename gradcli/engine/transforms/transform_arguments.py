@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..operations.instances import call_member
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import Instance, List, Transform, leaves, map_structure, read
-
-# The keyword of the vector by the kind of transform.
-VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
 
 
 def take_vector(

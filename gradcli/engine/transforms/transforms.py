@@ -29,7 +29,7 @@ from .first_derivatives import (
 )
 from .jacobian_transforms import batch_jacobian, jacobian
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
-from .transform_arguments import VECTORS, take_positions, take_vector
+from .transform_arguments import take_positions, take_vector
 
 _FIRST = frozenset(("grad", "value_and_grad"))
 # These accept a list of numbers for an array.
