@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...ops import OPS
+from ..backends.backend import CPU
 from ..formulas.functions import scalar_function
 from ..ir.instructions import Region
+from ..ir.types import DTYPES, ArrayType, Type
 from .llvm_blocks import kernel_text
 from .llvm_frame import NO_LIMIT
 from .llvm_scalars import NotNative
@@ -62,4 +64,32 @@ def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tup
     function: Callable[..., tuple[Any, ...]] = _new_function(
         ctypes.addressof(definition), held, None
     )
-    return function
+    kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
+    return _with_arrays(function, region) if any(map(_is_array, kinds)) else function
+
+
+def _is_array(kind: Type) -> bool:
+    return isinstance(kind, ArrayType)
+
+
+def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Callable[..., Any]:
+    """A kernel as a function of arrays. It takes addresses itself: those of its arrays, and after
+    all parameters those of the arrays that it is to fill."""
+    takes = [value.type for value in region.block.parameters]
+    gives = [value.type for value in region.block.results]
+    xp = CPU.xp
+
+    def call(*operands: Any) -> tuple[Any, ...]:
+        given = list(operands[: len(takes)])
+        for k, kind in enumerate(takes):
+            if isinstance(kind, ArrayType):
+                given[k] = xp.ascontiguousarray(given[k], DTYPES[kind.element])
+        made = [xp.empty(k.shape, DTYPES[k.element]) for k in gives if isinstance(k, ArrayType)]
+        passed = [
+            each.ctypes.data if _is_array(k) else each for each, k in zip(given, takes, strict=True)
+        ]
+        places = [each.ctypes.data for each in made]
+        numbers, arrays = iter(function(*passed, *places, *operands[len(takes) :])), iter(made)
+        return tuple([next(arrays if _is_array(kind) else numbers) for kind in gives])
+
+    return call

@@ -18,18 +18,24 @@ from ..ir.instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
     blocks_of,
 )
-from ..ir.types import BOOL, F64, I64, Type
+from ..ir.types import BOOL, F64, I64, ArrayType, Type
+from .llvm_arrays import Arrays, copy, release_arrays
 from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, INT, Frame, Kernel
 from .llvm_guards import Counts, Guards, Stack
@@ -42,6 +48,7 @@ __all__ = ["NotNative", "kernel_text"]
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 
 _TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
+_ARRAYS = {F64: DOUBLE.as_pointer(), I64: INT.as_pointer()}
 
 
 class KernelText(NamedTuple):
@@ -71,12 +78,23 @@ def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
 
 
 def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
-    work, memory = frame.limits(len(block.parameters))
+    arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
+    types = _types([*block.parameters, *arrays])  # the last are where these are to go
+    work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
-    given = frame.parameters(_types(block.parameters))
-    results = _Emitter(frame, guards, functions, called).run(block, given)
-    frame.done([_scalar(value) for value in results], guards.release)
+    given, n = frame.parameters(types), len(block.parameters)
+    emitter = _Emitter(frame, guards, functions, called)
+    results = emitter.run(block, given[:n])
+    for value, place in zip(arrays, given[n:], strict=True):
+        copy(frame.builder, place, emitter.values[value], _size(value))
+
+    def release() -> None:
+        guards.release()
+        release_arrays(frame)
+
+    numbers = [value for value in results if not isinstance(value.type, ir.PointerType)]
+    frame.done(numbers, release)
 
 
 def _called(block: Block, function: Any, functions: dict[str, Any], called: list[str]) -> None:
@@ -93,6 +111,8 @@ def _types(values: Sequence[Value]) -> list[Any]:
 
 
 def _llvm_type(kind: Type) -> Any:
+    if isinstance(kind, ArrayType) and kind.element in _ARRAYS:
+        return _ARRAYS[kind.element]
     if kind not in _TYPES:
         raise NotNative(f"{kind} has no machine code here")
     return _TYPES[kind]
@@ -106,6 +126,7 @@ class _Emitter:
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
         self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called))
+        self.arrays = Arrays(frame, guards)
         self.values: dict[Value, Any] = {}
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
@@ -135,6 +156,8 @@ class _Emitter:
             stack = self.values[made.result] = self.values[made.stack]
             found = self.guards.pop(stack, _types(made.entry))
             self.values.update(zip(made.entry, found, strict=True))
+        elif isinstance(made, NewArray | Element | Put | Copy | Free):
+            self.array(made)
         elif isinstance(made, Check):
             self.scalars.step_back_if(self.builder.not_(self.values[made.condition]))
         elif isinstance(made, Branch):
@@ -147,6 +170,22 @@ class _Emitter:
             operands = [_scalar(value) for value in self.read(made.operands)]
             found = call(self.frame, self.guards, self.functions[made.region], operands)
             self.values.update(zip(made.results, found, strict=True))
+
+    def array(self, made: NewArray | Element | Put | Copy | Free) -> None:
+        """What makes, reads, changes or frees an array. A change is made in place."""
+        first, *others = self.read(made.operands)
+        if isinstance(made, NewArray):
+            kind, size = _llvm_type(made.result.type), _size(made.result)
+            self.values[made.result] = self.arrays.filled(kind, size, first)
+        elif isinstance(made, Element):
+            self.values[made.result] = self.arrays.element(first, *others)
+        elif isinstance(made, Put):
+            self.arrays.put(first, *others)
+            self.values[made.result] = first
+        elif isinstance(made, Copy):
+            self.values[made.result] = self.arrays.copied(first, _size(made.array))
+        else:
+            self.arrays.free(first, _size(made.array))
 
     def operation(self, made: Operation) -> None:
         kind = DOUBLE if _llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
@@ -228,6 +267,11 @@ class _Emitter:
         make.branch(head)
         make.position_at_end(after)
         return carried
+
+
+def _size(array: Value) -> int:
+    assert isinstance(array.type, ArrayType)
+    return array.type.size
 
 
 def _scalar(value: Any) -> Any:

@@ -69,12 +69,14 @@ class Frame:
 
     held       the address of the kernel's `self`
     bottom     where the C stack stood when the kernel was called, as an int
+    arrays     the place of the address of the first array in the kernel's list
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
     """
 
     held: Any
     bottom: Any
+    arrays: Any
 
     def __init__(self, function: Any) -> None:
         function.attributes.add("nounwind")
@@ -108,6 +110,7 @@ class Kernel(Frame):
         super().__init__(function)
         self.held, self._arguments, self._count = function.args
         self.bottom = self.here()
+        self.arrays = self.variable(NULL)
 
     # ---- in --------------------------------------------------------------------------------------
 
@@ -138,6 +141,8 @@ class Kernel(Frame):
             found = python(make, "PyObject_IsTrue", argument)
             self.leave_if(make.icmp_signed("<", found, STATUS(0)), self.raised)
             return make.icmp_signed("!=", found, STATUS(0))
+        if isinstance(kind, ir.PointerType):
+            return make.inttoptr(self._unboxed(argument, INT), kind)
         name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
         value = python(make, name, argument)
         equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed

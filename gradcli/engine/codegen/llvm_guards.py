@@ -29,7 +29,8 @@ class Stack(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What limits leave: instructions until the next poll, others, and bytes of stacks."""
+    """What limits leave: instructions until the next poll, others, and bytes of stacks and
+    arrays."""
 
     until_poll: Any
     work: Any
@@ -102,15 +103,25 @@ class Guards:
         make = self.builder
         least = ir.Constant(INT, max(FIRST_SIZE, more.constant))
         added = make.add(size, least)
-        memory = make.sub(make.load(self.left.memory), added)
-        make.store(memory, self.left.memory)
-        exceeds = make.icmp_signed("<", memory, ir.Constant(INT, 0))
-        self.frame.leave_if(exceeds, self.frame.step_back)
+        self.reserve(added)
         larger = make.add(size, added)
         moved = python(make, "PyMem_RawRealloc", make.load(stack.base), larger)
         self.frame.leave_if(make.icmp_unsigned("==", moved, NULL), self.frame.step_back)
         make.store(moved, stack.base)
         make.store(larger, stack.size)
+
+    def reserve(self, size: Any) -> None:
+        """Takes bytes from those that are left, or steps back."""
+        make = self.builder
+        memory = make.sub(make.load(self.left.memory), size)
+        make.store(memory, self.left.memory)
+        exceeds = make.icmp_signed("<", memory, ir.Constant(INT, 0))
+        self.frame.leave_if(exceeds, self.frame.step_back)
+
+    def give_back(self, size: Any) -> None:
+        """Adds bytes to those that are left."""
+        memory = self.left.memory
+        self.builder.store(self.builder.add(self.builder.load(memory), size), memory)
 
     # ---- work ------------------------------------------------------------------------------------
 
@@ -148,10 +159,10 @@ class Guards:
 
     def release(self) -> None:
         """Gives the memory of the stacks back."""
-        make, memory = self.builder, self.left.memory
+        make = self.builder
         for stack in self.stacks:
             python(make, "PyMem_RawFree", make.load(stack.base))
-            make.store(make.add(make.load(memory), make.load(stack.size)), memory)
+            self.give_back(make.load(stack.size))
 
 
 def _size(kind: Any) -> int:

@@ -22,7 +22,8 @@ _COUNTS = len(Counts._fields)
 def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequence[Any]) -> Any:
     """The function of a region, as yet without its code."""
     found = ir.LiteralStructType([STATUS, *[INT] * _COUNTS, *results])
-    kind = ir.FunctionType(found, [ADDRESS, INT, *[INT] * _COUNTS, *parameters])
+    own = [ADDRESS, INT, ADDRESS.as_pointer(), *[INT] * _COUNTS]
+    kind = ir.FunctionType(found, [*own, *parameters])
     function = ir.Function(module, kind, name)
     function.linkage = "internal"
     return function
@@ -31,7 +32,8 @@ def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequ
 def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
     """Emits a call; gives its results."""
     make = frame.builder
-    found = make.call(function, [frame.held, frame.bottom, *guards.counts(), *operands])
+    own = [frame.held, frame.bottom, frame.arrays, *guards.counts()]
+    found = make.call(function, [*own, *operands])
     status, *values = [
         make.extract_value(found, k) for k in range(len(function.function_type.return_type))
     ]
@@ -47,7 +49,7 @@ class Called(Frame):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._kind = function.function_type.return_type
-        self.held, self.bottom, *rest = function.args
+        self.held, self.bottom, self.arrays, *rest = function.args
         self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]
 
     def verify_stack(self) -> None:

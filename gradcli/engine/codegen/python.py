@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ops import OPS
 from ...ops.op import Op
-from ..backends.backend import INT_MAX, INT_MIN
+from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas import scalars
 from ..formulas.formula_source import function_of
 from ..formulas.functions import scalar_function
@@ -23,18 +23,22 @@ from ..ir.instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
     size_of,
 )
-from ..ir.types import BOOL, I64
+from ..ir.types import BOOL, DTYPES, I64, ArrayType
 from ..ir.verifier import WHERE
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
@@ -61,9 +65,11 @@ def compiled(
     returns how many are left, before the others, too. It raises TooLong.
     """
     writer = _Writer(limited)
+    sources = {each.name: writer.source(each) for each in others}
+    sources[region.name] = writer.source(region, is_kernel=True)
     functions = {
-        each.name: function_of(writer.source(each), f"<region {each.name}>", writer.names)
-        for each in (region, *others)
+        name: function_of(source, f"<region {name}>", writer.names)
+        for name, source in sources.items()
     }
     writer.names.update({_called(name): function for name, function in functions.items()})
     return _without_recursion_error(functions[region.name]) if others else functions[region.name]
@@ -93,12 +99,23 @@ class _Writer:
             "checked": _checked,
         }
 
-    def source(self, region: Region) -> str:
-        parameters = self.listed(region.block.parameters)
-        work = self.work(str(size_of(region.block)), 1)
-        lines = [f"def region({parameters}):", *work, *self.block(region.block, 1)]
-        results = self.listed(region.block.results)
-        return "\n".join([*lines, f"    return ({results})"]) + "\n"
+    def source(self, region: Region, is_kernel: bool = False) -> str:
+        """The text of a region, whose arrays are lists. A kernel takes and returns them as they
+        are elsewhere."""
+        block = region.block
+        lines = [f"def region({self.listed(block.parameters)}):"]
+        lines += self.work(str(size_of(block)), 1)
+        if is_kernel:
+            arrays = [self.name(v) for v in block.parameters if isinstance(v.type, ArrayType)]
+            lines += [f"    {name} = {name}.ravel().tolist()" for name in arrays]
+        lines += self.block(block, 1)
+        if is_kernel:
+            self.names["array"] = CPU.xp.array
+            for value in dict.fromkeys(block.results):
+                if isinstance(kind := value.type, ArrayType):
+                    name, dtype = self.name(value), DTYPES[kind.element]
+                    lines.append(f"    {name} = array({name}, {dtype!r}).reshape({kind.shape})")
+        return "\n".join([*lines, f"    return ({self.listed(block.results)})"]) + "\n"
 
     def listed(self, values: Sequence[Value]) -> str:
         """What a region is given, or gives: these values, after the work that is left."""
@@ -116,10 +133,10 @@ class _Writer:
     def name(self, value: Value) -> str:
         return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
 
-    def same(self, result: Value, stack: Value) -> str:
-        """The name of a stack, which is changed in place and keeps it."""
-        self.numbers[id(result)] = self.numbers[id(stack)]
-        return self.name(stack)
+    def same(self, result: Value, changed: Value) -> str:
+        """The name of a stack or an array, which is changed in place and keeps it."""
+        self.numbers[id(result)] = self.numbers[id(changed)]
+        return self.name(changed)
 
     def block(self, block: Block, depth: int) -> Iterator[str]:
         for instruction in block.instructions:
@@ -160,6 +177,8 @@ class _Writer:
             entry = "".join([f"{self.name(v)}, " for v in made.entry])
             popped = f"{self.same(made.result, made.stack)}.pop()"
             yield f"{indent}{entry}= {popped}" if entry else f"{indent}{popped}"
+        elif isinstance(made, NewArray | Element | Put | Copy):
+            yield from self.array(made, depth)
         elif isinstance(made, Check):
             yield f"{indent}if not {self.name(made.condition)}:"
             yield f"{indent}    raise StepBack"
@@ -179,6 +198,23 @@ class _Writer:
             results = self.listed(made.results)
             call = f"{_called(made.region)}({self.listed(made.operands)})"
             yield f"{indent}{results}= {call}" if results else f"{indent}{call}"
+
+    def array(self, made: NewArray | Element | Put | Copy, depth: int) -> Iterator[str]:
+        """What makes, reads or changes an array."""
+        indent = "    " * depth
+        if isinstance(made, Put):
+            name = self.same(made.result, made.array)
+            yield f"{indent}{name}[{self.name(made.place)}] = {self.name(made.number)}"
+            return
+        if isinstance(made, Element):
+            found = f"{self.name(made.array)}[{self.name(made.place)}]"
+        else:
+            kind = made.result.type
+            assert isinstance(kind, ArrayType)
+            yield from self.work(str(kind.size), depth)
+            new = f"[{self.name(made.operands[0])}] * {kind.size}"
+            found = new if isinstance(made, NewArray) else f"{self.name(made.array)}[:]"
+        yield f"{indent}{self.name(made.result)} = {found}"
 
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
         indent = "    " * depth

@@ -10,8 +10,19 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
-from .instructions import Block, Branch, Cast, Constant, Instruction, Operation, Value
-from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, Scalar, Type
+from .instructions import (
+    Block,
+    Branch,
+    Cast,
+    Constant,
+    Element,
+    Instruction,
+    NewArray,
+    Operation,
+    Put,
+    Value,
+)
+from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type
 from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
@@ -51,8 +62,29 @@ class Builder:
 
     def zero(self, kind: Type) -> Value:
         """The zero of a type."""
+        if isinstance(kind, ArrayType):
+            return self.filled(kind, self.zero(kind.element))
         assert isinstance(kind, Scalar)
         return self.cast(self.constant(_ZEROS.get(kind, 0.0)), kind)
+
+    def filled(self, kind: ArrayType, number: Value) -> Value:
+        """An array with one number in all its places."""
+        result = Value(kind)
+        self.add(NewArray(number, result))
+        return result
+
+    def element(self, array: Value, place: Value) -> Value:
+        """The element of an array at a place that it has, counted from 0, row by row."""
+        assert isinstance(array.type, ArrayType)
+        result = Value(array.type.element)
+        self.add(Element(array, place, result))
+        return result
+
+    def put(self, array: Value, place: Value, number: Value) -> Value:
+        """The array with another number at one of its places."""
+        result = Value(array.type)
+        self.add(Put(array, place, number, result))
+        return result
 
     def cast(self, value: Value, kind: Scalar) -> Value:
         if value.type == kind:

@@ -138,6 +138,88 @@ class Pop:
 
 
 @dataclass(eq=False, slots=True)
+class NewArray:
+    """An array with one number in all its places."""
+
+    number: Value
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.number,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+@dataclass(eq=False, slots=True)
+class Element:
+    """The element of an array at a place that it has, counted from 0, row by row."""
+
+    array: Value
+    place: Value
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, self.place)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+@dataclass(eq=False, slots=True)
+class Put:
+    """An array with another number at one of its places."""
+
+    array: Value
+    place: Value
+    number: Value
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, self.place, self.number)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+@dataclass(eq=False, slots=True)
+class Copy:
+    """A copy of an array, in memory of its own."""
+
+    array: Value
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+@dataclass(eq=False, slots=True)
+class Free:
+    """Gives the memory of an array back."""
+
+    array: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+
+@dataclass(eq=False, slots=True)
 class Check:
     """Steps back to the interpreter unless a condition holds."""
 
@@ -216,7 +298,8 @@ class Call:
     span: Span | None = None
 
 
-Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Check
+Arrays: TypeAlias = NewArray | Element | Put | Copy | Free
+Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Call
 
 

@@ -14,17 +14,22 @@ from .instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
 )
-from .types import SCALARS, STACK, Type
+from .types import SCALARS, STACK, ArrayType, Type
 
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 _TOKEN = re.compile(
@@ -110,7 +115,19 @@ class _Parser:
         name = self.next()
         if name not in _TYPES:
             raise IRError(f"`{name}` is no type: {', '.join(_TYPES)}")
-        return _TYPES[name]
+        if name not in SCALARS or not self.accept("["):
+            return _TYPES[name]
+        shape = []
+        while not self.accept("]"):
+            shape.append(self.size())
+            self.accept(",")
+        return ArrayType(SCALARS[name], tuple(shape))
+
+    def size(self) -> int:
+        text = self.next()
+        if not text.isdecimal():
+            raise IRError(f"`{text}` is no size of an array")
+        return int(text)
 
     def types(self) -> list[Type]:
         self.expect("(")
@@ -185,6 +202,8 @@ class _Parser:
             return Call(region, operands, results)
         if word == "check":
             return Check(self.use())
+        if word == "free":
+            return Free(self.use())
         if word == "pop":
             stack = self.use()
             self.expect(":")
@@ -205,11 +224,20 @@ class _Parser:
             self.expect(":")
             return Cast(operand, self.define(name, self.type()))
         if word == "new":
-            self.expect("stack")
-            return NewStack(self.define(name, STACK))
+            return self.new(name)
         if word == "push":
             stack, *entry = self.uses()
             return Push(stack, tuple(entry), self.define(name, stack.type))
+        if word == "element":
+            array, place = self.uses()
+            self.expect(":")
+            return Element(array, place, self.define(name, self.type()))
+        if word == "put":
+            array, place, number = self.uses()
+            return Put(array, place, number, self.define(name, array.type))
+        if word == "copy":
+            array = self.use()
+            return Copy(array, self.define(name, array.type))
         if word not in OPS:
             raise IRError(f"`{word}` is no instruction, and no entry of the table")
         operands = self.uses()
@@ -217,6 +245,13 @@ class _Parser:
         kind = self.type()
         self.place()
         return Operation(OPS[word], operands, self.define(name, kind))
+
+    def new(self, name: str) -> Instruction:
+        kind = self.type()
+        if kind == STACK:
+            return NewStack(self.define(name, STACK))
+        self.expect("of")
+        return NewArray(self.use(), self.define(name, kind))
 
     def defined(self, names: list[str], types: list[Type]) -> tuple[Value, ...]:
         if len(names) != len(types):

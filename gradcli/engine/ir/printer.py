@@ -29,12 +29,17 @@ from .instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
@@ -88,6 +93,18 @@ class _Printer:
             types = ", ".join([str(value.type) for value in made.entry])
             popped = f"pop {self.name(made.stack)} : ({types})"
             yield f"{indent}{self.names(made.results)} = {popped}"
+        elif isinstance(made, NewArray):
+            new = f"new {made.result.type} of {self.name(made.number)}"
+            yield f"{indent}{self.name(made.result)} = {new}"
+        elif isinstance(made, Element):
+            found = f"element {self.names(made.operands)} : {made.result.type}"
+            yield f"{indent}{self.name(made.result)} = {found}"
+        elif isinstance(made, Put):
+            yield f"{indent}{self.name(made.result)} = put {self.names(made.operands)}"
+        elif isinstance(made, Copy):
+            yield f"{indent}{self.name(made.result)} = copy {self.name(made.array)}"
+        elif isinstance(made, Free):
+            yield f"{indent}free {self.name(made.array)}"
         elif isinstance(made, Check):
             yield f"{indent}check {self.name(made.condition)}"
         elif isinstance(made, Call):

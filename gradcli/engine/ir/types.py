@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 
@@ -28,7 +29,23 @@ class StackType:
         return "stack"
 
 
-Type: TypeAlias = Scalar | StackType
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """An array of numbers of one type, row by row, with its shape."""
+
+    element: Scalar
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return prod(self.shape)
+
+
+Type: TypeAlias = Scalar | StackType | ArrayType
 STACK = StackType()
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
@@ -37,7 +54,13 @@ FLOATS = (F64, F32)
 # What has which type: Python's numbers, and the elements of arrays by their dtype.
 OF_PYTHON: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
 OF_DTYPE = {"float64": F64, "int64": I64, "bool": BOOL}
+DTYPES = {scalar: name for name, scalar in OF_DTYPE.items()}
 
 
 def is_float(kind: Type) -> bool:
     return kind in FLOATS
+
+
+def has_tangents(kind: Type) -> bool:
+    """Whether values of a type have tangents and cotangents."""
+    return (kind.element if isinstance(kind, ArrayType) else kind) == F64

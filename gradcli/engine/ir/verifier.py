@@ -13,19 +13,24 @@ from .instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
     blocks_of,
 )
 from .parser import IRError
-from .types import BOOL, F64, FLOATS, I64, STACK, Scalar, Type
+from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
 CHOOSE = Op(
@@ -102,8 +107,21 @@ class _Verifier:
             self.stack(made.result)
         elif isinstance(made, Push | Pop):
             self.stack(made.stack, made.result)
-            if STACK in _types(made.entry):
-                self.fail("a stack is no entry of a stack")
+            for value in made.entry:
+                if not isinstance(value.type, Scalar):
+                    self.fail(f"{value.type} is no entry of a stack")
+        elif isinstance(made, NewArray):
+            self.array(made.result, made.number)
+        elif isinstance(made, Element):
+            self.array(made.array, made.result, place=made.place)
+        elif isinstance(made, Put):
+            self.array(made.array, made.number, place=made.place)
+            self.match("an array that is changed", (made.result,), (made.array,))
+        elif isinstance(made, Copy):
+            self.array(made.array)
+            self.match("a copy", (made.result,), (made.array,))
+        elif isinstance(made, Free):
+            self.array(made.array)
         elif isinstance(made, Check):
             self.condition(made.condition)
         elif isinstance(made, Branch):
@@ -136,6 +154,18 @@ class _Verifier:
         for value in values:
             if value.type != STACK:
                 self.fail(f"{value.type} is no stack")
+
+    def array(self, array: Value, *numbers: Value, place: Value | None = None) -> None:
+        """Verifies an array, numbers of its type, and a place in it."""
+        kind = array.type
+        if not isinstance(kind, ArrayType):
+            self.fail(f"{kind} is no array")
+            return
+        for number in numbers:
+            if number.type != kind.element:
+                self.fail(f"{number.type} is no element of {kind}")
+        if place is not None and place.type != I64:
+            self.fail("a place in an array is an int")
 
     def condition(self, value: Value) -> None:
         if value.type != BOOL:

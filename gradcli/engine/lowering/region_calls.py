@@ -11,7 +11,7 @@ from typing import Any
 from ...ops.op import Op
 from ..codegen.kernel import Kernel
 from ..ir.instructions import Region
-from ..ir.types import F64
+from ..ir.types import has_tangents
 from ..passes.activity import varied
 from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
@@ -19,6 +19,7 @@ from ..passes.expansion import expand
 from ..passes.folding import fold
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
+from ..passes.ownership import owned
 from ..passes.vjp import pullback_of
 from ..trace.pullbacks import Pullback, ReverseSweep
 from ..trace.recording import record_parts
@@ -78,7 +79,7 @@ class RegionCall:
         """The results with tangents, for the parameters and those of the active ones."""
         results = self.region.block.results
         found = self.forward(active).apply(run, site, values)
-        floats = [k for k, value in enumerate(results) if value.type == F64]
+        floats = [k for k, value in enumerate(results) if has_tangents(value.type)]
         given, rest = found[: len(results)], found[len(results) :]
         for k, tangent, connected in zip(floats, rest[::2], rest[1::2], strict=True):
             if connected:
@@ -110,7 +111,7 @@ class RegionCall:
 
 
 def _expanded(region: Region) -> Region:
-    return without_dead_code(fold(expand(region), last=True))
+    return owned(without_dead_code(fold(expand(region), last=True)))
 
 
 class RegionPullback(Pullback):

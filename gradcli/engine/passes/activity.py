@@ -7,15 +7,18 @@ from ..ir.instructions import (
     Branch,
     Call,
     Cast,
+    Element,
     For,
     Instruction,
+    NewArray,
     Operation,
     Pop,
     Push,
+    Put,
     Value,
     While,
 )
-from ..ir.types import STACK, is_float
+from ..ir.types import STACK, has_tangents, is_float
 from ..ir.verifier import CHOICES
 
 
@@ -45,8 +48,8 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
             found.add(made.result)
     elif isinstance(made, Call):
         if found.intersection(made.operands):
-            found.update([value for value in made.results if is_float(value.type)])
-    elif isinstance(made, Push):
+            found.update([v for v in made.results if is_float(v.type) or has_tangents(v.type)])
+    elif isinstance(made, Push | Put | Element | NewArray):
         if found.intersection(made.operands):
             found.add(made.result)
     elif isinstance(made, Pop):

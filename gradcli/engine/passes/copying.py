@@ -11,12 +11,17 @@ from ..ir.instructions import (
     Cast,
     Check,
     Constant,
+    Copy,
+    Element,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Value,
     While,
     blocks_of,
@@ -68,8 +73,16 @@ def rebuilt(
         return Push(operands[0], operands[1:], results[0])
     if isinstance(made, Pop):
         return Pop(operands[0], results[1:], results[0])
-    if isinstance(made, Check):
-        return Check(operands[0])
+    if isinstance(made, NewArray):
+        return NewArray(operands[0], results[0])
+    if isinstance(made, Element):
+        return Element(operands[0], operands[1], results[0])
+    if isinstance(made, Put):
+        return Put(operands[0], operands[1], operands[2], results[0])
+    if isinstance(made, Copy):
+        return Copy(operands[0], results[0])
+    if isinstance(made, Free | Check):
+        return type(made)(operands[0])
     if isinstance(made, Branch):
         return Branch(operands[0], inner[0], inner[1], results)
     if isinstance(made, While):

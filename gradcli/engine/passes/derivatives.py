@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
-from ..ir.instructions import Block, NewStack, Value
-from ..ir.types import F64, STACK, Type
+from ..ir.instructions import Block, For, NewStack, Value
+from ..ir.types import BOOL, F64, I64, STACK, ArrayType, Type
 from ..ir.verifier import CHOOSE, WHERE
 from .calls import Regions
 
@@ -57,20 +57,44 @@ class Differentiation:
         """What changes no value, nor the sign of a zero, when it is added to it."""
         return self.builder.constant(-0.0)
 
-    def results(self, derivatives: Iterable[Derivative | None]) -> tuple[Value, ...]:
-        """What a block gives of derivatives of floats: their values, each with its bool."""
-        return self.of_types([(F64, each) for each in derivatives])
+    def of_array(self, array: Value, derivatives: Derivatives) -> Derivative:
+        """The derivative of an array, which is zeros where it has none."""
+        nothing = self.builder.constant(False)
+        return derivatives.get(array) or Derivative(self.builder.zero(array.type), nothing)
+
+    def sum(self, a: Value, b: Value) -> Value:
+        """The sum of two derivatives of one value."""
+        if not isinstance(a.type, ArrayType):
+            return self.builder.apply("add", [a, b])
+        size, total, place = self.builder.constant(a.type.size), Value(a.type), Value(I64)
+        with self.builder.inside(Block((place, total))) as body:
+            terms = [self.builder.element(array, place) for array in (total, b)]
+            body.results = (self.builder.put(total, place, self.builder.apply("add", terms)),)
+        result = Value(a.type)
+        self.builder.add(For(size, (a,), body, (result,)))
+        return result
+
+    def results(
+        self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
+    ) -> tuple[Value, ...]:
+        """What a block gives of derivatives of values: each with its bool."""
+        types = [value.type for value in values]
+        return self.of_types(zip(types, derivatives, strict=True))
 
     def of_types(self, derivatives: Iterable[tuple[Type, Derivative | None]]) -> tuple[Value, ...]:
-        """The same of values of these types: that of a stack is a stack, too."""
+        """The same of values of these types: that of a stack is a stack, too, and that of an array
+        is an array."""
         found: list[Value] = []
         for kind, each in derivatives:
-            value = each.value if each else self.new_stack() if kind == STACK else self.nothing()
+            value = each.value if each else self.none_of(kind)
             flag = each and each.connected
             found += [value, flag or self.builder.constant(each is not None)]
         return tuple(found)
 
-    def new_stack(self) -> Value:
+    def none_of(self, kind: Type) -> Value:
+        """What stands for the derivative of a value that has none."""
+        if kind != STACK:
+            return self.nothing() if kind == F64 else self.builder.zero(kind)
         stack = Value(STACK)
         self.builder.add(NewStack(stack))
         return stack
@@ -81,6 +105,11 @@ def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:
     be connected."""
     flags = [each.connected for each in derivatives if each.connected is not None]
     return (*[each.value for each in derivatives], *flags)
+
+
+def values_of(values: Iterable[Value]) -> tuple[Value, ...]:
+    """New values for the derivatives of some values, each with its bool."""
+    return tuple([Value(kind) for value in values for kind in (value.type, BOOL)])
 
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:

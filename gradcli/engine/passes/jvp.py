@@ -10,21 +10,24 @@ from ..ir.instructions import (
     Branch,
     Call,
     Cast,
+    Element,
     For,
     Instruction,
+    NewArray,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
 )
-from ..ir.types import BOOL, F64
+from ..ir.types import BOOL, ArrayType, has_tangents
 from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
 from .calls import Regions
 from .copying import copied
-from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed
+from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed, values_of
 from .rules import tangent
 
 
@@ -49,9 +52,9 @@ def jvp(
     tangents = {x: Derivative(given[k], flags.get(k)) for k, x in enumerate(inputs)}
     forward.along(block, tangents)
     block.parameters += (*given, *flags.values())
-    floats = [tangents.get(value) for value in block.results if value.type == F64]
+    moving = [value for value in block.results if has_tangents(value.type)]
     with forward.builder.inside(block):
-        block.results += forward.results(floats)
+        block.results += forward.results(moving, map(tangents.get, moving))
     return Region(f"{region.name}_jvp", block)
 
 
@@ -80,6 +83,8 @@ class _Pushforward(Differentiation):
             self.builder.add(made)
             if isinstance(made, Operation | Cast) and made.result in self.varied:
                 self.operation(made, tangents)
+            elif isinstance(made, NewArray | Element | Put) and made.result in self.varied:
+                tangents[made.result] = self.of_place(made, tangents)
 
     def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
         moving = {k: tangents[x] for k, x in enumerate(made.operands) if x in tangents}
@@ -109,22 +114,40 @@ class _Pushforward(Differentiation):
     def chosen(self, made: Operation, moving: dict[int, Derivative]) -> Derivative:
         """The tangent of the side that is chosen."""
         condition = made.operands[0]
-        (a, a_connected), (b, b_connected) = (self.results([moving.get(k)]) for k in (1, 2))
+        (a, a_connected), (b, b_connected) = (
+            self.results([made.result], [moving.get(k)]) for k in (1, 2)
+        )
         value = self.builder.operation(CHOOSE, [condition, a, b])
         flag = self.builder.operation(WHERE, [condition, a_connected, b_connected])
         return Derivative(value, flag)
 
     def moving(self, values: Iterable[Value]) -> list[Value]:
         """The values that have tangents."""
-        return [value for value in values if value in self.varied and value.type == F64]
+        return [value for value in values if value in self.varied and has_tangents(value.type)]
+
+    def of_place(self, made: NewArray | Element | Put, tangents: Derivatives) -> Derivative:
+        """The tangent of an array, or of an element of one."""
+        builder = self.builder
+        if isinstance(made, Element):
+            array, connected = self.of_array(made.array, tangents)
+            return Derivative(builder.element(array, made.place), connected)
+        t = tangents.get(made.number)
+        number = self.if_connected(t, builder.constant(0.0)) if t else builder.constant(0.0)
+        if isinstance(made, NewArray):
+            assert t is not None
+            assert isinstance(made.result.type, ArrayType)
+            return Derivative(builder.filled(made.result.type, number), t.connected)
+        array, connected = self.of_array(made.array, tangents)
+        connected = self.either(connected, t.connected) if t else connected
+        return Derivative(builder.put(array, made.place, number), connected)
 
     def call(self, made: Call, tangents: Derivatives) -> None:
         """A call of what gives the tangents, too, where one of the operands has one."""
         active = tuple([k for k, operand in enumerate(made.operands) if operand in tangents])
         given = [tangents[made.operands[k]] for k in active]
         if given:
-            floats = [value for value in made.results if value.type == F64]
-            new = tuple([Value(kind) for _ in floats for kind in (F64, BOOL)])
+            floats = [value for value in made.results if has_tangents(value.type)]
+            new = values_of(floats)
             unsure = [k for k, t in enumerate(given) if t.connected is not None]
             made.operands += passed(given)
             made.results += new
@@ -145,10 +168,10 @@ class _Pushforward(Differentiation):
             self.along(side, inside)
             end = [inside.get(side.results[k]) for k in places]
             with self.builder.inside(side):
-                side.results += self.results(end)
+                side.results += self.results([made.results[k] for k in places], end)
             ends.append(end)
         values = [made.results[k] for k in places]
-        new = tuple([Value(kind) for _ in places for kind in (F64, BOOL)])
+        new = values_of(values)
         made.results += new
         self.builder.add(made)
         for value, t, a, b in zip(values, pairs(new), *ends, strict=True):
@@ -159,20 +182,18 @@ class _Pushforward(Differentiation):
         carried = made.carried
         places = [k for k, value in enumerate(carried) if value in self.moving([value])]
 
-        def new() -> tuple[Value, ...]:
-            return tuple([Value(kind) for _ in places for kind in (F64, BOOL)])
-
-        given, results = new(), new()
+        values = [made.results[k] for k in places]
+        given, results = values_of(values), values_of(values)
         inside = dict(tangents)
         inside.update(zip([carried[k] for k in places], pairs(given), strict=True))
-        values = [made.results[k] for k in places]
-        made.initial += self.results([tangents.get(made.initial[k]) for k in places])
+        made.initial += self.results(values, [tangents.get(made.initial[k]) for k in places])
         self.along(made.body, inside)
         with self.builder.inside(made.body):
-            made.body.results += self.results([inside.get(made.body.results[k]) for k in places])
+            ends = [inside.get(made.body.results[k]) for k in places]
+            made.body.results += self.results(values, ends)
         made.body.parameters += given
         if isinstance(made, While):
-            made.condition.parameters += new()
+            made.condition.parameters += values_of(values)
         made.results += results
         self.builder.add(made)
         tangents.update(zip(values, pairs(results), strict=True))
@@ -180,14 +201,14 @@ class _Pushforward(Differentiation):
     def push(self, made: Push, tangents: Derivatives) -> None:
         """Pushes the tangents of an entry's floats with it, all of them if the stack has any."""
         if made.result in self.varied:
-            floats = [value for value in made.entry if value.type == F64]
-            made.entry += self.results(map(tangents.get, floats))
+            floats = [value for value in made.entry if has_tangents(value.type)]
+            made.entry += self.results(floats, map(tangents.get, floats))
         self.builder.add(made)
 
     def pop(self, made: Pop, tangents: Derivatives) -> None:
         if made.stack in self.varied:
-            floats = [value for value in made.entry if value.type == F64]
-            new = tuple([Value(kind) for _ in floats for kind in (F64, BOOL)])
+            floats = [value for value in made.entry if has_tangents(value.type)]
+            new = values_of(floats)
             made.entry += new
             tangents.update(zip(floats, pairs(new), strict=True))
         self.builder.add(made)

@@ -16,25 +16,29 @@ from ..ir.instructions import (
     Call,
     Cast,
     Constant,
+    Element,
     For,
     Instruction,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
     Value,
     While,
     blocks_of,
 )
-from ..ir.types import BOOL, F64, I64, STACK, is_float
+from ..ir.types import BOOL, I64, STACK, has_tangents
 from ..ir.verifier import CHOOSE, WHERE
 from .activity import varied
 from .calls import Regions
 from .copying import copied, defined, replace, used
-from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed
+from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed, values_of
 from .hoisting import hoist
-from .rules import share
+from .residuals import computed_again
+from .rules import NoRule, share
 
 
 def vjp(
@@ -52,17 +56,17 @@ def vjp(
     """
     block = hoist(region).block  # so that no constant is a residual
     inputs = [block.parameters[k] for k in wrt]
-    seeds = [Value(value.type) for value in block.results if value.type == F64]
+    seeds = [Value(value.type) for value in block.results if has_tangents(value.type)]
     flags = {k: Value(BOOL) for k in unsure}
     given = iter([Derivative(seed, flags.get(k)) for k, seed in enumerate(seeds)])
     pullback = _Pullback(block, varied(block, set(inputs)), regions or Regions())
     cotangents: Derivatives = {}
     for value in block.results:
-        if value.type == F64 and (seed := next(given)) and value in pullback.varied:
+        if has_tangents(value.type) and (seed := next(given)) and value in pullback.varied:
             pullback.add(cotangents, value, seed)
     pullback.back(block, cotangents)
     block.parameters += (*seeds, *flags.values())
-    block.results += pullback.results([cotangents.get(value) for value in inputs])
+    block.results += pullback.results(inputs, map(cotangents.get, inputs))
     return Region(f"{region.name}_vjp", block)
 
 
@@ -92,6 +96,7 @@ class _Pullback(Differentiation):
 
     def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
         super().__init__(block, varied, regions)
+        self.inputs = set(block.parameters)
         self.stack: Value | None = None
         if any(map(_loops, block.instructions)):
             made = NewStack(Value(STACK))
@@ -147,7 +152,7 @@ class _Pullback(Differentiation):
             return
         old = cotangents.get(value)
         if old is not None:
-            total = self.builder.apply("add", [old.value, more.value])
+            total = self.sum(old.value, more.value)
             more = Derivative(total, self.either(old.connected, more.connected))
         cotangents[value] = more
 
@@ -165,6 +170,12 @@ class _Pullback(Differentiation):
                 g = cotangents.pop(made.result, None)
                 if g is not None:
                     self.operation(made, g, cotangents)
+            elif isinstance(made, Element):
+                self.element(made, cotangents)
+            elif isinstance(made, Put):
+                self.put(made, cotangents)
+            elif isinstance(made, NewArray) and made.result in self.varied:
+                raise NoRule("the derivative of an array of one number is not compiled")
             elif isinstance(made, Pop):
                 self.pop(made, cotangents)
             elif isinstance(made, Push):
@@ -183,6 +194,25 @@ class _Pullback(Differentiation):
             part = self.if_connected(Derivative(part, g.connected), self.nothing())
             self.add(cotangents, operand, Derivative(part, g.connected))
 
+    def element(self, made: Element, cotangents: Derivatives) -> None:
+        """Adds the cotangent of an element to that of its array, in its place."""
+        g = cotangents.pop(made.result, None)
+        if g is not None and made.array in self.varied:
+            array, connected = self.of_array(made.array, cotangents)
+            more = self.if_connected(g, self.nothing())
+            old = self.builder.element(array, made.place)
+            array = self.builder.put(array, made.place, self.builder.apply("add", [old, more]))
+            cotangents[made.array] = Derivative(array, self.either(connected, g.connected))
+
+    def put(self, made: Put, cotangents: Derivatives) -> None:
+        """The number takes the cotangent of its place, and the array what is left."""
+        g = cotangents.pop(made.result, None)
+        if g is not None:
+            number = Derivative(self.builder.element(g.value, made.place), g.connected)
+            self.add(cotangents, made.number, number)
+            rest = self.builder.put(g.value, made.place, self.builder.constant(0.0))
+            self.add(cotangents, made.array, Derivative(rest, g.connected))
+
     def call(self, made: Call, cotangents: Derivatives) -> None:
         """The pullback of a call is a call, which computes the call again."""
         places = [k for k, value in enumerate(made.results) if value in cotangents]
@@ -197,7 +227,7 @@ class _Pullback(Differentiation):
             (active, places, unsure),
             lambda region: pullback_of(region, active, places, self.regions, unsure),
         )
-        results = self.values_of([made.operands[k] for k in active])
+        results = values_of([made.operands[k] for k in active])
         self.builder.add(Call(name, (*made.operands, *passed(given)), results, made.span))
         for k, part in zip(active, pairs(results), strict=True):
             self.add(cotangents, made.operands[k], part)
@@ -214,7 +244,8 @@ class _Pullback(Differentiation):
         if made.stack not in self.varied:
             return
         stack, _ = self.of_types([(STACK, cotangents.pop(made.result, None))])
-        entry = self.results([cotangents.pop(v, None) for v in made.entry if v.type == F64])
+        floats = [value for value in made.entry if has_tangents(value.type)]
+        entry = self.results(floats, [cotangents.pop(value, None) for value in floats])
         after = Value(STACK)
         self.builder.add(Push(stack, entry, after))
         cotangents[made.stack] = Derivative(after)
@@ -222,16 +253,12 @@ class _Pullback(Differentiation):
     def push(self, made: Push, cotangents: Derivatives) -> None:
         g = cotangents.pop(made.result, None)
         if g is not None:
-            floats = [value for value in made.entry if value.type == F64]
-            entry, after = self.values_of(floats), Value(STACK)
+            floats = [value for value in made.entry if has_tangents(value.type)]
+            entry, after = values_of(floats), Value(STACK)
             self.builder.add(Pop(g.value, entry, after))
             for value, share in zip(floats, pairs(entry), strict=True):
                 self.add(cotangents, value, share)
             self.add(cotangents, made.stack, Derivative(after))
-
-    def values_of(self, values: Iterable[Value]) -> tuple[Value, ...]:
-        """New values for the cotangents of some values, each with its bool."""
-        return tuple([Value(kind) for value in values for kind in (value.type, BOOL)])
 
     def outer(self, blocks: Iterable[Block]) -> list[Value]:
         """The values from outside whose cotangents blocks add to."""
@@ -251,7 +278,7 @@ class _Pullback(Differentiation):
                     self.add(inside, side.results[k], g)
                 self.back(side, inside)
                 end = [inside.get(value) for value in touched]
-                block.results = (*self.given(touched, end), *self.stacks(made))
+                block.results = (*self.results(touched, end), *self.stacks(made))
             blocks.append(block)
             ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
@@ -264,13 +291,6 @@ class _Pullback(Differentiation):
                 certain = a and b and a.connected is b.connected is None
                 flag = None if certain or value.type == STACK else results[2 * k + 1]
                 cotangents[value] = Derivative(results[2 * k], flag)
-
-    def given(
-        self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
-    ) -> tuple[Value, ...]:
-        """What a block gives of the cotangents of values."""
-        types = [value.type for value in values]
-        return self.of_types(zip(types, derivatives, strict=True))
 
     def stacks(self, made: Instruction) -> tuple[Value, ...]:
         """The stack, for an instruction that changes it."""
@@ -298,10 +318,10 @@ class _Pullback(Differentiation):
         values = [*[parameters[k] for k in carried], *touched]
         start = [cotangents.pop(made.results[k], None) for k in carried]
         start += [cotangents.get(value) for value in touched]
-        initial = (self.stack, *self.given(values, start))
+        initial = (self.stack, *self.results(values, start))
         number = Value(I64)
         self.stack = Value(STACK)
-        inner = self.values_of(values)
+        inner = values_of(values)
         body = Block((number, self.stack, *inner))
         given = pairs(inner)
         with self.builder.inside(body):
@@ -309,7 +329,7 @@ class _Pullback(Differentiation):
             for k, g in zip(carried, given, strict=False):
                 self.add(inside, made.body.results[k], g)
             self.back(made.body, inside)
-            body.results = (self.stack, *self.given(values, map(inside.get, values)))
+            body.results = (self.stack, *self.results(values, map(inside.get, values)))
         count = made.count if isinstance(made, For) else made.results[n]
         self.keep(made, body, number, count)
         results = tuple([Value(value.type) for value in body.results])
@@ -328,7 +348,7 @@ class _Pullback(Differentiation):
         names: dict[Value, Value] = {}
         needed = [value for value in used([body]) if value in inside and value.type != STACK]
         own = made.body.parameters[:1] if isinstance(made, For) else ()  # its number
-        again = _computed_again(made.body, set(own), needed)
+        again = computed_again(made.body, set(own), needed, self.inputs)
         pushed = [value for value in needed if value not in again and value not in own]
         numbered = set(own).intersection([*needed, *_operands(again.values())])
         last = self.builder.apply("sub", [count, self.builder.constant(1)]) if numbered else count
@@ -360,22 +380,3 @@ def _loops(made: Instruction) -> bool:
     return isinstance(made, While | For) or any(
         _loops(inner) for block in blocks_of(made) for inner in block.instructions
     )
-
-
-def _computed_again(
-    body: Block, given: set[Value], needed: Iterable[Value]
-) -> dict[Value, Instruction]:
-    """The instructions that give needed values of an iteration from its number and from values
-    around the loop, where that is cheaper than a stack."""
-    inside = set(defined(body)) - given
-    cheap: dict[Value, Instruction] = {}
-    for made in body.instructions:
-        if isinstance(made, Operation | Cast) and is_float(made.result.type):
-            simple = isinstance(made, Cast) or made.op.name in ("add", "sub", "mul", "neg")
-            if simple and all(v not in inside or v in cheap for v in made.operands):
-                cheap[made.result] = made
-    wanted = {value for value in needed if value in cheap}
-    for value in reversed(cheap):
-        if value in wanted:
-            wanted.update(v for v in cheap[value].operands if v in cheap)
-    return {value: made for value, made in cheap.items() if value in wanted}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...ops.derivative import VECTORS
 from ..backends.backend import is_inexact
 from ..operations.iteration import with_arrays
 from ..operations.rows.number_kinds import uniform_kind

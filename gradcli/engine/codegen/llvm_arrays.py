@@ -1,0 +1,168 @@
+"""Arrays of machine code: memory of their own, in a list that the kernel frees when it ends.
+
+Before an array stand the addresses of the next one in the list and of the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from .llvm_frame import ADDRESS, INT, NOTHING, NULL, Frame, declared, python
+from .llvm_guards import Guards
+
+HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an element
+
+
+class Arrays:
+    """Emits what makes, reads, changes and frees arrays."""
+
+    def __init__(self, frame: Frame, guards: Guards) -> None:
+        self.frame, self.guards, self.builder = frame, guards, frame.builder
+
+    def new(self, kind: Any, size: int) -> Any:
+        """A new array of so many elements, which have no values yet."""
+        make, n = self.builder, ir.Constant(INT, HEAD + WORD * size)
+        self.guards.count(size)
+        self.guards.reserve(n)
+        found = make.call(_new(make.module), [self.frame.arrays, n])
+        self.frame.leave_if(make.icmp_unsigned("==", found, NULL), self.frame.step_back)
+        return make.bitcast(found, kind)
+
+    def filled(self, kind: Any, size: int, number: Any) -> Any:
+        found = self.new(kind, size)
+        self.builder.call(_fill(self.builder.module, kind), [found, ir.Constant(INT, size), number])
+        return found
+
+    def copied(self, array: Any, size: int) -> Any:
+        found = self.new(array.type, size)
+        copy(self.builder, found, array, size)
+        return found
+
+    def free(self, array: Any, size: int) -> None:
+        make = self.builder
+        make.call(_free(make.module), [self.frame.arrays, make.bitcast(array, ADDRESS)])
+        self.guards.give_back(ir.Constant(INT, HEAD + WORD * size))
+
+    def element(self, array: Any, place: Any) -> Any:
+        return self.builder.load(self.builder.gep(array, [place], inbounds=True))
+
+    def put(self, array: Any, place: Any, number: Any) -> None:
+        self.builder.store(number, self.builder.gep(array, [place], inbounds=True))
+
+
+def copy(builder: Any, to: Any, array: Any, size: int) -> None:
+    """Emits a copy of an array into other memory."""
+    kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS, INT])
+    places = [builder.bitcast(place, ADDRESS) for place in (to, array)]
+    builder.call(declared(builder.module, "memcpy", kind), [*places, ir.Constant(INT, WORD * size)])
+
+
+def release_arrays(frame: Frame) -> None:
+    """Emits what frees all arrays that there are, if there may be any."""
+    if "new_array" in frame.builder.module.globals:
+        frame.builder.call(_release(frame.builder.module), [frame.arrays])
+
+
+def _function(module: Any, name: str, result: Any, parameters: list[Any]) -> tuple[Any, Any]:
+    """A function of the module, and a builder for it; no builder where it is there already."""
+    if name in module.globals:
+        return module.globals[name], None
+    function = ir.Function(module, ir.FunctionType(result, parameters), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    return function, ir.IRBuilder(function.append_basic_block())
+
+
+def _link(make: Any, block: Any, k: int) -> Any:
+    """The place of the address of the next array (0), or of the one before (1)."""
+    place = make.gep(block, [ir.Constant(INT, k * WORD)])
+    return make.bitcast(place, ADDRESS.as_pointer())
+
+
+def _is_there(make: Any, block: Any) -> Any:
+    return make.icmp_unsigned("!=", block, NULL)
+
+
+def _new(module: Any) -> Any:
+    """Gives the address of new memory, which is the first in the list then; none where there is
+    no memory."""
+    function, make = _function(module, "new_array", ADDRESS, [ADDRESS.as_pointer(), INT])
+    if make is None:
+        return function
+    first, size = function.args
+    block = python(make, "PyMem_RawRealloc", NULL, size)
+    with make.if_then(make.icmp_unsigned("==", block, NULL)):
+        make.ret(NULL)
+    following = make.load(first)
+    make.store(following, _link(make, block, 0))
+    make.store(NULL, _link(make, block, 1))
+    with make.if_then(_is_there(make, following)):
+        make.store(block, _link(make, following, 1))
+    make.store(block, first)
+    make.ret(make.gep(block, [ir.Constant(INT, HEAD)]))
+    return function
+
+
+def _free(module: Any) -> Any:
+    """Takes an array out of the list, and frees it."""
+    function, make = _function(module, "free_array", NOTHING, [ADDRESS.as_pointer(), ADDRESS])
+    if make is None:
+        return function
+    first, array = function.args
+    block = make.gep(array, [ir.Constant(INT, -HEAD)])
+    following, before = (make.load(_link(make, block, k)) for k in (0, 1))
+    with make.if_else(_is_there(make, before)) as (inside, at_start):
+        with inside:
+            make.store(following, _link(make, before, 0))
+        with at_start:
+            make.store(following, first)
+    with make.if_then(_is_there(make, following)):
+        make.store(before, _link(make, following, 1))
+    python(make, "PyMem_RawFree", block)
+    make.ret_void()
+    return function
+
+
+def _release(module: Any) -> Any:
+    """Frees all arrays of the list."""
+    function, make = _function(module, "release_arrays", NOTHING, [ADDRESS.as_pointer()])
+    if make is None:
+        return function
+    (first,) = function.args
+    head, body, end = (function.append_basic_block() for _ in range(3))
+    make.branch(head)
+    make.position_at_end(head)
+    block = make.load(first)
+    make.cbranch(_is_there(make, block), body, end)
+    make.position_at_end(body)
+    make.store(make.load(_link(make, block, 0)), first)
+    python(make, "PyMem_RawFree", block)
+    make.branch(head)
+    make.position_at_end(end)
+    make.ret_void()
+    return function
+
+
+def _fill(module: Any, kind: Any) -> Any:
+    """Puts a number in all places of an array."""
+    name = f"fill_{kind.pointee}"
+    function, make = _function(module, name, NOTHING, [kind, INT, kind.pointee])
+    if make is None:
+        return function
+    array, size, number = function.args
+    start, zero = make.block, ir.Constant(INT, 0)
+    head, body, end = (function.append_basic_block() for _ in range(3))
+    make.branch(head)
+    make.position_at_end(head)
+    place = make.phi(INT)
+    make.cbranch(make.icmp_signed("<", place, size), body, end)
+    make.position_at_end(body)
+    make.store(number, make.gep(array, [place], inbounds=True))
+    place.add_incoming(zero, start)
+    place.add_incoming(make.add(place, ir.Constant(INT, 1)), body)
+    make.branch(head)
+    make.position_at_end(end)
+    make.ret_void()
+    return function
