@@ -91,7 +91,7 @@ def answers(long: int, some: int, source: str, **options: Any) -> Any:
         only(heat=Heat(iterations=long, least_iterations=1)),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(long_loops, "SOME", some)
+        patch.setattr(loop_calls, "SOME", some)
         try:
             evaluation = evaluate(source, **options)
         except GradcliError as error:

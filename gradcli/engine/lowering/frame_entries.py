@@ -12,7 +12,7 @@ from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
 from ..ir.types import OF_DTYPE, OF_PYTHON, Scalar
-from ..regions.arrays import MAX_ELEMENTS
+from ..regions.arrays import MAX_ELEMENTS, array_kind
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
@@ -20,10 +20,12 @@ from ..regions.entries import (
     FunctionEntry,
     ListEntry,
     NoEntry,
+    StoredEntry,
     Thing,
     TransformEntry,
 )
 from ..regions.flow import assigned
+from ..regions.kinds import ArrayOf, Kind, StoredOf
 from ..regions.transforms import FORWARD, REVERSE
 from ..values.boxes import Dual, primal
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
@@ -102,10 +104,10 @@ class _Observer:
         if type(number) in OF_PYTHON and _is_of(value, type(number)):
             self.variables.update([self.size] * is_variable)
             return self.taken(value, OF_PYTHON[type(number)])
-        if type(number) is CPU.ndarray and 0 < number.size <= MAX_ELEMENTS and number.ndim:
+        if type(number) is CPU.ndarray and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
             if kind is not None and _is_of(value, CPU.ndarray):
-                return self.taken(value, ArrayEntry(number.shape, kind, is_variable))
+                return self.array(value, array_kind(number.shape, kind, is_variable))
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
@@ -126,7 +128,14 @@ class _Observer:
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
         return TransformEntry(value.kind, function, positions, listed)
 
-    def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
+    def array(self, value: Any, kind: Kind) -> Entry:
+        if isinstance(kind, ArrayOf):
+            return self.taken(value, ArrayEntry(kind.shape, kind.type, kind.variable))
+        if isinstance(kind, StoredOf):
+            return self.taken(value, StoredEntry(kind.type, kind.variable))
+        return NoEntry("this array is not compiled")
+
+    def taken(self, value: Any, entry: Scalar | ArrayEntry | StoredEntry) -> Entry:
         """A value whose numbers the region takes."""
         self.values.append(value)
         self.size += prod(entry.shape) if isinstance(entry, ArrayEntry) else 1

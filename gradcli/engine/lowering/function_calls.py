@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import Span
+from ..backends.backend import CPU
 from ..backends.tiers import policy
 from ..codegen.python import StepBack
 from ..ir.instructions import size_of
@@ -119,6 +120,6 @@ class FunctionCall:
 
 
 def _may_be(a: Any, b: Any) -> bool:
-    """Whether two numbers are equal, or both may be nan."""
+    """Whether two numbers are equal, or both may be nan. An array is no number."""
     a, b = primal(a), primal(b)
-    return bool(a == b or (a != a and b != b))
+    return type(b) is not CPU.ndarray and bool(a == b or (a != a and b != b))

@@ -20,7 +20,6 @@ from ..regions.flow import assigned
 if TYPE_CHECKING:
     from .loop_calls import LoopCalls
 
-SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 ENDLESS = range(2**62)
 
 Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
@@ -61,15 +60,16 @@ class LongLoop:
         rest = items if type(items) is range else ENDLESS
         completion, rest = self._begun(frame, rest, through)
         while completion is None and rest:
-            ended = self.run_iterations(frame, rest[:SOME])
-            if ended is None:
+            found = self.run_iterations(frame, rest)
+            if found is None:
                 self._count = 0  # so that it isn't tried again soon
                 return through(frame, rest)
+            ended, done = found
             if ended:
                 break
-            frame[0].passed += len(rest[:SOME]) * self._statements
+            frame[0].passed += len(rest[:done]) * self._statements
             frame[0].trace.turn_over()
-            rest = rest[SOME:]
+            rest = rest[done:]
         return completion
 
     def _begun(self, frame: list[Any], rest: range, through: Through) -> tuple[Any, range]:
@@ -85,11 +85,11 @@ class LongLoop:
         self._times, self._count = self._times + 1, self._count + before - length_hint(iterations)
         return completion, rest[most:]
 
-    def run_iterations(self, frame: list[Any], iterations: range) -> bool | None:
-        """Runs these iterations by a kernel. Returns whether the loop ended with one of them; None
-        if the interpreter must run them."""
+    def run_iterations(self, frame: list[Any], rest: range) -> tuple[bool, int] | None:
+        """Runs the first iterations of the rest by a kernel. Returns whether the loop ended with
+        one of them, and how many they were; None if the interpreter must run them."""
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
             self._calls = LoopCalls(self._node, self._only_gradients)
-        return self._calls.run(frame, iterations)
+        return self._calls.run(frame, rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import program
+from ..backends.backend import CPU
 from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
@@ -12,11 +13,14 @@ from ..regions.frame_loops import HEAD, lower_loop
 from ..regions.names import NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
+from ..values.boxes import primal
 from ..values.kinds import FRAME_HEAD
 from .frame_entries import Observed, observe, slots_of
 from .fusion import MAX_VARIANTS
 from .region_calls import REGION, RegionCall
 from .region_values import held_of, numbers_of
+
+SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 
 
 class LoopCalls:
@@ -32,17 +36,17 @@ class LoopCalls:
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._calls: dict[Any, LoopCall | None] = {}
 
-    def run(self, frame: list[Any], iterations: range) -> bool | None:
-        """Runs these iterations by a kernel. Returns whether the loop ended with one of them; None
-        if the interpreter must run them."""
+    def run(self, frame: list[Any], rest: range) -> tuple[bool, int] | None:
+        """Runs the first iterations of the rest by a kernel. Returns whether the loop ended with
+        one of them, and how many they were; None if the interpreter must run them."""
         observed = observe(frame, self._slots.values())
         if observed.is_boxed and not self._only_gradients:
             return None
-        call = self._call(observed, iterations.step)
+        call, done = self._call(observed, rest.step), _at_a_time(observed)
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         try:
-            ended, new = call.run(frame[0], self._site, iterations, observed.values)
+            ended, new = call.run(frame[0], self._site, rest[:done], observed.values)
         except (StepBack, NoRule):
             return None
         for slot, value in new.items():
@@ -50,7 +54,7 @@ class LoopCalls:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
-        return ended
+        return ended, done
 
     def _call(self, observed: Observed, step: int) -> LoopCall | None:
         """The region for what a frame holds; None where there is none."""
@@ -61,6 +65,12 @@ class LoopCalls:
             except NotCompiled:
                 self._calls[key] = None
         return self._calls.get(key)
+
+
+def _at_a_time(observed: Observed) -> int:
+    """How many iterations a kernel runs: not so few that it mostly copies arrays."""
+    arrays = [v for v in map(primal, observed.values) if type(v) is CPU.ndarray]
+    return max(SOME, sum([int(array.size) for array in arrays]))
 
 
 class LoopCall:

@@ -17,6 +17,7 @@ from ..regions.entries import (
     FunctionEntry,
     ListEntry,
     NoEntry,
+    StoredEntry,
     Thing,
     TransformEntry,
 )
@@ -39,8 +40,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return _unset if entry is UNASSIGNED else lambda value, numbers: True
     if isinstance(entry, Thing):
         return lambda value, numbers: Thing(value) == entry
-    if isinstance(entry, ArrayEntry):
-        return _array(value)
+    if isinstance(entry, ArrayEntry | StoredEntry):
+        return _array(value, isinstance(entry, StoredEntry))
     return _state(value) if type(value) is Variable else _number(type(value))
 
 
@@ -82,13 +83,13 @@ def _state(variable: Variable) -> Reader:
     return read
 
 
-def _array(array: Any) -> Reader:
+def _array(array: Any, is_stored: bool) -> Reader:
     shape, dtype = array.shape, array.dtype
 
     def read(value: Any, numbers: list[Any]) -> bool:
         if type(value) is not CPU.ndarray or value.shape != shape or value.dtype != dtype:
             return False
-        numbers += value.ravel().tolist()
+        numbers += [value] if is_stored else value.ravel().tolist()
         return True
 
     return read

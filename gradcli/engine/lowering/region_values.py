@@ -11,6 +11,7 @@ from typing import Any
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..operations.apply import apply, to_array
+from ..regions.arrays import MAX_ELEMENTS
 from ..regions.kinds import ArrayOf, Kind, ListOf
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -21,9 +22,9 @@ GETITEM = OPS["getitem"]
 
 
 def numbers_of(run: Run, site: Site, value: Any) -> list[Any]:
-    """The numbers of a number or an array, row by row."""
+    """The numbers of a number or an array, row by row; an array of many elements as it is."""
     array = primal(value)
-    if type(array) is not CPU.ndarray:
+    if type(array) is not CPU.ndarray or array.size > MAX_ELEMENTS:
         return [value]
     if level_of(value) == UNBOXED:
         return array.ravel().tolist()  # type: ignore[no-any-return]

@@ -15,9 +15,9 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, Scalar
-from .kinds import Array, Mixed
-from .names import NotCompiled
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from .kinds import Array, ArrayOf, Kind, Mixed, Stored, StoredOf
+from .names import NotCompiled, Unknown
 from .scalars import Scalars
 
 BESIDE, SQUARE = OPS["beside"], OPS["square"]
@@ -31,6 +31,15 @@ EXACT = frozenset(
         *("floordiv", "mod", "fmod"),
     )
 )
+
+
+def array_kind(shape: tuple[int, ...], kind: Scalar, variable: bool = False) -> Kind:
+    """The kind of an array of elements of one type: few or many."""
+    if prod(shape) <= MAX_ELEMENTS:
+        return ArrayOf(shape, kind, variable)
+    if kind == BOOL:
+        return Unknown("an array of many bools is not compiled", None)
+    return StoredOf(ArrayType(kind, shape), variable)
 
 
 class Arrays(Scalars):
@@ -62,6 +71,10 @@ class Arrays(Scalars):
         return self.builder.operation(BESIDE, [item, other])
 
     def stacked(self, held: Any, span: Span) -> Any:
+        if isinstance(held, Stored):
+            raise NotCompiled(
+                f"of an array of more than {MAX_ELEMENTS} elements only elements are compiled", span
+            )
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
                 raise NotCompiled("a list that holds no numbers is no array", span)

@@ -9,10 +9,10 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, Scalar
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
 from .arrays import MAX_ELEMENTS
-from .kinds import Array, Mixed
+from .kinds import Array, Mixed, Stored
 from .names import NotCompiled
 from .reductions import Options, Reductions
 
@@ -31,7 +31,7 @@ class Builtins(Reductions):
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
         if options:
             raise NotCompiled(f"`{op.name}` with options is not compiled", span)
-        if not on_scalars(op) or not any(isinstance(v, tuple | Array) for v in operands):
+        if not on_scalars(op) or not any(isinstance(v, tuple | Array | Stored) for v in operands):
             return self.scalar(op, operands, span)
         if op.name in ("eq", "ne") and all(type(v) is tuple for v in operands):
             raise NotCompiled("a comparison of lists is not compiled", span)
@@ -64,7 +64,9 @@ class Builtins(Reductions):
     # ---- lists -----------------------------------------------------------------------------------
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
-        return self.builder.constant(len(self.rows(operands[0], span)))
+        held = operands[0]
+        rows = held.shape[0] if isinstance(held, Stored) else len(self.rows(held, span))
+        return self.builder.constant(rows)
 
     def append(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         if type(operands[0]) is not tuple:
@@ -83,23 +85,28 @@ class Builtins(Reductions):
 
     # ---- arrays ----------------------------------------------------------------------------------
 
-    def filled(self, value: Value, shape: Any, span: Span) -> Array:
+    def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored:
         sizes = shape if type(shape) is tuple else (shape,)
         known = tuple([self.known_int(size, span) for size in sizes])
         count = 1
         for size in known:
             count *= max(size, 0)
-        if not 0 < count <= MAX_ELEMENTS or not known:
-            raise NotCompiled("an array of no elements, or of many, is not compiled", span)
-        return self.array(known, [value] * count, span)
+        if count <= 0 or not known:
+            raise NotCompiled("an array of no elements is not compiled", span)
+        if count <= MAX_ELEMENTS:
+            return self.array(known, [value] * count, span)
+        if value not in self.builder.known or value.type == BOOL:
+            raise NotCompiled("a long array of a number that isn't known is not compiled", span)
+        assert isinstance(value.type, Scalar)
+        return Stored(self.builder.filled(ArrayType(value.type, known), value))
 
-    def zeros(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def zeros(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         return self.filled(self.builder.constant(0.0), options["shape"], span)
 
-    def ones(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def ones(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         return self.filled(self.builder.constant(1.0), options["shape"], span)
 
-    def full(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def full(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         if not isinstance(operands[0], Value):
             raise NotCompiled("`full` of what is no number is not compiled", span)
         return self.filled(operands[0], options["shape"], span)
@@ -116,14 +123,17 @@ class Builtins(Reductions):
         items = [self.builder.constant(number) for number in numbers]
         return Array((len(items),), tuple(items), I64)
 
-    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         return self.like(operands[0], 0, span)
 
-    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         return self.like(operands[0], 1, span)
 
-    def like(self, held: Any, number: int, span: Span) -> Array:
+    def like(self, held: Any, number: int, span: Span) -> Array | Stored:
         """An array of one number, of the shape and type of another."""
+        if isinstance(held, Stored):
+            value = self.as_type(self.builder.constant(number), held.type.element, span)
+            return Stored(self.builder.filled(held.type, value))
         array = self.some_array(held, span, whole=True)
         value = self.builder.constant(number if array.type == I64 else float(number))
         if array.type == BOOL:

@@ -7,19 +7,17 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...lang import program
-from ..ir.instructions import Check, Value
+from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64
-from .arrays import Arrays
-from .kinds import Array, Mixed, Record
+from .kinds import Array, Mixed, Record, Stored
 from .names import NotCompiled
+from .stored import Step, StoredArrays
 
-# One step into a list or an array: a value for an int, a slice of known ints.
-Step = Value | slice
 # One step of what an assignment names: a key, or an index in brackets.
 Path = str | Sequence[Step]
 
 
-class Elements(Arrays):
+class Elements(StoredArrays):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:
@@ -81,6 +79,8 @@ class Elements(Arrays):
         """What an index gives of a list or an array."""
         if not steps:
             return held
+        if isinstance(held, Stored):
+            return self.stored_part(held, steps, span)
         step, *rest = steps
         if isinstance(step, slice):
             if type(held) is tuple:
@@ -135,17 +135,6 @@ class Elements(Arrays):
         self.count(span, len(items))
         return Array(a.shape, tuple(items), a.type)
 
-    def counted_from_0(self, at: Value, n: int, span: Span) -> Value:
-        """An index that isn't known, from 0, after a check that it is in range."""
-        builder = self.builder
-        size, zero = builder.constant(n), builder.constant(0)
-        from_end = builder.apply("lt", [at, zero], span)
-        below = builder.apply("add", [at, size], span)
-        found = builder.apply("where", [from_end, below, at], span)
-        builder.add(Check(builder.apply("le", [zero, found], span)))
-        builder.add(Check(builder.apply("lt", [found, size], span)))
-        return found
-
     # ---- writing ---------------------------------------------------------------------------------
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
@@ -164,9 +153,11 @@ class Elements(Arrays):
         if not steps:
             return value
         step, *rest = steps
+        if isinstance(held, Array | Stored) and held.variable:
+            raise NotCompiled("this array is a variable, or may be", span)
+        if isinstance(held, Stored):
+            return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):
-            if held.variable:
-                raise NotCompiled("this array is a variable, or may be", span)
             return self.array_with(held, steps, self.as_array(value, span), span, tie=True)
         if isinstance(step, slice):
             raise NotCompiled("an entry of a list is named by an int", span)

@@ -11,9 +11,9 @@ from typing import TypeAlias
 from ...lang import program
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import Scalar
+from ..ir.types import ArrayType, Scalar
 from .calls import Calls
-from .kinds import Array
+from .kinds import Array, Stored
 from .names import ABSENT, Closure, Name, Transform, Unknown
 
 
@@ -30,6 +30,14 @@ class ArrayEntry:
 
     shape: tuple[int, ...]
     type: Scalar
+    variable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An array of many elements, which is one parameter, and may be the state of a variable."""
+
+    type: ArrayType
     variable: bool
 
 
@@ -71,12 +79,12 @@ class NoEntry:
 
 # A scalar is a number that the region takes as a parameter.
 Entry: TypeAlias = (
-    Scalar | ListEntry | ArrayEntry | FunctionEntry | TransformEntry | Thing | NoEntry
+    Scalar | ListEntry | ArrayEntry | StoredEntry | FunctionEntry | TransformEntry | Thing | NoEntry
 )
 UNASSIGNED = NoEntry("")
 
 
-def parameters_of(entry: Entry) -> Iterator[Scalar]:
+def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
     """The types of the parameters for an entry, in order."""
     if isinstance(entry, Scalar):
         yield entry
@@ -85,6 +93,8 @@ def parameters_of(entry: Entry) -> Iterator[Scalar]:
             yield from parameters_of(item)
     elif isinstance(entry, ArrayEntry):
         yield from [entry.type] * prod(entry.shape)
+    elif isinstance(entry, StoredEntry):
+        yield entry.type
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
@@ -101,6 +111,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     if isinstance(entry, ArrayEntry):
         items = tuple(islice(parameters, prod(entry.shape)))
         return Array(entry.shape, items, entry.type, entry.variable)
+    if isinstance(entry, StoredEntry):
+        return Stored(next(parameters), entry.variable)
     if isinstance(entry, Thing):
         return entry.value
     if isinstance(entry, NoEntry):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...diagnostics import Span
@@ -10,7 +11,7 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL
 from .builtins import Builtins
-from .kinds import Array, Record
+from .kinds import Array, Record, Stored
 from .names import ABSENT, Closure, Members, NotCompiled
 
 INT_MAX = 2**63 - 1
@@ -121,12 +122,12 @@ class Expressions(Builtins):
         held = self.expression(node.object)
         if isinstance(held, Members | Record):
             return self.own_member(held, node.name, node.span)
-        if not isinstance(held, Array) or node.name not in ("shape", "size", "ndim"):
+        if not isinstance(held, Array | Stored) or node.name not in ("shape", "size", "ndim"):
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
         sizes = tuple([self.builder.constant(size) for size in held.shape])
         if node.name == "shape":
             return sizes
-        return self.builder.constant(len(sizes) if node.name == "ndim" else len(held.items))
+        return self.builder.constant(len(sizes) if node.name == "ndim" else prod(held.shape))
 
     def own_member(self, held: Members | Record, name: str, span: Span) -> Any:
         """What a dict holds under a key, or a name of an imported program."""

@@ -15,9 +15,10 @@ from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns
 from .kinds import Kind, flat, is_settled, kind_of
-from .loops import Loop, Range
+from .loops import Loop
 from .lowering import Lowering
 from .names import Name, NotCompiled
+from .ranges import Range
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 

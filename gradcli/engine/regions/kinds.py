@@ -1,4 +1,4 @@
-"""The kinds of what names and expressions hold, where paths meet: as scalars of the IR, and back.
+"""The kinds of what names and expressions hold, where paths meet: as values of the IR, and back.
 
 Where two paths meet, what they hold becomes one kind. An int and a float become a `Mixed`, for they
 are told apart when they are printed, divided, or outgrow 64 bits. A value that one of the paths
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, Scalar
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from .names import ABSENT, Absent, Closure, Members, Transform, Unknown
 
 
@@ -45,6 +45,24 @@ class Array:
     items: tuple[Value, ...]
     type: Scalar
     variable: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stored:
+    """An array of many elements, which is one value of the IR. It is the state of a `variable`, or
+    may be."""
+
+    value: Value
+    variable: bool = False
+
+    @property
+    def type(self) -> ArrayType:
+        assert isinstance(self.value.type, ArrayType)
+        return self.value.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,6 +105,14 @@ class ArrayOf:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredOf:
+    """The kind of a `Stored`."""
+
+    type: ArrayType
+    variable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RecordOf:
     """The kind of a dict, by its keys and the kinds of its items."""
 
@@ -110,7 +136,7 @@ class Known:
 
 
 Kind: TypeAlias = (
-    Scalar | MixedKind | MaybeOf | ListOf | RecordOf | ArrayOf | Known | Absent | Unknown
+    Scalar | MixedKind | MaybeOf | ListOf | RecordOf | ArrayOf | StoredOf | Known | Absent | Unknown
 )
 MIXED = MixedKind()
 _NUMBERS = (I64, F64, MIXED)
@@ -126,6 +152,8 @@ def kind_of(held: Any) -> Kind:
         return RecordOf(held.keys, tuple([kind_of(item) for item in held.items]))
     if isinstance(held, Array):
         return ArrayOf(held.shape, held.type, held.variable)
+    if isinstance(held, Stored):
+        return StoredOf(held.type, held.variable)
     if isinstance(held, Mixed):
         return MIXED
     if isinstance(held, Maybe):
@@ -153,6 +181,8 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
         same = (a.shape, a.type) == (b.shape, b.type)
         return ArrayOf(a.shape, a.type, True) if same else differ
+    if isinstance(a, StoredOf) and isinstance(b, StoredOf):
+        return StoredOf(a.type, True) if a.type == b.type else differ
     return MIXED if a in _NUMBERS and b in _NUMBERS else differ
 
 
@@ -160,11 +190,11 @@ def _maybe(kind: Kind) -> Kind:
     return kind if isinstance(kind, Unknown) else MaybeOf(kind)
 
 
-# ---- scalars -------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 def flat(held: Any) -> Iterator[Value]:
-    """The scalars of what is held, in order."""
+    """The values of what is held, in order."""
     if isinstance(held, Value):
         yield held
     elif isinstance(held, tuple | Record):
@@ -172,6 +202,8 @@ def flat(held: Any) -> Iterator[Value]:
             yield from flat(item)
     elif isinstance(held, Array):
         yield from held.items
+    elif isinstance(held, Stored):
+        yield held.value
     elif isinstance(held, Mixed):
         yield from (held.is_int, held.whole, held.real)
     elif isinstance(held, Maybe):
@@ -179,24 +211,26 @@ def flat(held: Any) -> Iterator[Value]:
         yield from flat(held.held)
 
 
-def scalars_of(kind: Kind) -> Iterator[Scalar]:
-    """The types of the scalars of a kind."""
+def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
+    """The types of the values of a kind."""
     if isinstance(kind, Scalar):
         yield kind
     elif isinstance(kind, ListOf | RecordOf):
         for item in kind.items:
-            yield from scalars_of(item)
+            yield from types_of(item)
     elif isinstance(kind, ArrayOf):
         yield from [kind.type] * prod(kind.shape)
+    elif isinstance(kind, StoredOf):
+        yield kind.type
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, F64)
     elif isinstance(kind, MaybeOf):
         yield BOOL
-        yield from scalars_of(kind.kind)
+        yield from types_of(kind.kind)
 
 
 def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
-    """What is held, of a kind and the next of these scalars."""
+    """What is held, of a kind and the next of these values."""
     if isinstance(kind, Scalar):
         return next(values)
     if isinstance(kind, ListOf):
@@ -205,6 +239,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Record(kind.keys, tuple([rebuilt(item, values) for item in kind.items]))
     if isinstance(kind, ArrayOf):
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
+    if isinstance(kind, StoredOf):
+        return Stored(next(values), kind.variable)
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, MaybeOf):
@@ -214,7 +250,7 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
 
 def fresh(kind: Kind) -> Any:
     """What is held, of a kind, in values that nothing defines yet."""
-    return rebuilt(kind, iter([Value(scalar) for scalar in scalars_of(kind)]))
+    return rebuilt(kind, iter([Value(scalar) for scalar in types_of(kind)]))
 
 
 def has_functions(held: Any) -> bool:
@@ -243,6 +279,8 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         return tuple([as_kind(builder, item, each) for item, each in items])
     if isinstance(kind, ArrayOf):
         return Array(held.shape, held.items, held.type, kind.variable)
+    if isinstance(kind, StoredOf):
+        return Stored(held.value, kind.variable)
     constant = builder.constant
     if held.type == I64:
         return Mixed(constant(True), held, constant(0.0))
@@ -251,7 +289,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
 
 def _zero(builder: Builder, kind: Kind) -> Any:
     """What stands where there is nothing."""
-    return rebuilt(kind, map(builder.zero, scalars_of(kind)))
+    return rebuilt(kind, map(builder.zero, types_of(kind)))
 
 
 def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:
@@ -262,7 +300,7 @@ def is_value(kind: Kind) -> bool:
     """Whether a program can get what is of this kind as numbers, and lists of these."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_value, kind.items))
-    return isinstance(kind, Scalar | MixedKind | ArrayOf)
+    return isinstance(kind, Scalar | MixedKind | ArrayOf | StoredOf)
 
 
 def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
@@ -277,7 +315,16 @@ def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, MixedKind):
         is_int, whole, real = next(numbers), next(numbers), next(numbers)
         return whole if is_int else real
+    if isinstance(kind, StoredOf):
+        return next(numbers).tolist()
     return next(numbers)
+
+
+def without_variable(held: Any) -> Any:
+    """What is held, where an array isn't the state of a variable, but a copy."""
+    if isinstance(held, Stored):
+        return Stored(held.value)
+    return Array(held.shape, held.items, held.type) if isinstance(held, Array) else held
 
 
 def is_settled(kind: Kind) -> bool:
@@ -285,11 +332,13 @@ def is_settled(kind: Kind) -> bool:
     array is the state of a variable."""
     if isinstance(kind, ListOf):
         return all(map(is_settled, kind.items))
-    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf) and not kind.variable)
+    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf | StoredOf) and not kind.variable)
 
 
 def plain(kind: Kind) -> Kind:
     """A kind of numbers, of which no array is the state of a variable."""
     if isinstance(kind, ListOf):
         return ListOf(tuple(map(plain, kind.items)))
+    if isinstance(kind, StoredOf):
+        return StoredOf(kind.type)
     return ArrayOf(kind.shape, kind.type) if isinstance(kind, ArrayOf) else kind

@@ -17,8 +17,9 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
 from .flow import breaks, returns
-from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
+from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
 from .names import RETURNED, Absent, Name, NotCompiled, Unknown, Unresolved
+from .ranges import Items, Over, Range, difference
 from .transforms import Transforms
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
@@ -26,35 +27,6 @@ MAX_UNROLLED = 64  # items of a list that a loop goes over
 End = Literal["fall", "return", "break", "continue"]
 # What a path gives, by how it ends and what it returns.
 Finish = Callable[[End, Any], Any]
-
-
-class Range(NamedTuple):
-    """The ints that a loop goes over: `start`, and `size` - 1 more, each `step` further."""
-
-    start: Value
-    step: Value
-    size: Value
-
-    def at(self, builder: Builder, index: Value, span: Span) -> Value:
-        """The int at an index."""
-        known = builder.known
-        if known.get(self.step) != 1:
-            index = builder.apply("mul", [index, self.step], span)
-        if known.get(self.start) == 0:
-            return index
-        return builder.apply("add", [self.start, index], span)
-
-    def numbers(self, builder: Builder) -> range | None:
-        """The ints, if they are known."""
-        start, step, size = [builder.known.get(v) for v in (self.start, self.step, self.size)]
-        if start is None or step is None or size is None:
-            return None
-        return range(start, start + max(size, 0) * step, step)
-
-    def rest(self, builder: Builder, span: Span) -> Range:
-        """All of them but the first."""
-        start = builder.apply("add", [self.start, self.step], span)
-        return Range(start, self.step, _difference(builder, self.size, builder.constant(1), span))
 
 
 class Iteration(NamedTuple):
@@ -72,7 +44,7 @@ class Loop(NamedTuple):
     iteration by iteration."""
 
     node: program.While | program.For
-    range: Range | None
+    range: Over | None
     names: list[Name]
     leaves: bool
     short: bool = False
@@ -104,7 +76,11 @@ class Loops(Transforms):
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
         if not isinstance(iterable, program.Apply) or iterable.op.name != "range":
-            self.unrolled(node, self.expression(iterable))
+            held = self.expression(iterable)
+            if isinstance(held, Stored):
+                self.loop(node, self.items(held, iterable.span))
+            else:
+                self.unrolled(node, held)
             return
         over = self.range(iterable)
         numbers = over.numbers(self.builder)
@@ -121,6 +97,12 @@ class Loops(Transforms):
             del self.builder.block.instructions[length:]
             self.names.held = before
         self.unrolled(node, tuple(map(self.builder.constant, numbers)))
+
+    def items(self, held: Stored, span: Span) -> Items:
+        """The elements or rows of an array."""
+        constant = self.builder.constant
+        read = lambda index: self.stored_part(held, [index], span)  # noqa: E731
+        return Items(read, constant(0), constant(held.shape[0]))
 
     def range(self, node: program.Apply) -> Range:
         ends = [self.expression(end) for end in node.operands if end is not None]
@@ -151,7 +133,7 @@ class Loops(Transforms):
     def steps_between(self, start: Value, stop: Value, step: Value, up: bool, span: Span) -> Value:
         """How many steps, up or down, lead from one int to another or beyond it."""
         low, high = (start, stop) if up else (stop, start)
-        count = _difference(self.builder, high, low, span)
+        count = difference(self.builder, high, low, span)
         size = step if up else self.builder.apply("neg", [step], span)
         if self.builder.known.get(size) == 1:
             return count
@@ -160,7 +142,7 @@ class Loops(Transforms):
         return self.builder.apply("floordiv", [rounded, size], span)
 
     def loop(
-        self, node: program.While | program.For, over: Range | None, short: bool = False
+        self, node: program.While | program.For, over: Over | None, short: bool = False
     ) -> None:
         names = self.carried(node)
         leaves = breaks(node.body) or returns(node)
@@ -374,10 +356,6 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
         changes = set(map(_change, before.items, after.items))
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
     return "float" if before in (I64, MIXED) and after == F64 else ""
-
-
-def _difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
-    return a if builder.known.get(b) == 0 else builder.apply("sub", [a, b], span)
 
 
 def _flat(held: Sequence[Any]) -> Iterator[Value]:

@@ -14,7 +14,7 @@ from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from .elements import Path
 from .flow import is_loop, leaves, returns
-from .kinds import Array, Maybe
+from .kinds import Maybe, without_variable
 from .loops import Finish, Loops
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
@@ -111,8 +111,8 @@ class Lowering(Loops):
                 self.bind(item, part)
         else:
             whole = self.read(target.slot, target.span)
-            if isinstance(whole, Array) and target.slot.index in self.own_parameters:
-                whole = Array(whole.shape, whole.items, whole.type)
+            if target.slot.index in self.own_parameters:
+                whole = without_variable(whole)
             path = self.entry_path(target)
             name = Name(self.frame, target.slot.index)
             self.names.held[name] = self.replaced(whole, path, value, target.span)

@@ -13,9 +13,9 @@ from ..ir.instructions import Block, Region
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar
 from ..passes.expansion import expand
-from .arrays import MAX_ELEMENTS
+from .arrays import array_kind
 from .flow import assigned
-from .kinds import ArrayOf, Kind, flat, fresh, in_python, is_value, kind_of, scalars_of
+from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, in_python, is_value, kind_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 
@@ -159,8 +159,8 @@ class _Main:
         self.lowering.names.held = before
         given = self.inputs.get(name)
         kind = declared_kind(node.type, first, given)
-        if not isinstance(kind, Scalar | ArrayOf) or len(list(scalars_of(kind))) > MAX_ELEMENTS:
-            raise NotCompiled(f"`{name}` is no number and no small array of known shape", span)
+        if not isinstance(kind, Scalar | ArrayOf | StoredOf):
+            raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
         if node.slot.cell and self.updates:
             raise NotCompiled("functions may update this variable with `:=`", span)
         held = fresh(kind)
@@ -182,7 +182,7 @@ def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: 
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None
-    return ArrayOf(shape, kind, variable=True) if shape else kind
+    return array_kind(shape, kind, variable=True) if shape else kind
 
 
 def _shape_given(value: Any) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from ...diagnostics import Span
 from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..ir.instructions import Block, Constant, Region, Value
-from ..ir.types import F64
+from ..ir.types import F64, ArrayType, has_tangents
 from ..ir.verifier import CHOOSE
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
@@ -19,7 +19,7 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .kinds import Array, Kind, flat, fresh, is_value, kind_of, plain, rebuilt, scalars_of
+from .kinds import Array, Kind, Stored, flat, fresh, is_value, kind_of, plain, rebuilt, types_of
 from .names import Closure, NotCompiled, Transform
 from .recursion import Recursion
 from .reductions import Options
@@ -88,15 +88,17 @@ class Transforms(Recursion):
         arguments = list(given)
         parameters: list[Value] = []
         for k in callee.wrt:
-            kinds = list(scalars_of(kind_of(given[k])))
-            if not kinds or set(kinds) != {F64} or not isinstance(given[k], Value | Array | tuple):
+            kinds = list(types_of(kind_of(given[k])))
+            held = isinstance(given[k], Value | Array | Stored | tuple)
+            if not kinds or not held or not all(map(has_tangents, kinds)):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
         with self.builder.inside(Block(tuple(parameters))) as block:
             result = self.called(callee.function, arguments, named, span)
         kind = plain(kind_of(result))
-        if not is_value(kind) or set(scalars_of(kind)) != {F64}:
+        types = list(types_of(kind))
+        if not is_value(kind) or not types or not all(map(has_tangents, types)):
             raise NotCompiled("the derivative of what is no float is not compiled", span)
         block.results = tuple(flat(result))
         return block, kind
@@ -126,10 +128,10 @@ class Transforms(Recursion):
         if plain(kind_of(vector)) != plain(kind_of(moving if callee.listed else moving[0])):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         found = self.inline(region, [*flat(moving), *flat(vector)])
-        size = len(list(scalars_of(kind)))
+        size = len(list(types_of(kind)))
         value, pairs = rebuilt(kind, iter(found[:size])), iter(found[size:])
         tangent = rebuilt(
-            kind, iter([self.or_zero(*pair) for pair in zip(pairs, pairs, strict=True)])
+            kind, iter([self.or_zero(*pair, span) for pair in zip(pairs, pairs, strict=True)])
         )
         return (value, tangent) if callee.kind == "value_and_jvp" else tangent
 
@@ -143,16 +145,24 @@ class Transforms(Recursion):
         arguments = [v for k in callee.wrt for v in flat(given[k])]
         value, *found = self.inline(region, [*arguments, seed])
         pairs = zip(found[::2], found[1::2], strict=True)
-        gradients = [self.gradient(given[k], pairs) for k in callee.wrt]
+        gradients = [self.gradient(given[k], pairs, span) for k in callee.wrt]
         answer = tuple(gradients) if callee.listed else gradients[0]
         return (value, answer) if callee.kind == "value_and_grad" else answer
 
-    def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]]) -> Any:
+    def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]], span: Span) -> Any:
         """The gradient by an argument, of the next cotangents."""
-        found = [self.or_zero(*pair) for pair in islice(pairs, len(list(flat(held))))]
+        found = [self.or_zero(*pair, span) for pair in islice(pairs, len(list(flat(held))))]
         return rebuilt(kind_of(held), iter(found))
 
-    def or_zero(self, derivative: Value, connected: Value) -> Value:
+    def or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:
         """A derivative of a function is 0 where nothing connects it: on these paths it isn't
         connected with anything itself."""
+        if isinstance(kind := derivative.type, ArrayType):
+            found: Stored = self.either(
+                connected,
+                lambda: Stored(derivative),
+                lambda: Stored(self.builder.zero(kind)),
+                span,
+            )
+            return found.value
         return self.builder.operation(CHOOSE, [connected, derivative, self.builder.constant(0.0)])
