@@ -66,7 +66,7 @@ REASONS = {
     "output v[k:]": "a bound of a slice that isn't known is not compiled",
     "output v[5]": "this index is out of range",
     "output v[v > 1]": "an index that is no int and no slice is not compiled",
-    "output zeros(100)": "an array of no elements, or of many, is not compiled",
+    "output full(100, x)": "a long array of a number that isn't known is not compiled",
     "output zeros(k)": "an int that isn't known here is not compiled",
     "u = [1, 2] * 1\nu[0] = 1.5\noutput u": "a float doesn't fit into an array of ints",
     "output sum([[1, [2]], 3])": "the rows of a list differ in length",

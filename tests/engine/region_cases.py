@@ -17,7 +17,7 @@ from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.regions.kinds import scalars_of
+from gradcli.engine.regions.kinds import types_of
 from gradcli.engine.regions.programs import Lowered, lower_program
 
 HEAD = "var x = 1.5\nvar n = 4\n"
@@ -160,7 +160,7 @@ def floats(found: Lowered) -> Iterator[tuple[int, str]]:
     for name, kind in found.results.items():
         if kind == F64:
             yield position, name
-        position += len(list(scalars_of(kind)))
+        position += len(list(types_of(kind)))
 
 
 def same(a: Any, b: Any) -> bool:

@@ -12,7 +12,7 @@ from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.passes.copying import copied
 from gradcli.engine.passes.vjp import vjp
-from gradcli.engine.regions.kinds import scalars_of
+from gradcli.engine.regions.kinds import types_of
 from gradcli.engine.regions.programs import Lowered
 
 from .array_programs import HEAD, PROGRAMS, ArrayWriter
@@ -22,8 +22,8 @@ from .region_cases import floats, lowered, states
 def positions(found: Lowered, name: str) -> list[int]:
     """Where the elements of a variable are among the parameters of a region."""
     before = list(found.parameters)[: list(found.parameters).index(name)]
-    start = sum(len(list(scalars_of(found.parameters[each]))) for each in before)
-    return list(range(start, start + len(list(scalars_of(found.parameters[name])))))
+    start = sum(len(list(types_of(found.parameters[each]))) for each in before)
+    return list(range(start, start + len(list(types_of(found.parameters[name])))))
 
 
 def compare(source: str) -> int:

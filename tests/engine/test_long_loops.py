@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, Heat, only
-from gradcli.engine.lowering import long_loops
+from gradcli.engine.lowering import long_loops, loop_calls
 from gradcli.tasks import second_runs
 
 from .hot_and_cold import assert_same
@@ -138,10 +138,10 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     found: list[int] = []
     original = long_loops.LongLoop.run_iterations
 
-    def run_iterations(self: Any, frame: list[Any], iterations: range) -> bool | None:
-        ended = original(self, frame, iterations)
+    def run_iterations(self: Any, frame: list[Any], rest: range) -> tuple[bool, int] | None:
+        ended = original(self, frame, rest)
         if ended is not None:
-            found.append(len(iterations))
+            found.append(len(rest[: ended[1]]))
         return ended
 
     monkeypatch.setattr(long_loops.LongLoop, "run_iterations", run_iterations)

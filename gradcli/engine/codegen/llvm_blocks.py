@@ -93,7 +93,9 @@ def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list
         guards.release()
         release_arrays(frame)
 
-    numbers = [value for value in results if not isinstance(value.type, ir.PointerType)]
+    numbers = [
+        value for value in map(_scalar, results) if not isinstance(value.type, ir.PointerType)
+    ]
     frame.done(numbers, release)
 
 

@@ -109,7 +109,7 @@ class _Verifier:
             self.stack(made.stack, made.result)
             for value in made.entry:
                 if not isinstance(value.type, Scalar):
-                    self.fail(f"{value.type} is no entry of a stack")
+                    self.fail(f"a {value.type} is no entry of a stack")
         elif isinstance(made, NewArray):
             self.array(made.result, made.number)
         elif isinstance(made, Element):

@@ -161,7 +161,8 @@ class _Observer:
 
     def is_own(self, slot: program.Slot, cell: Any) -> bool:
         """Whether a slot of the frame shares its name with a function by this cell."""
-        return self.frame[slot.index + FRAME_HEAD] is cell
+        place = slot.index + FRAME_HEAD
+        return place < len(self.frame) and self.frame[place] is cell
 
 
 def _is_of(value: Any, kind: type) -> bool:

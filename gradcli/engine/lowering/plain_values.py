@@ -21,7 +21,7 @@ from ..regions.entries import (
     Thing,
     TransformEntry,
 )
-from ..values.kinds import UNSET, Function, List, Transform, Variable
+from ..values.kinds import UNSET, Function, List, Transform, Variable, read
 
 # Whether a value is of an entry; if so its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -64,35 +64,39 @@ def _unset(value: Any, numbers: list[Any]) -> bool:
 
 
 def _number(kind: type) -> Reader:
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
         numbers.append(value)
         return type(value) is kind
 
-    return read
+    return reader
 
 
 def _state(variable: Variable) -> Reader:
     kind = type(variable.box)
 
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
         if type(value) is not Variable or type(value.box) is not kind:
             return False
         numbers.append(value.box)
         return True
 
-    return read
+    return reader
 
 
-def _array(array: Any, is_stored: bool) -> Reader:
+def _array(held: Any, is_stored: bool) -> Reader:
+    is_variable, array = type(held) is Variable, read(held)
     shape, dtype = array.shape, array.dtype
 
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        if (type(value) is Variable) != is_variable:
+            return False
+        value = read(value)
         if type(value) is not CPU.ndarray or value.shape != shape or value.dtype != dtype:
             return False
         numbers += [value] if is_stored else value.ravel().tolist()
         return True
 
-    return read
+    return reader
 
 
 def _all(readers: Sequence[Reader], values: Iterable[Any], numbers: list[Any]) -> bool:
@@ -100,28 +104,28 @@ def _all(readers: Sequence[Reader], values: Iterable[Any], numbers: list[Any]) -
 
 
 def _list(items: Sequence[Reader]) -> Reader:
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
         return (
             type(value) is List and len(value) == len(items) and _all(items, value.items, numbers)
         )
 
-    return read
+    return reader
 
 
 def _function(function: Function, parts: Sequence[Reader]) -> Reader:
     node, n = function.code.node, len(function.cells)
 
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
         if type(value) is not Function or value.code.node is not node:
             return False
         captured = [cell[0] for cell in value.cells]
         return _all(parts[:n], captured, numbers) and _all(parts[n:], value.defaults, numbers)
 
-    return read
+    return reader
 
 
 def _transform(transform: Transform, function: Reader) -> Reader:
-    def read(value: Any, numbers: list[Any]) -> bool:
+    def reader(value: Any, numbers: list[Any]) -> bool:
         if value is not transform and not (
             type(value) is Transform
             and (value.kind, value.wrt, value.mode, value.sparse)
@@ -130,4 +134,4 @@ def _transform(transform: Transform, function: Reader) -> Reader:
             return False
         return function(value.function, numbers)
 
-    return read
+    return reader

@@ -73,7 +73,8 @@ class Arrays(Scalars):
     def stacked(self, held: Any, span: Span) -> Any:
         if isinstance(held, Stored):
             raise NotCompiled(
-                f"of an array of more than {MAX_ELEMENTS} elements only elements are compiled", span
+                f"only elements and short rows of an array of more than {MAX_ELEMENTS} elements are compiled",
+                span,
             )
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):

@@ -155,7 +155,9 @@ class _Main:
         before = dict(self.lowering.names.held)
         with self.lowering.builder.inside(Block()):
             value = None if node.value is None else self.lowering.expression(node.value)
-            first = None if value is None else kind_of(self.lowering.as_array(value, span))
+            if type(value) is tuple:
+                value = self.lowering.as_array(value, span)
+            first = None if value is None else kind_of(value)
         self.lowering.names.held = before
         given = self.inputs.get(name)
         kind = declared_kind(node.type, first, given)
@@ -172,6 +174,8 @@ class _Main:
 def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: Any) -> Kind | None:
     """The kind of a variable that is declared with a type, or a value, or is given one from
     outside; None where it isn't known."""
+    if isinstance(first, StoredOf):
+        first = ArrayOf(first.type.shape, first.type.element)
     kind = getattr(first, "type", first) if first is not None else _scalar_given(given)
     shape = getattr(first, "shape", ()) if given is None else _shape_given(given)
     if declared is not None:

@@ -152,7 +152,7 @@ class Transforms(Recursion):
     def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]], span: Span) -> Any:
         """The gradient by an argument, of the next cotangents."""
         found = [self.or_zero(*pair, span) for pair in islice(pairs, len(list(flat(held))))]
-        return rebuilt(kind_of(held), iter(found))
+        return rebuilt(plain(kind_of(held)), iter(found))
 
     def or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:
         """A derivative of a function is 0 where nothing connects it: on these paths it isn't

@@ -1,0 +1,191 @@
+"""Loops and functions that read and write the elements of long arrays: regions, in both kinds of
+code, give what the interpreter gives."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.lowering import function_calls, loop_calls
+from gradcli.engine.regions.names import NotCompiled
+
+from .hot_and_cold import CALLS_ALONE, assert_same
+from .programs import evaluate
+from .region_cases import lowered
+
+HEAD = """\
+var x = 0.7
+var v = linspace(0.1, 1.0, 100)
+t = linspace(-2.0, 2.0, 90)
+m = reshape(linspace(0.0, 1.0, 320), [80, 4])
+w = v * 1
+"""
+PROGRAMS = {
+    "a loss over data": "s = 0.0\nfor i in range(90) { p = x + t[i] * v[0]; s += (p - sin(t[i]))**2 }\noutput s / len(t)",
+    "from the end": "s = 0.0\nk = 0\nwhile k < 99 { a = v[k] * x if v[k] < 0.5 else v[k + 1] + x; s += sin(a) * v[-1 - k]; k += 1 }\noutput s",
+    "a recurrence": "u = zeros([99])\nu[0] = x\nfor i in range(1, 99) { u[i] = u[i - 1] * 0.99 + sin(u[i - 1]) * v[i] }\noutput u[98], sum(u), u",
+    "heat": "fn heat(u, n) { for k in range(n) { c = u; for i in range(1, 99) { c[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1]) }; u = c }; return u }\n"
+    "u = zeros([100])\nu[50] = x\nu[20] = x**2\nr = heat(u, 12)\noutput r[45] * r[22], r, grad(fn(y) = heat(u, 2)[51] * y)(x)",
+    "rows of a matrix": "fn f(i, q) { r = m[i]; return q * r[0] + r[1] * r[2] - exp(-q * r[3]) }\ns = 0.0\nfor i in range(80) { s += f(i, x); s += m[i, 2] * x + sum(m[i, 1:]) }\noutput s",
+    "rows that are written": "a = m * 1\nfor i in range(1, 80) { a[i] = a[i - 1] * x + 0.1; a[i, 0] += 1; a[i, 1:3] = [x, 2]; a[i, -1] = 1 }\noutput a, a[79, 2]",
+    "over items": "s = 0.0\nfor a in v { if a > 0.9 { break }; s = s * x + a }\nfor r in m { s += r[0] * r[3] * x }\noutput s",
+    "ints": "c = int64(zeros([80]))\ns = 0.0\nfor i in range(300) { k = (i * 37 + 11) % 80; c[k] += 1; s += c[k] * x**2 }\nn = 0\nfor a in c { n += a }\noutput s + n, c",
+    "a search in a grid": "fn best(f, g) { b = f(g[0]); at = 0; for i in range(1, len(g)) { a = f(g[i]); if a < b { b = a; at = i } }; return [b, g[at]] }\n"
+    "r = [0.0, 0.0]\nfor k in range(9) { r = best(fn(a) = (a - x * k)**2 + a, t) }\noutput r[0] + r[1]",
+    "a gradient by an array": "fn f(v) { s = 0.0; for i in range(len(v) - 1) { s += 100.0 * (v[i + 1] - v[i]**2)**2 + (1.0 - v[i])**2 }; return s }\n"
+    "g = grad(f)(v)\ns = 0.0\nfor i in range(100) { s += g[i] * cos(1.0 * i) }\noutput s, f(v), jvp(f)(v, w)",
+    "second derivatives": "fn f(v) { s = 1.0; for i in range(99) { s += v[i]**2 * v[i + 1] * x }; return s }\n"
+    "output sum(jvp(grad(f))(v, w)), sum(grad(fn(z) = grad(f)(z)[7] * z[3])(v))",
+    "two arrays that change places": "a = zeros([70])\nb = ones([70])\nfor k in range(40) { a[k % 7] = b[k] * x + a[3]; c = a; a = b; b = c }\noutput a[2] + b[3] * 3.0 + a[6]",
+    "a copy that goes its own way": "a = ones([70])\nb = a\nfor k in range(30) { a[k] = x * k; if k % 3 == 0 { b = a }; b[k + 1] += 1.0 }\noutput a, b, sum(b)",
+    "on one path only": "a = zeros([80])\nfor k in range(60) { if v[k] > 0.3 { a[k] = v[k] * x } elif k == 5 { a = ones([80]) } }\noutput a, a[40]",
+    "made in an iteration": "s = 0.0\nfor k in range(10) { a = zeros([66]); a[k] = x; a[65] = 2.0; for j in range(1, 66) { a[j] += a[j - 1] * 0.5 }; s += a[64] * a[65] }\noutput s",
+    "shapes": "fn f(a) = a.shape[0] * a.size + a.ndim + len(a)\ns = 0\nfor k in range(5) { s += f(m) + f(v) * k }\noutput s * x",
+    "functions of arrays": "fn f(a, k) { a[k] = x; return a }\nfn g(a, k) = a[k] + f(a, k)[k]\ns = 0.0\nfor k in range(70) { s += g(w, k) * g(v, 0) }\noutput s",
+    "captured": "fn f(k) = t[k] * x if k > 3 else v[k]\ns = 0.0\nfor k in range(90) { s += f(k) }\noutput s, grad(fn(z) { s = 0.0; for k in range(90) { s += z * t[k] }; return s })(x)",
+    "recursive": "fn f(a, k) = a[k] * x if k == 0 else f(a, k - 1) * 0.9 + a[k]\noutput f(v, 60), grad(f)(w, 50)[3]",
+    "an index that is out of range": "s = 0.0\nfor k in range(120) { s += v[k] * x }\noutput s",
+    "a place that is out of range": "for k in range(120) { w[-k - 1] = x }\noutput w",
+    "a float in an array of ints": "c = int64(v > 0.3)\nfor k in range(70) { c[k] = x }\noutput c",
+    "like another": "a = zeros_like(v)\nb = ones_like(int64(v))\nfor k in range(70) { a[k] = x * k; b[k] += k }\noutput a, b",
+    "never connected": "a = zeros([70])\nfor k in range(70) { a[k] = t[k] }\noutput a, a[5], detach(v)[3]",
+    "connected as a whole": "a = zeros([70])\nfor k in range(9) { a[k] = x }\noutput a[60]",
+}  # fmt: skip
+NOT_COMPILED = {"a float in an array of ints"}
+TIERS = [(WRITTEN, FIRST_USE), (NATIVE, FIRST_USE), (WRITTEN, CALLS_ALONE)]
+
+
+def answers(source: str, mode: str) -> Any:
+    """What a program gives, or the message and its place."""
+    try:
+        found = evaluate(source, mode=mode)
+    except GradcliError as error:
+        return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics])
+    return str(found.diagnostics), found.outputs, found.gradients
+
+
+@pytest.fixture
+def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Why something wasn't compiled, as tests go on."""
+    found: list[str] = []
+    for module, name in ((function_calls, "lower_call"), (loop_calls, "lower_loop")):
+        lower = getattr(module, name)
+
+        def noted(*given: Any, lower: Any = lower) -> Any:
+            try:
+                return lower(*given)
+            except NotCompiled as reason:
+                found.append(reason.reason)
+                raise
+
+        monkeypatch.setattr(module, name, noted)
+    return found
+
+
+def modes(name: str) -> list[str]:
+    """The modes to test a program in: without forward mode, where the interpreter takes seconds."""
+    return ["reverse"] if "deriv" in name or "gradient" in name else ["reverse", "forward"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [(name, mode) for name in PROGRAMS for mode in modes(name)]
+)
+def test_programs(name: str, mode: str, reasons: list[str]) -> None:
+    source = HEAD + PROGRAMS[name]
+    with only(INTERPRETED):
+        expected = answers(source, mode)
+    for tier, heat in TIERS:
+        with only(tier, heat):
+            assert_same(answers(source, mode), expected)
+    if name not in NOT_COMPILED:
+        assert not [reason for reason in reasons if "elements" in reason]
+
+
+class Writer:
+    """Random programs of loops over two arrays `a` and `b`, and numbers `s` and `x`."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def pick(self, *choices: str) -> str:
+        return self.random.choice(choices)
+
+    def place(self) -> str:
+        return self.pick("i", "-i - 1", "i // 2", "(i * 7) % 66", "3", "j", "65 - i % 60")
+
+    def number(self, depth: int = 0) -> str:
+        if depth > 2 or self.random.random() < 0.4:
+            array, place = self.pick("a", "b", "v"), self.place()
+            return self.pick(f"{array}[{place}]", "x", "s", "0.5", f"{array}[{place}]")
+        left, right = self.number(depth + 1), self.number(depth + 1)
+        return self.pick(
+            f"({left} * 0.7 + {right} * 0.3)", f"sin({left})", f"({left} - {right}) * 0.5",
+            f"({left} if {right} > 0.2 else {right})", f"f({self.pick('a', 'b')}, {right}, i)",
+        )  # fmt: skip
+
+    def statement(self, depth: int) -> str:
+        kind = self.random.random()
+        array = self.pick("a", "b")
+        if kind < 0.45:
+            return f"{array}[{self.place()}] = {self.number()}"
+        if kind < 0.6:
+            return f"s = {self.number()}"
+        if kind < 0.7:
+            return self.pick("c = a; a = b; b = c", "a = b", f"{array} = zeros([66])", "b = w * 1")
+        if kind < 0.85 and depth < 2:
+            return (
+                f"if {self.number()} > 0.3 {{ {self.block(depth)} }} else {{ {self.block(depth)} }}"
+            )
+        if depth < 2:
+            return f"for j in range(i % 5) {{ {self.block(depth + 1)} }}"
+        return f"s += {self.number()}"
+
+    def block(self, depth: int) -> str:
+        return "\n".join([self.statement(depth + 1) for _ in range(self.random.randint(1, 3))])
+
+    def program(self) -> str:
+        body = "\n".join([self.statement(0) for _ in range(self.random.randint(2, 4))])
+        return (
+            "var x = 0.7\nvar v = linspace(0.1, 1.0, 66)\nw = linspace(1.0, 0.0, 66)\n"
+            "fn f(a, q, k) { a[k % 3] = q * 0.5; return a[k % 4] + a[5] }\n"
+            "a = w * 1\nb = v * 1\ns = x\nj = 0\n"
+            f"for i in range(24) {{\n{body}\n}}\n"
+            "output s\noutput y = a[7] * b[2] + b[20]\noutput sum(a) + x\n"
+        )
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("seed", range(16))
+def test_random_programs(seed: int, mode: str) -> None:
+    source = Writer(seed).program()
+    with only(INTERPRETED):
+        expected = answers(source, mode)
+    for tier in (WRITTEN, NATIVE):
+        with only(tier, FIRST_USE):
+            assert_same(answers(source, mode), expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_second_derivatives_of_random_programs(seed: int) -> None:
+    """Of forward over reverse and reverse over reverse, against the interpreter."""
+    head, rest = Writer(seed).program().split("a = w * 1\n")
+    body = rest.split("output")[0]
+    source = (
+        f"{head}fn g(x, w) {{\na = w * 1\n{body}\nreturn s + a[7] * b[2]\n}}\n"
+        "h = grad(g, wrt = [0, 1])\noutput jvp(fn(x) = h(x, w)[0])(x, 1.0)\n"
+        "output sum(grad(fn(x) = h(x, w)[0] * 2.0)(x))\noutput h(x, w)[1][7]\n"
+    )
+    with only(INTERPRETED):
+        expected = answers(source, "reverse")
+    with only(NATIVE, FIRST_USE):
+        assert_same(answers(source, "reverse"), expected)
+
+
+def test_long_arrays_of_variables_are_parameters() -> None:
+    found = lowered("var v = zeros([70])\ns = 0.0\nfor a in v { s += a }\noutput s")
+    assert [str(value.type) for value in found.region.block.parameters] == ["f64[70]"]
+    assert not found.reasons
