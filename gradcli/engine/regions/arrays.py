@@ -72,10 +72,8 @@ class Arrays(Scalars):
 
     def stacked(self, held: Any, span: Span) -> Any:
         if isinstance(held, Stored):
-            raise NotCompiled(
-                f"only elements and short rows of an array of more than {MAX_ELEMENTS} elements are compiled",
-                span,
-            )
+            many = f"an array of more than {MAX_ELEMENTS} elements"
+            raise NotCompiled(f"only elements and short rows of {many} are compiled", span)
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
                 raise NotCompiled("a list that holds no numbers is no array", span)
