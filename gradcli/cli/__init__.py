@@ -12,10 +12,14 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..platform.arranging import arrange
 from ..platform.collector import keep_for_good
 from ..platform.search_path import leave_out_current_folder
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 _began: list[float] = []  # when the command line that is running was given
@@ -49,8 +53,10 @@ def run(arguments: Sequence[str]) -> int:
         _abandon_stdout()
         return CLOSED_PIPE
     except OSError as error:  # the flush: standard output is a full disk
+        from ..diagnostics import Diagnostic
+
         _abandon_stdout()
-        _print_error("E006", f"cannot write to standard output: {error.strerror}")
+        _print(Diagnostic("E006", f"cannot write to standard output: {error.strerror}"))
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -116,30 +122,17 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         for diagnostic in error.diagnostics:
             Terminal().diagnostic(diagnostic)
         return error.exit_code
-    if isinstance(error, MemoryError):
-        _print_error("E405", "out of memory", "raise --max-memory, or make the arrays smaller")
-        return 4
-    if isinstance(error, RecursionError):
-        _print_error(
-            "E406", "nested too deeply", "split the expression, or turn the recursion into a loop"
-        )
-        return 4
-    if isinstance(error, OSError):
-        _print_error("E006", f"{error.filename or 'input or output'}: {error.strerror or error}")
-        return 2
-    _print_error(
-        "E900",
-        f"internal error: {type(error).__name__}: {error}",
-        "this is a bug in gradcli: please report the command, the program, and what "
-        "`gradcli --version --verbose` and --traceback show",
-    )
-    return 70
+    from .faults import diagnosed
+
+    found = diagnosed(error)
+    _print(found)
+    return found.exit_code
 
 
-def _print_error(code: str, message: str, help: str = "") -> None:
-    from ..diagnostics import Diagnostic, printable_lines, render
+def _print(diagnostic: Diagnostic) -> None:
+    from ..diagnostics import printable_lines, render
 
-    print(printable_lines(render(Diagnostic(code, message, help=help))), file=sys.stderr)
+    print(printable_lines(render(diagnostic)), file=sys.stderr)
 
 
 def _abandon_stdout() -> None:

@@ -38,4 +38,4 @@ def command(
       gradcli fmt . --diff
       gradcli fmt -e 'y=a+b*c**-d;print(y)'
     """
-    return fmt(files or [], expr, Wanted(check, diff, color, quiet))
+    return fmt(files or [], expr, Wanted(check, diff, color, quiet, traceback))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..diagnostics import printable
 from . import output
+from .faults import diagnosed
 from .programs import programs_to_write
 from .terminal import Color, Terminal
 
@@ -30,6 +31,7 @@ class Wanted(NamedTuple):
     diff: bool = False
     color: Color = "auto"
     quiet: bool = False
+    traceback: bool = False
 
 
 def quickly(arguments: Sequence[str]) -> int | None:
@@ -54,7 +56,8 @@ def fmt(files: list[str], expr: str | None, wanted: Wanted) -> int:
     writes = not (wanted.check or wanted.diff)
     counts = {"changed": 0, "unchanged": 0, "failed": 0}
     code = 0
-    for answer in rewrite_all(programs_to_write(files, expr), expr, writes):
+    diagnoses = None if wanted.traceback else diagnosed
+    for answer in rewrite_all(programs_to_write(files, expr), expr, writes, diagnoses):
         for error in answer.errors:
             terminal.diagnostic(error)
         counts["failed" if answer.errors else "changed" if answer.is_changed else "unchanged"] += 1

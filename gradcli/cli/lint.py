@@ -10,6 +10,7 @@ from .. import report
 from ..codes import CODES
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from . import given, options, output
+from .faults import diagnosed
 from .programs import programs, programs_to_write, verify_apart
 from .terminal import Terminal
 
@@ -66,7 +67,7 @@ def command(
 
     wanted = Wanted(codes(select, "--select"), codes(ignore, "--ignore"), fix)
     names = programs_to_write(files, expr) if fix else programs(files, expr)
-    linted = list(lint_all(names, expr, wanted))
+    linted = list(lint_all(names, expr, wanted, None if traceback else diagnosed))
     answer = report.render_lint(form, linted, style)
     output.write(answer, output_file, style.color, commands=form == "github")
     return max((one.exit_code for one in linted), default=0)

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
+from ..diagnostics import Diagnostic
 from ..tasks.cores import cores
 
 FILES_A_PROCESS = 50
 
 _Answer = TypeVar("_Answer")
+Diagnoses = Callable[[BaseException], Diagnostic]
 
 
-def each(work: Callable[[str], _Answer], names: Sequence[str]) -> Iterator[_Answer]:
-    """What the work gives for each file, in their order. `-` is standard input, which only this
-    process can read."""
+def each(
+    work: Callable[[str], _Answer],
+    names: Sequence[str],
+    failed: Callable[[str, list[Diagnostic]], _Answer],
+    diagnoses: Diagnoses | None,
+) -> Iterator[_Answer]:
+    """What the work gives for each file, in their order; `-` is standard input, which only this
+    process can read. A fault of gradcli's own is told as what `failed` with that file, and with the
+    others the work goes on; without `diagnoses` it ends here."""
+    if diagnoses is not None:
+        work = partial(_tried, work, failed, diagnoses)
     jobs = min(cores(), len(names) // FILES_A_PROCESS)
     if jobs < 2 or "-" in names:
         yield from map(work, names)
@@ -26,3 +38,16 @@ def each(work: Callable[[str], _Answer], names: Sequence[str]) -> Iterator[_Answ
     context = multiprocessing.get_context("fork" if can_fork else None)
     with ProcessPoolExecutor(jobs, context) as pool:
         yield from pool.map(work, names, chunksize=FILES_A_PROCESS // 5)
+
+
+def _tried(
+    work: Callable[[str], _Answer],
+    failed: Callable[[str, list[Diagnostic]], _Answer],
+    diagnoses: Diagnoses,
+    name: str,
+) -> _Answer:
+    try:
+        return work(name)
+    except Exception as error:
+        found = diagnoses(error)
+        return failed(name, [replace(found, message=f"{name}: {found.message}")])

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..diagnostics import GradcliError, Source
+from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.analysis.discarded import discarded
 from ..lang.parser import parse
 from ..platform.recursion import recursion
 from ..tasks.programs import program_source, resolve_program
-from .each import each
+from .each import Diagnoses, each
 from .facts import Facts
 from .findings import Finding, Fix, Linted
 from .formatting import FRAMES
@@ -37,15 +37,17 @@ class Wanted(NamedTuple):
 EVERYTHING = Wanted()
 
 
-def lint_all(names: Sequence[str], expr: str | None, wanted: Wanted) -> Iterator[Linted]:
+def lint_all(
+    names: Sequence[str], expr: str | None, wanted: Wanted, diagnoses: Diagnoses | None
+) -> Iterator[Linted]:
     """What is found in the programs in these files, in their order; `-` is standard input, and with
     `expr` that is the one program."""
-    return each(partial(lint, expr=expr, wanted=wanted), names)
+    return each(partial(lint, expr=expr, wanted=wanted), names, _failed, diagnoses)
 
 
 def lint(name: str, expr: str | None = None, wanted: Wanted = EVERYTHING) -> Linted:
     """What is found in one program; what is wrong with it or its file is an error of the answer."""
-    answer = Linted("<stdin>" if name == "-" else name)
+    answer = _failed(name, [])
     try:
         source = program_source(name, expr)
         answer.findings = find(source, wanted)
@@ -63,6 +65,10 @@ def lint(name: str, expr: str | None = None, wanted: Wanted = EVERYTHING) -> Lin
     except GradcliError as error:
         answer.errors = error.diagnostics
     return answer
+
+
+def _failed(name: str, errors: list[Diagnostic]) -> Linted:
+    return Linted("<stdin>" if name == "-" else name, errors=errors)
 
 
 def find(source: Source, wanted: Wanted = EVERYTHING) -> list[Finding]:

@@ -12,7 +12,7 @@ from functools import partial
 from ..diagnostics import Diagnostic, GradcliError
 from ..safe_files import replace_file
 from ..tasks.programs import program_source
-from .each import each
+from .each import Diagnoses, each
 from .formatting import format_source
 
 _UNENDED = "\n\\ No newline at end of file\n"
@@ -44,10 +44,12 @@ class Rewritten:
         return "".join([line if line.endswith("\n") else line + _UNENDED for line in lines])
 
 
-def rewrite_all(names: Sequence[str], expr: str | None, writes: bool) -> Iterator[Rewritten]:
+def rewrite_all(
+    names: Sequence[str], expr: str | None, writes: bool, diagnoses: Diagnoses | None
+) -> Iterator[Rewritten]:
     """The programs in these files in the one style, in their order; `-` is standard input, and with
     `expr` that is the one program. Where it `writes`, files that change are replaced."""
-    return each(partial(rewrite, expr=expr, writes=writes), names)
+    return each(partial(rewrite, expr=expr, writes=writes), names, _failed, diagnoses)
 
 
 def rewrite(name: str, expr: str | None = None, writes: bool = False) -> Rewritten:
@@ -58,8 +60,12 @@ def rewrite(name: str, expr: str | None = None, writes: bool = False) -> Rewritt
         if writes and answer.is_changed and name != "-" and expr is None:
             write_program(name, answer.after)
     except GradcliError as error:
-        return Rewritten("<stdin>" if name == "-" else name, errors=error.diagnostics)
+        return _failed(name, error.diagnostics)
     return answer
+
+
+def _failed(name: str, errors: list[Diagnostic]) -> Rewritten:
+    return Rewritten("<stdin>" if name == "-" else name, errors=errors)
 
 
 def write_program(name: str, text: str) -> None:

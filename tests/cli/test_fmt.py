@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import stat
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gradcli.diagnostics import Source
 
 Run = Callable[..., Any]
 
@@ -113,6 +116,45 @@ def test_a_file_that_may_not_be_written_stays(gradcli: Run, tmp_path: Path) -> N
     (tmp_path / "a.tg").chmod(0o444)
     assert gradcli("fmt a.tg").code == 2
     assert (tmp_path / "a.tg").read_text() == "x=1\n"
+
+
+@pytest.mark.parametrize("many", [3, 120])
+@pytest.mark.parametrize(
+    ("command", "at_fault", "said"),
+    [
+        ("fmt .", "gradcli.tidy.rewriting.format_source", "{} files reformatted, 1 file with errors"),
+        ("fmt . --check", "gradcli.tidy.rewriting.format_source", "{} files would be reformatted, 1 file with errors"),
+        ("lint .", "gradcli.tidy.linting.parse", "1 program with errors"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_gradcli_in_one_file_leaves_the_others(
+    gradcli: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    many: int,
+    command: str,
+    at_fault: str,
+    said: str,
+) -> None:
+    for k in range(many):
+        (tmp_path / f"{k:03}.tg").write_text(f"y={k}\n")
+    module, _, name = at_fault.rpartition(".")
+    works = getattr(importlib.import_module(module), name)
+
+    def fails(source: Source) -> Any:
+        if source.name == "001.tg":
+            raise AssertionError("a fault")
+        return works(source)
+
+    monkeypatch.setattr(at_fault, fails)
+    done = gradcli(command)
+    assert done.code == 70
+    assert "error[E900]: 001.tg: internal error: AssertionError: a fault\n" in done.err + done.out
+    assert "--traceback show" in done.err + done.out
+    assert said.format(many - 1) in done.out
+    shown = gradcli(f"{command} --traceback")
+    assert shown.code == 70
+    assert "in fails" in shown.err
 
 
 def test_many_files_on_several_processes(gradcli: Run, tmp_path: Path) -> None:

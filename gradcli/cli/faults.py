@@ -1,0 +1,23 @@
+"""What there is to say of an error that gradcli doesn't raise itself."""
+
+from __future__ import annotations
+
+from ..diagnostics import Diagnostic
+
+
+def diagnosed(error: BaseException) -> Diagnostic:
+    """The error as a diagnostic: what the machine refused, or a bug in gradcli."""
+    if isinstance(error, MemoryError):
+        help = "raise --max-memory, or make the arrays smaller"
+        return Diagnostic("E405", "out of memory", help=help)
+    if isinstance(error, RecursionError):
+        help = "split the expression, or turn the recursion into a loop"
+        return Diagnostic("E406", "nested too deeply", help=help)
+    if isinstance(error, OSError):
+        place = error.filename or "input or output"
+        return Diagnostic("E006", f"{place}: {error.strerror or error}")
+    help = (
+        "this is a bug in gradcli: please report the command, the program, and what "
+        "`gradcli --version --verbose` and --traceback show"
+    )
+    return Diagnostic("E900", f"internal error: {type(error).__name__}: {error}", help=help)
