@@ -39,7 +39,7 @@ class Source:
         if not good:
             bad = next(part for part in self._parts if isinstance(part, BadPart))
             raise GradcliError(
-                Diagnostic("E002", f"{bad.path}: {bad.reason}", help=_several(len(paths)))
+                Diagnostic("E002", f"{_called(bad.path)}: {bad.reason}", help=_several(len(paths)))
             )
         self._first = good[0]
         self.format = format
@@ -167,10 +167,14 @@ def open_source(data: str, format: str | None = None) -> Source:
     return Source(paths, str(formats.pop()))
 
 
+def _called(path: str) -> str:
+    return "standard input" if path == STDIN else path
+
+
 def _looked_at(path: str) -> str:
     """The format of rows that the first bytes show. Raises GradcliError (E002) where that is
     none."""
-    name = "standard input" if path == STDIN else path
+    name = _called(path)
     try:
         format = format_within(look(path))
     except PartError as error:

@@ -65,21 +65,33 @@ class Table:
             )
         return self._read([name])[name]
 
-    def numbers(self) -> dict[str, Array]:
-        """The columns by name, without those of text. Raises GradcliError (E005)."""
+    def numbers(self) -> tuple[dict[str, Array], dict[str, Diagnostic]]:
+        """The columns of numbers by name, and of the others what is wrong with each. Raises
+        GradcliError (E005) where all are wrong."""
+        found: dict[str, Array] = {}
+        wrong: dict[str, Diagnostic] = {}
         try:
-            return self._read(self.names)
+            return self._read(self.names), wrong
         except GradcliError:
-            names = [name for name in self.names if not self._is_text(name)]
-            if not names or len(names) == len(self.names):
+            for name in self.names:
+                try:
+                    found |= self._read([name])
+                except GradcliError as error:
+                    wrong[name] = error.diagnostics[0]
+            if not found:
                 raise
-            return self._read(names)
+        return found, wrong
 
     def matrix(self) -> Array:
-        """One column as a vector, several as a matrix. Raises GradcliError (E005)."""
+        """One column as a vector, several as a matrix; those of text are left out. Raises
+        GradcliError (E005)."""
         if not self.names:
             return np.zeros(0)
-        columns = list(self.numbers().values())
+        found, wrong = self.numbers()
+        for name, what in wrong.items():
+            if not self._is_text(name):
+                raise GradcliError(what)
+        columns = list(found.values())
         if len(columns) == 1:
             return columns[0]
         if len({column.shape for column in columns}) > 1:
@@ -120,7 +132,7 @@ class Table:
         kind, others = places[0].strip(":, 0123456789") or "line", len(rows) - _NAMED
         more = [place.strip(":, row") for place in places[1:]]
         more += [f"{others} more"] if others > 0 else []
-        also = f"; nor in {kind}s {', '.join(more)}" if more else ""
+        also = f"; nor in {kind}{'s' * (len(more) > 1)} {', '.join(more)}" if more else ""
         self._fail(
             f"column `{name}` has no value{also}",
             places[0],

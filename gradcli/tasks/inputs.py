@@ -22,6 +22,7 @@ from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from ..rows.formats import ENDINGS, format_of, format_within
 from ..rows.formats import STDIN as STDIN
 from .input_files import fail, flatten, open_npz, read_json, read_npy
+from .outside import Inputs
 
 _NUMBER = re.compile(rb"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 _LOOK = 1 << 12
@@ -59,10 +60,10 @@ class Files:
         return self._kept[path]
 
 
-def read_inputs(assignments: Iterable[str], path: str | None = None) -> dict[str, Any]:
+def read_inputs(assignments: Iterable[str], path: str | None = None) -> Inputs:
     """The values of `--inputs path` and of each `--set NAME=VALUE`, which win."""
     with Files() as files:
-        values = read_mapping(path, files) if path is not None else {}
+        values = read_mapping(path, files) if path is not None else Inputs({}, {})
         for assignment in assignments:
             name, value = _parse_assignment(assignment, files)
             values[name] = value
@@ -75,41 +76,35 @@ def reads_stdin(assignments: Iterable[str], path: str | None) -> bool:
     return path == STDIN or any(value == "@-" or value.startswith("@-:") for value in given)
 
 
-def read_mapping(path: str, files: Files) -> dict[str, Any]:
+def read_mapping(path: str, files: Files) -> Inputs:
     """The inputs in a file: the entries of a mapping, where nested ones become paths (`layer: {w:
     …}` is `layer.w`), the arrays of an NPZ, or the columns of a table that hold numbers."""
     place, name = files.place(path), _name(path)
     format = _format(path, place)
     if format == "npz":
-        return dict(open_npz(place, name))
+        return Inputs(open_npz(place, name), {})
     if format == "json":
-        values = read_json(place, name)
-        if not isinstance(values, dict):
-            kind = "a list" if isinstance(values, list) else f"`{values}`"
-            fail(
-                name,
-                f"expected a mapping from names to values, got {kind}",
-                'write {"x": 3.0, …}',
-            )
-        return dict(flatten(values))
+        return Inputs(_entries(name, read_json(place, name)), {})
     from ..rows.whole import Table
 
     table = Table(place, format, name)
     if not table.has_names:
         fail(name, "its first line must name the columns", "or read it as one value: --set x=@FILE")
-    return table.numbers()
+    return Inputs(*table.numbers())
 
 
 def read_value(text: str, files: Files) -> Any:
     """The value in one file, or in the part of it that is named behind a colon: an entry of a JSON
     mapping, an array of an NPZ, a column of a table. Of a table without that, one column is a
     vector, several are a matrix."""
-    path, _, part = text.rpartition(":") if _has_part(text) else (text, "", "")
+    path, colon, part = text.rpartition(":") if _has_part(text) else (text, "", "")
     place, name = files.place(path), _name(path)
+    if colon and not part:
+        fail(name, "a name is missing after the colon", f"write @{path}:NAME, or @{path} for all")
     format = _format(path, place)
     if format == "json":
         content = read_json(place, name)
-        return _entry(name, dict(flatten(content)), part) if part else content
+        return _entry(name, _entries(name, content), part) if part else content
     if format == "npz":
         return _entry(name, open_npz(place, name), part)
     if format == "npy" and not part:
@@ -155,6 +150,19 @@ def _entry(name: str, values: dict[str, Any], part: str) -> Any:
             did_you_mean(part, values) or f"write @{name}:NAME; there are {found}",
         )
     return values[part]
+
+
+def _entries(name: str, content: Any) -> dict[str, Any]:
+    """What JSON holds by name: the entries of a mapping, or of a list of rows the columns that each
+    of them has."""
+    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        rows = [dict(flatten(row)) for row in content]
+        return {key: [row[key] for row in rows] for key in rows[0] if all(key in r for r in rows)}
+    if not isinstance(content, dict):
+        kind = "a list" if isinstance(content, list) else f"`{content}`"
+        message = f"expected a mapping from names to values, got {kind}"
+        fail(name, message, 'write {"x": 3.0, …}')
+    return dict(flatten(content))
 
 
 def _format(path: str, place: str) -> str:

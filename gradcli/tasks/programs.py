@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..diagnostics import Diagnostic, GradcliError, Source
+from .outside import Inputs
 
 if TYPE_CHECKING:
     from ..lang.program import Program
@@ -79,7 +80,7 @@ def parse_program(
     role: Role = "program",
 ) -> Program:
     """The resolved program of a source, with what it imports. Raises GradcliError with everything
-    that is wrong with it.
+    that is wrong with it, and for `Inputs` that it can't have.
 
     `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they
     are given. `texts` are what it imports, where that is in no file. `role` is what it
@@ -103,7 +104,10 @@ def resolve_program(
 
     path = None if source.name.startswith("<") else Path(source.name)
     load = Importer(path, texts=texts).load
-    return resolve(tree, source, load, frozenset(given), role=role)
+    program = resolve(tree, source, load, frozenset(given), role=role)
+    if isinstance(given, Inputs):
+        given.verify(program)
+    return program
 
 
 def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Program]:

@@ -41,6 +41,11 @@ def folder(tmp_path: Path) -> Path:
     (work / "q.jsonl").write_text("".join(f"{line}\n".replace("'", '"') for line in lines))
     np.savez(work / "q.npz", price=QUOTES["price"], qty=QUOTES["qty"])
     (work / "v.json").write_text('{"price": [3, 5], "deep": {"w": 2}}')
+    rows = '[{"price": 3, "d": {"w": 3}}, {"price": 5, "d": {"w": 4}, "rest": 1}]'
+    (work / "rows.json").write_text(rows)
+    (work / "part.csv").write_text("sym,price,qty\nA,3,1\nB,,2\n")
+    (work / "comma.csv").write_text("price;qty\n3,5;1\n")
+    (work / "blanks.txt").write_text("1.0 2.0\n3.0 4.0\n")
     (work / "m.tg").write_text("var price\nconst qty\nf = price**2 * qty\n")
     return work
 
@@ -77,6 +82,11 @@ def test_a_column_by_its_name(folder: Path, tmp_path: Path, name: str, way: str)
         ("gradcli eval -e 'dot(price, qty)' --no-grad --inputs - < q.parquet", "result    13.0\n"),
         ("echo '{\"x\": 3}' | gradcli eval -e 'x**2' --no-grad --inputs -", "result    9.0\n"),
         ("gradcli check -q -e 'sum(x**2)' --set x=@c.csv:price --format json | grep -c verified", "1\n"),
+        (f"{SUM}rows.json:price", "result    34.0\n"),
+        ("gradcli eval -e 'sum(price)' --no-grad --inputs rows.json --ignore-extra", "result    8.0\n"),
+        ("gradcli eval -e 'sum(qty)' --no-grad --inputs part.csv", "result    3.0\n"),
+        ("gradcli eval -e 'sum(qty)' --no-grad --inputs - < part.csv", "result    3.0\n"),
+        ("gradcli eval -e 'price + sum(qty)' --no-grad --inputs part.csv --set price=1", "result    4.0\n"),
         ("gradcli batch m.tg --no-grad -q --set price=@v.json:price --rows c.csv", "f.0,f.1\n9,25\n18,50\n"),
     ],
 )  # fmt: skip
@@ -87,12 +97,24 @@ def test_what_is_read(folder: Path, tmp_path: Path, command: str, said: str) -> 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (f"{SUM}gap.csv:price", "gap.csv:3: column `price` has no value; nor in lines 5\n"),
-        (f"{SUM}-:price < gap.csv", "standard input:3: column `price` has no value; nor in lines 5\n"),
+        (f"{SUM}gap.csv:price", "gap.csv:3: column `price` has no value; nor in line 5\n"),
+        (f"{SUM}-:price < gap.csv", "standard input:3: column `price` has no value; nor in line 5\n"),
         (f"{SUM}c.csv:sym", 'c.csv:2: column `sym`: "A" is not a number\n'),
         (f"{SUM}c.csv:prise", "c.csv: it has no column `prise`\n  = help: did you mean `price`?\n"),
         (f"{SUM}bare.csv:price", "bare.csv: it has no column `price`\n  = help: its first line doesn't name any"),
         (f"{SUM}no.csv:price", "no.csv: cannot read it: No such file or directory\n"),
+        ("gradcli eval -e 'sum(price)' --inputs part.csv", "part.csv:3: column `price` has no value\n"),
+        ("gradcli check m.tg --inputs part.csv", "part.csv:3: column `price` has no value\n"),
+        ("gradcli diff m.tg m.tg --inputs part.csv", "part.csv:3: column `price` has no value\n"),
+        ("gradcli eval -e 'sym + qty' --inputs part.csv", 'column `sym`: "A" is not a number\n'),
+        (f"{SUM}part.csv", "part.csv:3: column `price` has no value\n"),
+        (f"{SUM}rows.json:rest", "rows.json: it has no `rest`\n  = help: write @rows.json:NAME; there are `price`, `d.w`\n"),
+        (f"{SUM}c.csv:", "c.csv: a name is missing after the colon\n  = help: write @c.csv:NAME, or @c.csv for all\n"),
+        (f"{SUM}comma.csv:price", 'comma.csv:2: column `price`: "3,5" is not a number: write 3.5\n'),
+        ("gradcli batch m.tg --rows comma.csv", 'column `price`: "3,5" is not a number: write 3.5\n'),
+        (f"{SUM}blanks.txt", '"3.0 4.0" is not a number: cells are separated by commas, semicolons or tabs\n'),
+        ("gradcli batch m.tg < /dev/null", "error[E002]: standard input: it has no header"),
+        ("echo '[1]' | gradcli eval -e 'x' --inputs -", "expected a mapping from names to values, got a list\n"),
         ("echo 'x**2' | gradcli eval - --set x=@-", "the inputs are standard input, and so is something else"),
         ("cat c.csv | gradcli batch -e 'x*w' --set w=@-", "the inputs are standard input, and so is"),
         ("gradcli batch m.tg -q --rows gap.csv --set qty=1", "error[E605]: row 1: `price` has no value\n"),

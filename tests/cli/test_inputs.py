@@ -95,7 +95,7 @@ def test_a_file_at_set_wins_over_inputs(tmp_path: Path) -> None:
         ("x.npz", "not numpy", "E005", "it is not a NumPy file"),
         ("x.txt", "\0", "E002", "don't know how to read this"),
         ("x.csv", "a;b\n1;\n", "E005", "x.csv:2: column `b` has no value"),
-        ("x.csv", 'a\n1\n""\n2\n""\n', "E005", "x.csv:3: column `a` has no value; nor in lines 5"),
+        ("x.csv", 'a\n1\n""\n2\n""\n', "E005", "x.csv:3: column `a` has no value; nor in line 5"),
     ],
 )
 def test_bad_files(tmp_path: Path, name: str, text: str, code: str, message: str) -> None:

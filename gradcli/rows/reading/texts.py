@@ -11,6 +11,7 @@ from ..blocks import Array
 from ..exact import EXACT, lost, shown
 from ..flat import Cells
 
+_DECIMAL_COMMA = re.compile(r"[-+]?\d{1,15},\d{1,15}")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -39,7 +40,7 @@ def numbers(column: str, cells: Texts) -> Cells:
                 values[row] = word
                 words += 1
             elif text:
-                rejected[row] = f'column `{column}`: "{shown(text)}" is not a number'
+                rejected[row] = f'column `{column}`: "{shown(text)}" is not a number{_meant(text)}'
     suspect = (values == 0) | (np.abs(values) >= EXACT)
     for row in np.flatnonzero(suspect).tolist():
         if texts[row].lower() not in _WORDS and (why := lost(texts[row])):
@@ -48,6 +49,15 @@ def numbers(column: str, cells: Texts) -> Cells:
     if words and words + len(rejected) + int(missing.sum()) == len(values):
         return Cells(np.nan_to_num(values).astype(bool), gone, rejected)
     return Cells(values, gone, rejected)
+
+
+def _meant(text: str) -> str:
+    """What a cell that is no number may be meant as."""
+    if _DECIMAL_COMMA.fullmatch(text):
+        return f": write {text.replace(',', '.')}"
+    if " " in text and all(map(_NUMBER.fullmatch, text.split())):
+        return ": cells are separated by commas, semicolons or tabs"
+    return ""
 
 
 def _plain(texts: Sequence[str]) -> Array | None:
