@@ -30,7 +30,7 @@ def parse(source: Source) -> syntax.Module:
     if len(source.text) > MAX_BYTES:
         raise _too_large(source.name)
     lexer = Lexer(source)
-    with collector_paused():
+    with collector_paused(stays=True):
         try:
             tree: syntax.Module = drive(lexer, Builder(source))
         except UnexpectedTokenError as unexpected:

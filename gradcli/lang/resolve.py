@@ -46,7 +46,7 @@ def resolve(
     """The program of a syntax tree. `given` are the names set from outside, which matter to an
     expression file. An import drops `expect`, `print` and `output`; an expression in a session has
     no free names, and its value is a result despite any `output`."""
-    with recursion(FRAMES), collector_paused():
+    with recursion(FRAMES), collector_paused(stays=True):
         resolver = Resolver(tree, source, loader, given, role)
         result = resolver.whole(tree)
         del resolver.report.diagnostics[MAX_ERRORS:]

@@ -14,9 +14,10 @@ RARELY = 1_000_000  # SymPy alone makes 150,000, all of which stay
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(stays: bool = False) -> Iterator[None]:
     """For work that makes many objects and no cycles (a tree, a trace): the collector would search
-    them again and again."""
+    them again and again. What `stays`, as a program does, it takes for old, and searches only when
+    it searches everything."""
     if not (may_change() and gc.isenabled()):
         yield
         return
@@ -24,7 +25,17 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if stays:
+            _take_for_old()
         gc.enable()
+
+
+def _take_for_old() -> None:
+    """Takes all that there is for old, without a search; not where some is kept for good, which
+    this would undo."""
+    if may_arrange() and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
 
 
 def collect_seldom() -> None:

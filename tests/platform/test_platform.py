@@ -130,3 +130,30 @@ for source in {[CALLS, PARENTHESES]}:
 def test_what_is_nested_too_deeply_for_an_unchanged_process_is_an_error() -> None:
     assert told_by(NESTED) == [{"codes": []}, {"codes": []}]
     assert told_by(NESTED, **{VARIABLE: "0"}) == [{"codes": ["E406"]}, {"codes": ["E406"]}]
+
+
+STAYS = """
+import gc
+from gradcli.diagnostics import Source
+from gradcli.lang.parser import parse
+from gradcli.platform.arranging import arrange
+from gradcli.platform.collector import keep_for_good
+def ages():
+    tree = parse(Source("<expr>", "y = x"))
+    return {"old": [o is tree for o in gc.get_objects(2)].count(True), "frozen": gc.get_freeze_count() > 0}
+tell(ages())
+arrange()
+tell(ages())
+keep_for_good()
+tell(ages())
+"""
+
+
+def test_a_program_is_old_at_once_in_a_process_of_the_command() -> None:
+    """The collector needn't search it. Elsewhere that would make what is the user's old, too; and
+    after `keep_for_good` it would undo that."""
+    assert told_by(STAYS) == [
+        {"old": 0, "frozen": False},
+        {"old": 1, "frozen": False},
+        {"old": 0, "frozen": True},
+    ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...lang import program
 from ...lang.program.walks import own_cells
+from ...platform.collector import collector_paused
 from ..analysis.declared import declarations
 from ..analysis.facts import Facts
 from ..trace.run import Run, Settings
@@ -66,7 +67,7 @@ def compile_program(
     c.places = node.has_modules or places
     c.functions = c.known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
-    with running():
+    with collector_paused(stays=True), running():
         block = compile_block(c, node.body)
     compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules, keeps_all)
     compiled.derives = c.derives
