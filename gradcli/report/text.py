@@ -77,15 +77,20 @@ def rows_of(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
     rows = [(printable(label), value) for label, value in rows]
     column = max((len(label) for label, _ in rows), default=0) + _GAP
+    room = style.width or column + _LEAST
+    is_narrow = room < column + _LEAST  # so that values may stand below their labels
+    column = _GAP if is_narrow else column
     lines: list[str] = []
     for label, value in rows:
         if not label:
             lines[-1] += f"    = {show_form(value)}"
             continue
-        first, *more = _lines(value, style, column)
-        padded = label.ljust(column)
-        lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + first)
-        lines += [" " * column + line for line in more]
+        found = _lines(value, style, column)
+        padded = f"{label}{' ' * _GAP}" if is_narrow else label.ljust(column)
+        if is_narrow and (len(found) > 1 or len(padded) + len(found[0]) > room):
+            found = ["", *found]
+        lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + found[0])
+        lines += [" " * column + line for line in found[1:]]
     return [line.rstrip() for line in lines]
 
 

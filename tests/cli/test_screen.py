@@ -97,6 +97,17 @@ def test_lists_break_between_their_numbers(folder: Path) -> None:
     assert lines == ["result    [1.5, 22.5, 3.25, 4.75, 5.5,", "           6.5, 7.5, 8.5, 9.5]"]
 
 
+def test_values_stand_below_labels_that_leave_no_room(folder: Path) -> None:
+    program = (
+        "var weights_of_the_layer = [1.0, 2.0, 3.0, 4.0]; loss_of_it = sum(weights_of_the_layer**2)"
+    )
+    words = ["eval", "--of", "loss_of_it", "-e", f"{program}; z = 1.5; output loss_of_it, z"]
+    label, value = "∂loss_of_it/∂weights_of_the_layer", "[2. 4. 6. 8.]"
+    below = ["loss_of_it    30.0", label, f"    {value}", "z    1.5"]
+    assert on_screen(folder, 40, *words) == below
+    assert on_screen(folder, 60, *words)[1] == f"{label}    {value}"
+
+
 SOME = Summary("o.csv", rows=123_456, failed=7)
 
 
