@@ -23,6 +23,8 @@ from ..operations.rows.ranges import RowRange
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, show
 
+_KNOWN = (range, list)  # sequences whose items can be taken some at a time
+
 Step: TypeAlias = Callable[[list[Any], Any], Completion]
 
 
@@ -130,7 +132,7 @@ def _loop(
 
     def loop(frame: list[Any]) -> Completion:
         items = sequence(frame)
-        if long is not None and frame[0].group is None and (is_while or type(items) is range):
+        if long is not None and frame[0].group is None and (is_while or type(items) in _KNOWN):
             completion = long.run(frame, items, through)
         else:
             completion = through(frame, items)

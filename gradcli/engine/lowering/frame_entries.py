@@ -11,7 +11,7 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import OF_DTYPE, OF_PYTHON, Scalar
+from ..ir.types import BOOL, OF_DTYPE, OF_PYTHON, ArrayType, Scalar
 from ..regions.arrays import MAX_ELEMENTS, array_kind
 from ..regions.entries import (
     UNASSIGNED,
@@ -20,6 +20,7 @@ from ..regions.entries import (
     FunctionEntry,
     ListEntry,
     NoEntry,
+    RecordEntry,
     StoredEntry,
     Thing,
     TransformEntry,
@@ -114,11 +115,22 @@ class _Observer:
             return Thing(value)
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
+        if type(value) is List and len(value) > MAX_ELEMENTS:
+            return self.long_list(value)
+        if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
+            return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
             return self.function(value, depth)
         if depth < MAX_DEPTH and type(value) is Transform:
             return self.transform(value, depth)
         return NoEntry("this value is not compiled")
+
+    def long_list(self, value: List) -> Entry:
+        """A list of many numbers, all floats or all ints."""
+        kind = number_type(value.items)
+        if kind is None:
+            return NoEntry("a long list of what isn't all floats or all ints is not compiled")
+        return self.taken(value, StoredEntry(ArrayType(kind, (len(value),)), False, True))
 
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)
@@ -132,7 +144,7 @@ class _Observer:
         if isinstance(kind, ArrayOf):
             return self.taken(value, ArrayEntry(kind.shape, kind.type, kind.variable))
         if isinstance(kind, StoredOf):
-            return self.taken(value, StoredEntry(kind.type, kind.variable))
+            return self.taken(value, StoredEntry(kind.type, kind.variable, kind.listed))
         return NoEntry("this array is not compiled")
 
     def taken(self, value: Any, entry: Scalar | ArrayEntry | StoredEntry) -> Entry:
@@ -163,6 +175,13 @@ class _Observer:
         """Whether a slot of the frame shares its name with a function by this cell."""
         place = slot.index + FRAME_HEAD
         return place < len(self.frame) and self.frame[place] is cell
+
+
+def number_type(items: list[Any]) -> Scalar | None:
+    """The type of numbers, if they all are plain floats, or ints."""
+    types = set(map(type, items))
+    kind = OF_PYTHON.get(types.pop()) if len(types) == 1 else None
+    return None if kind == BOOL else kind
 
 
 def _is_of(value: Any, kind: type) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ENDLESS = range(2**62)
 
+Items: TypeAlias = range | list[Any]
 Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
@@ -55,24 +56,25 @@ class LongLoop:
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
         interpreter's loop."""
-        if type(items) is range and len(items) < self._least:
+        if type(items) is not range and type(items) is not list:
+            items = ENDLESS  # of `while`
+        elif len(items) < self._least:
             return through(frame, items)
-        rest = items if type(items) is range else ENDLESS
-        completion, rest = self._begun(frame, rest, through)
+        completion, rest = self._begun(frame, items, through)
         while completion is None and rest:
             found = self.run_iterations(frame, rest)
             if found is None:
                 self._count = 0  # so that it isn't tried again soon
                 return through(frame, rest)
-            ended, done = found
-            if ended:
+            completion, done = found
+            if completion is not None:
                 break
             frame[0].passed += len(rest[:done]) * self._statements
             frame[0].trace.turn_over()
             rest = rest[done:]
         return completion
 
-    def _begun(self, frame: list[Any], rest: range, through: Through) -> tuple[Any, range]:
+    def _begun(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
         """Runs the first iterations by the interpreter. Returns their completion and the rest. Once
         the loop is known to be long that is a single iteration, after which all names have
         values."""
@@ -85,9 +87,9 @@ class LongLoop:
         self._times, self._count = self._times + 1, self._count + before - length_hint(iterations)
         return completion, rest[most:]
 
-    def run_iterations(self, frame: list[Any], rest: range) -> tuple[bool, int] | None:
-        """Runs the first iterations of the rest by a kernel. Returns whether the loop ended with
-        one of them, and how many they were; None if the interpreter must run them."""
+    def run_iterations(self, frame: list[Any], rest: Items) -> tuple[int | None, int] | None:
+        """Runs the first iterations of the rest by a kernel. Returns their completion, and how many
+        they were; None if the interpreter must run them."""
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 

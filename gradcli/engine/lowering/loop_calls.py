@@ -7,18 +7,20 @@ from typing import Any
 from ...lang import program
 from ..backends.backend import CPU
 from ..codegen.python import StepBack
+from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, lower_loop
-from ..regions.names import NotCompiled
+from ..regions.names import RETURNED, NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import FRAME_HEAD
-from .frame_entries import Observed, observe, slots_of
+from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
+from .frame_entries import Observed, number_type, observe, slots_of
 from .fusion import MAX_VARIANTS
+from .long_loops import Items
 from .region_calls import REGION, RegionCall
-from .region_values import held_of, numbers_of
+from .region_values import MISSING, held_of, numbers_of
 
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 
@@ -36,35 +38,49 @@ class LoopCalls:
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._calls: dict[Any, LoopCall | None] = {}
 
-    def run(self, frame: list[Any], rest: range) -> tuple[bool, int] | None:
-        """Runs the first iterations of the rest by a kernel. Returns whether the loop ended with
-        one of them, and how many they were; None if the interpreter must run them."""
+    def run(self, frame: list[Any], rest: Items) -> tuple[int | None, int] | None:
+        """Runs the first iterations of the rest by a kernel. Returns their completion, and how many
+        they were; None if the interpreter must run them."""
+        over = _over(rest)
+        if over is None:
+            return None
         observed = observe(frame, self._slots.values())
         if observed.is_boxed and not self._only_gradients:
             return None
-        call, done = self._call(observed, rest.step), _at_a_time(observed)
+        call = self._call(observed, over)
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
+        done = _at_a_time(observed) if type(rest) is range else len(rest)
         try:
-            ended, new = call.run(frame[0], self._site, rest[:done], observed.values)
+            completion, new = call.run(frame[0], self._site, rest[:done], observed.values)
         except (StepBack, NoRule):
             return None
         for slot, value in new.items():
-            if self._slots[slot].cell:
+            if slot == RETURNED:
+                frame[RESULT] = value
+            elif self._slots[slot].cell:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
-        return ended, done
+        return completion, done
 
-    def _call(self, observed: Observed, step: int) -> LoopCall | None:
+    def _call(self, observed: Observed, over: int | ArrayType) -> LoopCall | None:
         """The region for what a frame holds; None where there is none."""
-        key = (tuple(observed.entries.items()), step)
+        key = (tuple(observed.entries.items()), over)
         if key not in self._calls and len(self._calls) < MAX_VARIANTS:
             try:
-                self._calls[key] = LoopCall(self._node, observed, step)
+                self._calls[key] = LoopCall(self._node, observed, over)
             except NotCompiled:
                 self._calls[key] = None
         return self._calls.get(key)
+
+
+def _over(rest: Items) -> int | ArrayType | None:
+    """The step of a range, or the type of the numbers in a list; None where these have none."""
+    if type(rest) is range:
+        return rest.step
+    kind = number_type(rest)
+    return None if kind is None else ArrayType(kind, (len(rest),))
 
 
 def _at_a_time(observed: Observed) -> int:
@@ -79,22 +95,27 @@ class LoopCall:
     aliases  the positions of the numbers that names may be the same as after iterations
     """
 
-    def __init__(self, node: program.While | program.For, observed: Observed, step: int) -> None:
+    def __init__(
+        self, node: program.While | program.For, observed: Observed, over: int | ArrayType
+    ) -> None:
         """Raises NotCompiled."""
-        loop = lower_loop(node, observed.entries, step)
+        loop = lower_loop(node, observed.entries, over)
         self._changed = loop.changed
         self._call = RegionCall(loop.region, loop.regions)
         region = self._call.region
         self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[1:])}
 
     def run(
-        self, run: Run, site: Site, iterations: range, values: list[Any]
-    ) -> tuple[bool, dict[int, Any]]:
-        """Whether the loop ended with one of these iterations, and what the slots that it assigns
-        hold then. Raises StepBack, and NoRule."""
-        size = len(iterations)
+        self, run: Run, site: Site, iterations: Items, values: list[Any]
+    ) -> tuple[int | None, dict[int, Any]]:
+        """How the loop ended, if it did with one of these iterations, and what the slots that it
+        assigns hold then; what it returned is in `RETURNED`. Raises StepBack, and NoRule."""
+        start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         numbers = [number for value in values for number in numbers_of(run, site, value)]
-        given = self._call.apply(run, site, [size, iterations.start, *numbers])
+        given = self._call.apply(run, site, [len(iterations), start, *numbers])
         rest = iter(given[1:])
         new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}
-        return bool(given[0]), new
+        if new.get(RETURNED, MISSING) is not MISSING:
+            return RETURN, new
+        new.pop(RETURNED, None)
+        return BREAK if given[0] else None, new

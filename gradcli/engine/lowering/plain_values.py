@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..backends.backend import CPU
+from ..ir.types import ArrayType
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
@@ -17,11 +18,13 @@ from ..regions.entries import (
     FunctionEntry,
     ListEntry,
     NoEntry,
+    RecordEntry,
     StoredEntry,
     Thing,
     TransformEntry,
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
+from .frame_entries import number_type
 
 # Whether a value is of an entry; if so its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -31,6 +34,10 @@ def reader_of(entry: Entry, value: Any) -> Reader:
     """The reader for an entry, and the value that was found to be of it."""
     if isinstance(entry, ListEntry):
         return _list(readers_of(entry.items, value.items))
+    if isinstance(entry, RecordEntry):
+        return _dict(entry.keys, readers_of(entry.items, value.values()))
+    if isinstance(entry, StoredEntry) and entry.listed:
+        return _long_list(entry.type)
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
         return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
@@ -108,6 +115,25 @@ def _list(items: Sequence[Reader]) -> Reader:
         return (
             type(value) is List and len(value) == len(items) and _all(items, value.items, numbers)
         )
+
+    return reader
+
+
+def _dict(keys: tuple[str, ...], items: Sequence[Reader]) -> Reader:
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        return type(value) is dict and tuple(value) == keys and _all(items, value.values(), numbers)
+
+    return reader
+
+
+def _long_list(kind: ArrayType) -> Reader:
+    (length,) = kind.shape
+
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not List or len(value) != length:
+            return False
+        numbers.append(CPU.xp.array(value.items))
+        return number_type(value.items) == kind.element
 
     return reader
 

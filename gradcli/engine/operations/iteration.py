@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...diagnostics import Span
@@ -21,15 +21,15 @@ from .rows.ranges import RowRange
 GETITEM = OPS["getitem"]
 
 
-def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
-    """Iterates over a value as `for` does: the items of a list, the rows of an array, the keys of a
-    dict. Raises GradcliError (E319) for a value that has none."""
+def iterate(run: Run, value: Any, span: Span) -> Iterable[Any]:
+    """What `for` goes over in a value: the items of a list, the rows of an array, the keys of a
+    dict. Plain numbers are in a list. Raises GradcliError (E319) for a value that has none."""
     value = read(value)
     inner = primal(value)
     if type(inner) is List:
-        return iter(inner)
+        return list(inner)
     if type(inner) is dict:
-        return iter(list(inner))
+        return list(inner)
     if shape_of(inner):
         if (
             value is inner
@@ -37,7 +37,7 @@ def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
             and inner.ndim == 1
             and inner.dtype.char in "dl?D"
         ):
-            return iter(inner.tolist())
+            return inner.tolist()  # type: ignore[no-any-return]
         site = Site(GETITEM, span)
         return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
     run.fail(
@@ -93,7 +93,7 @@ def enumerated(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
     return (List([k, item]) for k, item in enumerate(_sequence(run, operands[0], site.span)))
 
 
-def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
+def _sequence(run: Run, value: Any, span: Span) -> Iterable[Any]:
     return iterate(run, value, span)
 
 

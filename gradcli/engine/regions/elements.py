@@ -155,6 +155,8 @@ class Elements(StoredArrays):
         step, *rest = steps
         if isinstance(held, Array | Stored) and held.variable:
             raise NotCompiled("this array is a variable, or may be", span)
+        if isinstance(held, Stored) and held.listed:
+            raise NotCompiled("a list of many numbers is only read where code is compiled", span)
         if isinstance(held, Stored):
             return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):

@@ -13,7 +13,7 @@ from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import ArrayType, Scalar
 from .calls import Calls
-from .kinds import Array, Stored
+from .kinds import Array, Record, Stored
 from .names import ABSENT, Closure, Name, Transform, Unknown
 
 
@@ -21,6 +21,14 @@ from .names import ABSENT, Closure, Name, Transform, Unknown
 class ListEntry:
     """A list, by its items."""
 
+    items: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEntry:
+    """A dict, by its keys and items."""
+
+    keys: tuple[str, ...]
     items: tuple[Entry, ...]
 
 
@@ -35,10 +43,12 @@ class ArrayEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An array of many elements, which is one parameter, and may be the state of a variable."""
+    """An array of many elements, or a list of many numbers, which is one parameter. An array may be
+    the state of a variable."""
 
     type: ArrayType
     variable: bool
+    listed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,15 @@ class NoEntry:
 
 # A scalar is a number that the region takes as a parameter.
 Entry: TypeAlias = (
-    Scalar | ListEntry | ArrayEntry | StoredEntry | FunctionEntry | TransformEntry | Thing | NoEntry
+    Scalar
+    | ListEntry
+    | RecordEntry
+    | ArrayEntry
+    | StoredEntry
+    | FunctionEntry
+    | TransformEntry
+    | Thing
+    | NoEntry
 )
 UNASSIGNED = NoEntry("")
 
@@ -88,7 +106,7 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
     """The types of the parameters for an entry, in order."""
     if isinstance(entry, Scalar):
         yield entry
-    elif isinstance(entry, ListEntry):
+    elif isinstance(entry, ListEntry | RecordEntry):
         for item in entry.items:
             yield from parameters_of(item)
     elif isinstance(entry, ArrayEntry):
@@ -108,11 +126,14 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return next(parameters)
     if isinstance(entry, ListEntry):
         return tuple([enter(lowering, item, parameters) for item in entry.items])
+    if isinstance(entry, RecordEntry):
+        held = tuple([enter(lowering, item, parameters) for item in entry.items])
+        return Record(entry.keys, held)
     if isinstance(entry, ArrayEntry):
         items = tuple(islice(parameters, prod(entry.shape)))
         return Array(entry.shape, items, entry.type, entry.variable)
     if isinstance(entry, StoredEntry):
-        return Stored(next(parameters), entry.variable)
+        return Stored(next(parameters), entry.variable, entry.listed)
     if isinstance(entry, Thing):
         return entry.value
     if isinstance(entry, NoEntry):
@@ -125,7 +146,7 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     if entry.captured is not None:
         frame = lowering.names.new_frame()
         outside = [Name(frame, slot.index) for slot, _ in entry.function.captures]
-        held = [enter(lowering, part, parameters) for part in entry.captured]
-        lowering.names.put(outside, held)
+        captured = [enter(lowering, part, parameters) for part in entry.captured]
+        lowering.names.put(outside, captured)
     defaults = [enter(lowering, part, parameters) for part in entry.defaults]
     return Closure(entry.function, frame, tuple(map(lowering.names.hidden, defaults)))

@@ -122,7 +122,8 @@ class Expressions(Builtins):
         held = self.expression(node.object)
         if isinstance(held, Members | Record):
             return self.own_member(held, node.name, node.span)
-        if not isinstance(held, Array | Stored) or node.name not in ("shape", "size", "ndim"):
+        is_array = isinstance(held, Array) or (isinstance(held, Stored) and not held.listed)
+        if not is_array or node.name not in ("shape", "size", "ndim"):
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
         sizes = tuple([self.builder.constant(size) for size in held.shape])
         if node.name == "shape":

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import I64
+from ..ir.types import I64, ArrayType
 from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns
-from .kinds import Kind, flat, is_settled, kind_of
+from .kinds import Kind, MaybeOf, flat, fresh, is_settled, kind_of
 from .loops import Loop
 from .lowering import Lowering
-from .names import Name, NotCompiled
-from .ranges import Range
+from .names import RETURNED, Name, NotCompiled
+from .ranges import Items, Over, Range
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 
@@ -26,10 +27,11 @@ HEAD = 2  # the parameters before those of the entries: how many iterations, and
 class FrameLoop(NamedTuple):
     """A loop in IR.
 
-    region   takes how many iterations to run, the first value of a range (0 for `while`), and the
-             parameters of the entries; gives whether the loop ended with one of the iterations,
-             and the values of `changed`
-    changed  the slots that iterations assign, each with the kind of what it holds
+    region   takes how many iterations to run, the first value of a range (0 for `while`) or the
+             items of a list, and the parameters of the entries; gives whether the loop ended with
+             one of the iterations, and the values of `changed`
+    changed  the slots that iterations assign, each with the kind of what it holds; `RETURNED` has
+             what they return
     regions  those that it may call: functions that call themselves, and their derivatives
     """
 
@@ -39,18 +41,17 @@ class FrameLoop(NamedTuple):
 
 
 def lower_loop(
-    node: program.While | program.For, entries: Mapping[int, Entry], step: int
+    node: program.While | program.For, entries: Mapping[int, Entry], over: int | ArrayType
 ) -> FrameLoop:
-    """The region of a loop in a frame whose slots have these entries; `step` is that of its range.
+    """The region of a loop in a frame whose slots have these entries. `over` is the step of its
+    range, or the type of the list that it goes over.
 
     Raises NotCompiled.
     """
-    if returns(node):
-        raise NotCompiled("a `return` ends the frame of this loop", node.span)
     changed = list({slot.index: slot for slot in assigned([node])}.values())
     span = node.span
     reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in changed]
-    block = Block((Value(I64), Value(I64)))
+    block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
     lowering = Lowering(Builder(block), Liveness((node, *reads)))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
@@ -58,26 +59,38 @@ def lower_loop(
         lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
     with lowering.builder.inside(block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
-        ended = _iterations(lowering, node, names, step)
+        names += [Name(lowering.frame, RETURNED)] * returns(node)
+        ended = _iterations(lowering, node, names, over)
         held = lowering.names.of(names)
         block.results = (ended, *[value for each in held for value in flat(each)])
-    kinds = {slot.index: kind_of(each) for slot, each in zip(changed, held, strict=True)}
+    kinds = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
     return FrameLoop(Region("loop", block), kinds, lowering.regions)
 
 
 def _iterations(
-    lowering: Lowering, node: program.While | program.For, names: list[Name], step: int
+    lowering: Lowering, node: program.While | program.For, names: list[Name], step: int | ArrayType
 ) -> Value:
     """Adds the loop; gives whether it ended."""
     builder = lowering.builder
-    size, start = builder.block.parameters[:HEAD]
-    over = Range(start, builder.constant(step), size) if isinstance(node, program.For) else None
+    size, first = builder.block.parameters[:HEAD]
+    over: Over | None = None
+    if isinstance(step, ArrayType):
+        read = partial(builder.element, first)
+        over = Items(read, builder.constant(0), size)
+    elif isinstance(node, program.For):
+        over = Range(first, builder.constant(step), size)
     limit = size if over is None else None
-    loop = Loop(node, over, names, breaks(node.body), limit=limit)
+    loop = Loop(node, over, names, breaks(node.body) or returns(node), limit=limit)
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    if given != kinds or not all(map(is_settled, kinds)):
+    returned = given[-1:] if returns(node) else []
+    if returned and isinstance(returned[0], MaybeOf):
+        iteration.carried[-1], kinds[-1] = fresh(returned[0]), returned[0]
+        returned = [returned[0].kind]
+    if given != kinds or not all(
+        map(is_settled, [*kinds[: len(kinds) - len(returned)], *returned])
+    ):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)

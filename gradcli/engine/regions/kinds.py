@@ -50,10 +50,11 @@ class Array:
 @dataclass(frozen=True, eq=False, slots=True)
 class Stored:
     """An array of many elements, which is one value of the IR. It is the state of a `variable`, or
-    may be."""
+    may be. `listed`: a list of many numbers, which is only read."""
 
     value: Value
     variable: bool = False
+    listed: bool = False
 
     @property
     def type(self) -> ArrayType:
@@ -110,6 +111,7 @@ class StoredOf:
 
     type: ArrayType
     variable: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def kind_of(held: Any) -> Kind:
     if isinstance(held, Array):
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Stored):
-        return StoredOf(held.type, held.variable)
+        return StoredOf(held.type, held.variable, held.listed)
     if isinstance(held, Mixed):
         return MIXED
     if isinstance(held, Maybe):
@@ -182,7 +184,8 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
         same = (a.shape, a.type) == (b.shape, b.type)
         return ArrayOf(a.shape, a.type, True) if same else differ
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
-        return StoredOf(a.type, True) if a.type == b.type else differ
+        same = (a.type, a.listed) == (b.type, b.listed)
+        return StoredOf(a.type, True, a.listed) if same else differ
     return MIXED if a in _NUMBERS and b in _NUMBERS else differ
 
 
@@ -240,7 +243,7 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
     if isinstance(kind, ArrayOf):
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, StoredOf):
-        return Stored(next(values), kind.variable)
+        return Stored(next(values), kind.variable, kind.listed)
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, MaybeOf):
@@ -280,7 +283,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, ArrayOf):
         return Array(held.shape, held.items, held.type, kind.variable)
     if isinstance(kind, StoredOf):
-        return Stored(held.value, kind.variable)
+        return Stored(held.value, kind.variable, kind.listed)
     constant = builder.constant
     if held.type == I64:
         return Mixed(constant(True), held, constant(0.0))
@@ -323,22 +326,26 @@ def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
 def without_variable(held: Any) -> Any:
     """What is held, where an array isn't the state of a variable, but a copy."""
     if isinstance(held, Stored):
-        return Stored(held.value)
+        return Stored(held.value, listed=held.listed)
     return Array(held.shape, held.items, held.type) if isinstance(held, Array) else held
 
 
 def is_settled(kind: Kind) -> bool:
-    """Whether a name can be given what is of this kind: numbers, arrays and lists, of which no
-    array is the state of a variable."""
-    if isinstance(kind, ListOf):
+    """Whether a name can be given what is of this kind: numbers, arrays, lists and dicts, of which
+    no array is the state of a variable."""
+    if isinstance(kind, ListOf | RecordOf):
         return all(map(is_settled, kind.items))
-    return isinstance(kind, Scalar) or (isinstance(kind, ArrayOf | StoredOf) and not kind.variable)
+    if isinstance(kind, ArrayOf | StoredOf):
+        return not kind.variable
+    return isinstance(kind, Scalar | MixedKind)
 
 
 def plain(kind: Kind) -> Kind:
     """A kind of numbers, of which no array is the state of a variable."""
     if isinstance(kind, ListOf):
         return ListOf(tuple(map(plain, kind.items)))
+    if isinstance(kind, RecordOf):
+        return RecordOf(kind.keys, tuple(map(plain, kind.items)))
     if isinstance(kind, StoredOf):
-        return StoredOf(kind.type)
+        return StoredOf(kind.type, listed=kind.listed)
     return ArrayOf(kind.shape, kind.type) if isinstance(kind, ArrayOf) else kind

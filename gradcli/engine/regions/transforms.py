@@ -89,8 +89,9 @@ class Transforms(Recursion):
         parameters: list[Value] = []
         for k in callee.wrt:
             kinds = list(types_of(kind_of(given[k])))
-            held = isinstance(given[k], Value | Array | Stored | tuple)
-            if not kinds or not held or not all(map(has_tangents, kinds)):
+            known = isinstance(given[k], Value | Array | Stored | tuple)
+            listed = isinstance(given[k], Stored) and given[k].listed
+            if not kinds or not known or listed or not all(map(has_tangents, kinds)):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
