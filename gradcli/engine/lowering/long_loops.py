@@ -18,11 +18,10 @@ from ..compilation.compiler import Compiler
 from ..regions.flow import assigned
 
 if TYPE_CHECKING:
-    from .loop_calls import LoopCalls
+    from .loop_calls import Items, LoopCalls
 
 ENDLESS = range(2**62)
 
-Items: TypeAlias = range | list[Any]
 Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...lang import program
 from ..backends.backend import CPU
@@ -18,10 +18,10 @@ from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, number_type, observe, slots_of
 from .fusion import MAX_VARIANTS
-from .long_loops import Items
 from .region_calls import REGION, RegionCall
 from .region_values import MISSING, held_of, numbers_of
 
+Items: TypeAlias = range | list[Any]
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 
 
