@@ -93,6 +93,16 @@ LOOPS = [
     "s = 0.0; fn f(a) { for i in range(20) { if i*a > 2.0 { return {v: a*i, n: i} } } }; s = f(x).v*f(w).n",
     "s = 0.0; fn f(a) { for i in range(20) { if i*a > 2.0 { return } }; return a }; s = w if f(x) == none else f(w)",
     "s = 0.0; fn f(v, a) { for e in v { if e*a > 0.3 { return e*a } }; return a }; s = f([0.1, 0.9], x) + f(linspace(0.0, 1.0, 20), w)",
+    "s = x; for i in range(20) { s = s*1.1 + w; if i % 7 == 3 { print(s) } }",
+    "s = x; for i in range(20) { s = s*1.1 + w; if i % 7 == 3 { print(i); s = s - w } elif s > 5.0 { break }; r = s }; s = s*r",
+    "s = x; n = 0; while s < 30.0 { n += 1; if n > 4 and n % 5 == 0 { expect s > 0.0; continue }; s = s*1.1 + w }; s = s*n",
+    "s = x; for i in range(20) { if i > 15 { print(i) }; s = s*w + i; if i == 18 { s = s // (i - 18) } }",
+    "s = x; for i in range(20) { if i == 9 { t = 2.0*x } ; s = s*w + i; if i == 12 { c := s; t = w }; s = s*c }",
+    "s = x; for a in [0.1*k for k in range(30)] { s = s*a + w; if a > 2.0 { if s > 0.5 { print(a) } else { s = s + 1.0 } } }",
+    "s = x; for i in range(6) { for j in range(9) { s = s*0.9 + w*j }; if i % 2 == 1 { print(s) }; for j in range(3) { if j == 5 { print(j) }; s = s + x } }",
+    "s = 0.0; fn f(a) { for i in range(40) { a = a*1.1 + w; if i == 20 { print(a) }; if a > 9.0 { return a*i } }; return a }; s = f(x) + f(w)",
+    "s = 0.0; fn f(a) { for i in range(20) { if i == 7 { print(i); return a }; a = a*w + i }; return 0.5 }; s = f(x)*f(w)",
+    "s = x; for i in range(20) { print(i); s = s*w }",
     "s = 0.0; fn f(a) { n = 0; while true { n += 1; if n > 12 { return a*n }; a = a*1.1 } }; s = f(x)*w",
     "s = 0.0; fn f(a) { for i in range(12) { a = a*1.1 + w }; return a }; s = f(x) + f(w) + f(2)",
 ]  # fmt: skip
@@ -118,7 +128,8 @@ def answers(long: int, some: int, source: str, **options: Any) -> Any:
                 None,
                 None,
             )
-    return str(evaluation.diagnostics), evaluation.outputs, evaluation.gradients
+    said = f"{evaluation.diagnostics} {evaluation.printed} {len(evaluation.expectations)}"
+    return said, evaluation.outputs, evaluation.gradients
 
 
 @pytest.mark.parametrize("some", [2**14, 3], ids=["at once", "some at a time"])
@@ -154,15 +165,28 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     found: list[int] = []
     original = long_loops.LongLoop.run_iterations
 
-    def run_iterations(self: Any, frame: list[Any], rest: range) -> tuple[bool, int] | None:
-        ended = original(self, frame, rest)
-        if ended is not None:
-            found.append(len(rest[: ended[1]]))
-        return ended
+    def run_iterations(self: Any, frame: list[Any], rest: range) -> Any:
+        ran = original(self, frame, rest)
+        if ran is not None:
+            found.append(ran.iterations)
+        return ran
 
     monkeypatch.setattr(long_loops.LongLoop, "run_iterations", run_iterations)
     with only():
         yield found
+
+
+def test_an_iteration_that_prints_is_the_interpreter_s(done: list[int]) -> None:
+    source = f"{HEAD}s = x\nfor i in range(10000) {{ s = s*0.9 + w; if i % 2500 == 2499 {{ print(i) }} }}\noutput s"
+    evaluation = evaluate(source)
+    assert evaluation.printed == ["2499", "4999", "7499", "9999"]
+    assert done[:4] == [499, 2499, 2499, 2499]  # of the first run
+
+
+def test_a_loop_that_prints_all_the_time_stays_in_the_interpreter(done: list[int]) -> None:
+    source = f"{HEAD}s = x\nfor i in range(9000) {{ s = s*0.9 + w; if i % 10 == 9 {{ print(i) }} }}\noutput s"
+    assert len(evaluate(source).printed) == 900
+    assert 1 <= len(done) <= 4
 
 
 def test_most_loops_are_done_together(done: list[int]) -> None:

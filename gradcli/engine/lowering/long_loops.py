@@ -18,7 +18,7 @@ from ..compilation.compiler import Compiler
 from ..regions.flow import assigned
 
 if TYPE_CHECKING:
-    from .loop_calls import Items, LoopCalls
+    from .loop_calls import Items, LoopCalls, Ran
 
 ENDLESS = range(2**62)
 
@@ -61,16 +61,16 @@ class LongLoop:
             return through(frame, items)
         completion, rest = self._begun(frame, items, through)
         while completion is None and rest:
-            found = self.run_iterations(frame, rest)
-            if found is None:
+            ran = self.run_iterations(frame, rest)
+            if ran is not None:
+                completion, rest = ran.completion, rest[ran.iterations :]
+                frame[0].passed += ran.iterations * self._statements
+                frame[0].trace.turn_over()
+            if ran is None or (ran.stopped and ran.iterations < self._least):
                 self._count = 0  # so that it isn't tried again soon
                 return through(frame, rest)
-            completion, done = found
-            if completion is not None:
-                break
-            frame[0].passed += len(rest[:done]) * self._statements
-            frame[0].trace.turn_over()
-            rest = rest[done:]
+            if ran.stopped:
+                completion, rest = through(frame, rest[:1]), rest[1:]
         return completion
 
     def _begun(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
@@ -86,9 +86,9 @@ class LongLoop:
         self._times, self._count = self._times + 1, self._count + before - length_hint(iterations)
         return completion, rest[most:]
 
-    def run_iterations(self, frame: list[Any], rest: Items) -> tuple[int | None, int] | None:
-        """Runs the first iterations of the rest by a kernel. Returns their completion, and how many
-        they were; None if the interpreter must run them."""
+    def run_iterations(self, frame: list[Any], rest: Items) -> Ran | None:
+        """Runs the first iterations of the rest by a kernel. Returns None if the interpreter must
+        run them."""
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 

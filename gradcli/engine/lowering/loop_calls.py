@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...lang import program
 from ..backends.backend import CPU
@@ -11,7 +11,7 @@ from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, lower_loop
-from ..regions.names import RETURNED, NotCompiled
+from ..regions.names import RETURNED, STOPPED, NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -22,6 +22,17 @@ from .region_calls import REGION, RegionCall
 from .region_values import MISSING, held_of, numbers_of
 
 Items: TypeAlias = range | list[Any]
+
+
+class Ran(NamedTuple):
+    """Iterations that a kernel ran: how the loop ended, if it did with one of them; how many they
+    were; and whether the interpreter must run the next one."""
+
+    completion: int | None
+    iterations: int
+    stopped: bool
+
+
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 
 
@@ -38,9 +49,9 @@ class LoopCalls:
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._calls: dict[Any, LoopCall | None] = {}
 
-    def run(self, frame: list[Any], rest: Items) -> tuple[int | None, int] | None:
-        """Runs the first iterations of the rest by a kernel. Returns their completion, and how many
-        they were; None if the interpreter must run them."""
+    def run(self, frame: list[Any], rest: Items) -> Ran | None:
+        """Runs the first iterations of the rest by a kernel. Returns None if the interpreter must
+        run them."""
         over = _over(rest)
         if over is None:
             return None
@@ -50,9 +61,9 @@ class LoopCalls:
         call = self._call(observed, over)
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
-        done = _at_a_time(observed) if type(rest) is range else len(rest)
+        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         try:
-            completion, new = call.run(frame[0], self._site, rest[:done], observed.values)
+            ran, new = call.run(frame[0], self._site, some, observed.values)
         except (StepBack, NoRule):
             return None
         for slot, value in new.items():
@@ -62,7 +73,7 @@ class LoopCalls:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
-        return completion, done
+        return ran
 
     def _call(self, observed: Observed, over: int | ArrayType) -> LoopCall | None:
         """The region for what a frame holds; None where there is none."""
@@ -103,19 +114,22 @@ class LoopCall:
         self._changed = loop.changed
         self._call = RegionCall(loop.region, loop.regions)
         region = self._call.region
-        self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[1:])}
+        self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
         self, run: Run, site: Site, iterations: Items, values: list[Any]
-    ) -> tuple[int | None, dict[int, Any]]:
-        """How the loop ended, if it did with one of these iterations, and what the slots that it
-        assigns hold then; what it returned is in `RETURNED`. Raises StepBack, and NoRule."""
+    ) -> tuple[Ran, dict[int, Any]]:
+        """Runs iterations, and returns what the slots that they assign hold then; what they return
+        is in `RETURNED`. Raises StepBack, and NoRule."""
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         numbers = [number for value in values for number in numbers_of(run, site, value)]
         given = self._call.apply(run, site, [len(iterations), start, *numbers])
-        rest = iter(given[1:])
+        ended, count, *numbers = given
+        rest = iter(numbers)
         new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}
-        if new.get(RETURNED, MISSING) is not MISSING:
-            return RETURN, new
-        new.pop(RETURNED, None)
-        return BREAK if given[0] else None, new
+        stopped, completion = new.pop(STOPPED, False), BREAK if ended else None
+        if new.get(RETURNED, MISSING) is MISSING:
+            new.pop(RETURNED, None)
+        else:
+            completion = RETURN
+        return Ran(completion, count, stopped), new

@@ -16,6 +16,15 @@ _BLOCKS = (
     program.ExpectError,
 )
 _LEAVING = (program.Return, program.Break, program.Continue)
+# Statements that are compiled, but for those that leave.
+COMPILED = (
+    program.Assign,
+    program.Augment,
+    program.Evaluate,
+    program.If,
+    program.While,
+    program.For,
+)
 
 
 def inside(node: Any) -> Iterator[Any]:
@@ -29,10 +38,21 @@ def inside(node: Any) -> Iterator[Any]:
 
 
 def leaves(node: Any) -> bool:
-    """Whether a path can end in an `if`: by `return`, or by an end of an iteration around it."""
+    """Whether a path can end in an `if`: by `return`, by an end of an iteration around it, or by
+    what isn't compiled."""
     if isinstance(node, program.If):
-        return any(isinstance(s, _LEAVING) or leaves(s) for s in inside(node))
+        return any(not isinstance(s, COMPILED) or leaves(s) for s in inside(node))
     return is_loop(node) and returns(node)
+
+
+def stops(body: Sequence[Any]) -> bool:
+    """Whether some iterations of a loop with this body, but not all, meet a statement that isn't
+    compiled."""
+    known = (*COMPILED, *_LEAVING)
+    if not all(isinstance(s, known) for s in body):
+        return False
+    branches = [list(inside(s)) for s in body if isinstance(s, program.If)]
+    return any(stops(each) or not all(isinstance(s, known) for s in each) for each in branches)
 
 
 def is_loop(node: Any) -> bool:

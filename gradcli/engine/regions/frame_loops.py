@@ -14,11 +14,11 @@ from ..ir.types import I64, ArrayType
 from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
-from .flow import assigned, breaks, returns
+from .flow import assigned, breaks, returns, stops
 from .kinds import Kind, MaybeOf, flat, fresh, is_settled, kind_of
 from .loops import Loop
 from .lowering import Lowering
-from .names import RETURNED, Name, NotCompiled
+from .names import RETURNED, STOPPED, Name, NotCompiled
 from .ranges import Items, Over, Range
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
@@ -29,9 +29,9 @@ class FrameLoop(NamedTuple):
 
     region   takes how many iterations to run, the first value of a range (0 for `while`) or the
              items of a list, and the parameters of the entries; gives whether the loop ended with
-             one of the iterations, and the values of `changed`
+             one of the iterations, how many it ran, and the values of `changed`
     changed  the slots that iterations assign, each with the kind of what it holds; `RETURNED` has
-             what they return
+             what they return, and `STOPPED` whether the next iteration isn't compiled
     regions  those that it may call: functions that call themselves, and their derivatives
     """
 
@@ -59,18 +59,21 @@ def lower_loop(
         lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
     with lowering.builder.inside(block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
+        if stops(node.body):
+            names.append(Name(lowering.frame, STOPPED))
+            lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [Name(lowering.frame, RETURNED)] * returns(node)
-        ended = _iterations(lowering, node, names, over)
+        ended, ran = _iterations(lowering, node, names, over)
         held = lowering.names.of(names)
-        block.results = (ended, *[value for each in held for value in flat(each)])
+        block.results = (ended, ran, *[value for each in held for value in flat(each)])
     kinds = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
     return FrameLoop(Region("loop", block), kinds, lowering.regions)
 
 
 def _iterations(
     lowering: Lowering, node: program.While | program.For, names: list[Name], step: int | ArrayType
-) -> Value:
-    """Adds the loop; gives whether it ended."""
+) -> tuple[Value, Value]:
+    """Adds the loop; gives whether it ended, and how many iterations it ran."""
     builder = lowering.builder
     size, first = builder.block.parameters[:HEAD]
     over: Over | None = None
@@ -80,7 +83,8 @@ def _iterations(
     elif isinstance(node, program.For):
         over = Range(first, builder.constant(step), size)
     limit = size if over is None else None
-    loop = Loop(node, over, names, breaks(node.body) or returns(node), limit=limit)
+    leaves = breaks(node.body) or returns(node) or stops(node.body)
+    loop = Loop(node, over, names, leaves, limit=limit)
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
@@ -95,7 +99,13 @@ def _iterations(
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
     # A condition has ended the loop where it ran fewer iterations than it was to.
-    ended = builder.constant(False) if over else builder.apply("lt", [own[-1], size])
+    ran = own[-1] if own else size
+    ended = builder.constant(False) if over else builder.apply("lt", [ran, size])
     if loop.leaves:
         ended = builder.operation(WHERE, [own[0], ended, builder.constant(True)])
-    return ended
+    if stops(node.body):
+        (stopped,) = lowering.names.of([Name(lowering.frame, STOPPED)])
+        before = builder.apply("sub", [ran, builder.constant(1)])
+        ran = builder.operation(WHERE, [stopped, before, ran])
+        ended = builder.operation(WHERE, [stopped, builder.constant(False), ended])
+    return ended, ran

@@ -18,13 +18,13 @@ from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
 from .flow import breaks, returns
 from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
-from .names import RETURNED, Absent, Name, NotCompiled, Unknown, Unresolved
+from .names import RETURNED, STOPPED, Absent, Name, NotCompiled, Unknown, Unresolved
 from .ranges import Items, Over, Range, difference
 from .transforms import Transforms
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
-End = Literal["fall", "return", "break", "continue"]
+End = Literal["fall", "return", "break", "continue", "stop"]
 # What a path gives, by how it ends and what it returns.
 Finish = Callable[[End, Any], Any]
 
@@ -201,17 +201,24 @@ class Loops(Transforms):
     def turn(self, loop: Loop, index: Value) -> tuple[Any, ...]:
         """Lowers the body of a loop, at an index."""
         self.names.held.pop(Name(self.frame, RETURNED), None)
+        began = self.names.of(loop.names)
         if loop.range is not None:
             reached = loop.range.at(self.builder, index, loop.node.span)
             self.bind(loop.node.target, reached)  # type: ignore[union-attr]
-        given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop))
+        given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop, began))
         return given
 
-    def end_of_turn(self, loop: Loop) -> Finish:
+    def end_of_turn(self, loop: Loop, began: tuple[Any, ...]) -> Finish:
         """What an iteration gives: whether the loop goes on, if it can be left, and what the names
-        hold."""
+        hold. One that isn't compiled gives what it began with."""
 
         def finish(end: End, value: Any) -> Any:
+            if end == "stop":
+                stopped = Name(self.frame, STOPPED)
+                if stopped not in loop.names:
+                    raise value
+                self.names.put(loop.names, began)
+                self.names.held[stopped] = self.builder.constant(True)
             if end == "return":
                 self.names.held[Name(self.frame, RETURNED)] = value
             goes_on = end in ("fall", "continue")
@@ -329,7 +336,8 @@ class Loops(Transforms):
 
         def turn() -> Any:
             self.bind(node.target, item)  # type: ignore[union-attr]
-            return self.path(node.body, self.end_of_turn(loop))
+            began = self.names.of(loop.names)
+            return self.path(node.body, self.end_of_turn(loop, began))
 
         left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
         return self.either(going, turn, lambda: left, node.span)

@@ -13,9 +13,9 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from .elements import Path
-from .flow import is_loop, leaves, returns
+from .flow import COMPILED, is_loop, leaves, returns
 from .kinds import Maybe, without_variable
-from .loops import Finish, Loops
+from .loops import End, Finish, Loops
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
 MAX_PATHS = 64  # through what follows an `if` that ends some paths
@@ -31,7 +31,12 @@ class Lowering(Loops):
     # ---- paths -----------------------------------------------------------------------------------
 
     def call_body(self, function: program.Function) -> Any:
-        return self.path(function.body, lambda end, value: value if end == "return" else ABSENT)
+        def finish(end: End, value: Any) -> Any:
+            if end == "stop":
+                raise value
+            return value if end == "return" else ABSENT
+
+        return self.path(function.body, finish)
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
         """Lowers statements up to the end of the path, and gives what `finish` makes of that."""
@@ -44,6 +49,8 @@ class Lowering(Loops):
                 return finish("break", None)
             if isinstance(statement, program.Continue):
                 return finish("continue", None)
+            if not isinstance(statement, COMPILED):
+                return finish("stop", self.not_compiled(statement))
             if isinstance(statement, program.If) and leaves(statement):
                 return self.split(statement, statements[k + 1 :], finish)
             self.statement(statement)
@@ -89,8 +96,11 @@ class Lowering(Loops):
     def statement(self, node: Any) -> None:
         lower = _STATEMENTS.get(type(node))
         if lower is None:
-            raise NotCompiled(f"`{_WORDS.get(type(node), '?')}` is not compiled", node.span)
+            raise self.not_compiled(node)
         lower(self, node)
+
+    def not_compiled(self, node: Any) -> NotCompiled:
+        return NotCompiled(f"`{_WORDS.get(type(node), '?')}` is not compiled", node.span)
 
     def all(self, statements: Sequence[Any]) -> None:
         for statement in statements:

@@ -76,6 +76,7 @@ class Absent:
 
 ABSENT = Absent()
 RETURNED = -1  # the slot of what a `return` in a loop gives
+STOPPED = -2  # the slot of whether a loop stopped before an iteration that isn't compiled
 
 
 class Names:
