@@ -225,12 +225,11 @@ def _diagnose(error: Any) -> Diagnostic:
         help = "`gradcli COMMAND --help` has examples" if is_missing else ""
     elif wrong:
         message = f"no such option: `{wrong}`"
-        known = (
-            [name for parameter in context.command.params for name in parameter.opts]
-            if context
-            else []
-        )
-        help = did_you_mean(wrong, known)
+        help = _option_for(wrong, context.command.params) if context else ""
+    elif found := re.match(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", message):
+        message = f"too many arguments: `{found[1]}`"
+        if context and "--rows" in _names(context.command.params):
+            help = f"one program goes over the data that --rows names: `--rows {found[1]}`"
     elif found := re.match(r"No such command '(.*)'", message):
         message = f"no such command: `{found[1]}`"
         help = did_you_mean(found[1], COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
@@ -238,4 +237,20 @@ def _diagnose(error: Any) -> Diagnostic:
         help = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
     if not help and context:
         help = f"`{context.command_path} --help` lists what there is"
+        if wrong.startswith("--") and "--set" in _names(context.command.params):
+            help = f"an input is given with `--set {wrong[2:]}=…`; {help}"
     return Diagnostic("E001", message[:1].lower() + message[1:], help=help)
+
+
+def _option_for(wrong: str, parameters: Sequence[Any]) -> str:
+    """What somebody may mean with an option that there isn't: one that has the word as a value, or
+    one of another name."""
+    word = wrong.lstrip("-")
+    values = [
+        f"`{p.opts[-1]} {word}`" for p in parameters if word in getattr(p.type, "choices", ())
+    ]
+    return f"write {' or '.join(values)}" if values else did_you_mean(wrong, _names(parameters))
+
+
+def _names(parameters: Sequence[Any]) -> list[str]:
+    return [name for parameter in parameters for name in parameter.opts]

@@ -56,7 +56,9 @@ class Files:
                 with open(self._kept[path], "wb") as kept:
                     shutil.copyfileobj(file, kept)
         except OSError as error:
-            fail(path, f"cannot read it: {error.strerror}", code="E002")
+            is_text = path.lstrip().startswith("{")
+            help = "--inputs names a file; `--set x=3` gives a value" if is_text else ""
+            fail(path, f"cannot read it: {error.strerror}", help, "E002")
         return self._kept[path]
 
 
@@ -184,14 +186,20 @@ def _format(path: str, place: str) -> str:
     return format
 
 
+def _form_of(text: str) -> str:
+    """How what isn't NAME=VALUE is written."""
+    name, sign, file = text.partition("@")
+    if not name.strip().isidentifier():
+        return "write `--set x=3`"
+    return f"write `--set {name.strip()}={sign}{file or '3'}`" + ", without blanks" * (not sign)
+
+
 def _parse_assignment(text: str, files: Files) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not name or not value:
         raise GradcliError(
-            Diagnostic(
-                "E001", f"--set: expected NAME=VALUE, got `{text}`", help="write `--set x=3`"
-            )
+            Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help=_form_of(text))
         )
     if value.startswith("@"):
         return name, read_value(value[1:], files)

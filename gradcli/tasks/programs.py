@@ -32,9 +32,21 @@ def read_source(path: str) -> Source:
         with open(path, "rb") as file:
             return decode(name, file.read(_ENOUGH))
     except OSError as error:
-        raise GradcliError(Diagnostic("E002", f"cannot read `{name}`: {error.strerror}")) from None
+        help = "" if os.path.exists(path) else _meant(path)
+        message = f"cannot read `{name}`: {error.strerror}"
+        raise GradcliError(Diagnostic("E002", message, help=help)) from None
     except ValueError as error:  # a null byte in the name
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
+
+
+def _meant(path: str) -> str:
+    """What somebody may mean who names a file that isn't there: an input, or the program itself."""
+    name, sign, value = path.partition("=")
+    if sign and name.isidentifier() and value.strip("="):
+        return f"an input is given with --set: `--set {path}`"
+    if any(c in "+*()[]^=; " for c in path) and not path.endswith(".tg"):
+        return "the text of a program goes behind -e: `-e 'x**2'`"
+    return ""
 
 
 def write_program(path: str, text: str, replaces: bool) -> None:

@@ -89,8 +89,21 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("eval -e x --format npz", "add `-o FILE.npz`"),
         ("eval -e x --mode revers", "did you mean `reverse`?"),
         ("eval -e x --hessians", "did you mean `--hessian`?"),
+        ("eval a.tg --price 3", "an input is given with `--set price=…`; `gradcli eval --help` lists"),
+        ("eval a.tg -p 3", "  = help: `gradcli eval --help` lists what there is"),
+        ("fmt a.tg --price 3", "  = help: `gradcli fmt --help` lists what there is"),
+        ("eval a.tg --json", "write `--format json`"),
+        ("check a.tg --float32", "write `--dtype float32`"),
+        ("batch a.tg --sum", "write `--reduce sum`"),
+        ("batch a.tg --csv", "write `--rows-format csv` or `--out-format csv`"),
+        ("batch a.tg d.csv", "`d.csv`\n  = help: one program goes over the data that --rows names: `--rows d.csv`"),
+        ("plot a.tg d.csv --over x=0:1", "error[E001]: too many arguments: `d.csv`"),
+        ("eval -e x --set price", "write `--set price=3`, without blanks"),
+        ("eval a.tg --set price = 3", "write `--set price=3`, without blanks"),
+        ("eval -e x --set price@q.csv:p", "write `--set price=@q.csv:p`"),
+        ("eval -e x --set 3", "write `--set x=3`"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_command_line_is_told_how_to_be_right(
     gradcli: Run, arguments: str, help: str
 ) -> None:
@@ -99,6 +112,30 @@ def test_a_wrong_command_line_is_told_how_to_be_right(
     assert help in result.err
     assert "error[E001]" in result.err
     assert result.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "help"),
+    [
+        (["eval", "x**2"], "the text of a program goes behind -e: `-e 'x**2'`"),
+        (["check", "y = 2"], "the text of a program goes behind -e: `-e 'x**2'`"),
+        (["eval", "price=3"], "an input is given with --set: `--set price=3`"),
+        (["eval", "price=@q.csv:p"], "an input is given with --set: `--set price=@q.csv:p`"),
+        (["eval", "-e", "x", "--inputs", '{"x": 3}'], "--inputs names a file; `--set x=3` gives"),
+        (["eval", "nowhere.tg"], ""),
+        (["lint", "my model.tg"], ""),
+        (["eval", "folder/model-2"], ""),
+    ],
+)
+def test_a_file_that_is_none_is_told_what_it_may_be(
+    gradcli: Run, arguments: list[str], help: str
+) -> None:
+    result = gradcli(*arguments)
+    assert result.code == 2
+    said = result.err + result.out
+    assert "error[E002]" in said
+    assert help in said
+    assert bool(help) == ("= help" in said)
 
 
 def test_comma_lists_leave_expressions_whole() -> None:
