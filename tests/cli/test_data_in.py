@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     (work / "rows.json").write_text(rows)
     (work / "part.csv").write_text("sym,price,qty\nA,3,1\nB,,2\n")
     (work / "comma.csv").write_text("price;qty\n3,5;1\n")
+    (work / "odd.csv").write_text('a,b,c,d\n"1,234.5","2,000",N/A,$5\n')
     (work / "blanks.txt").write_text("1.0 2.0\n3.0 4.0\n")
     (work / "m.tg").write_text("var price\nconst qty\nf = price**2 * qty\n")
     return work
@@ -112,6 +113,10 @@ def test_what_is_read(folder: Path, tmp_path: Path, command: str, said: str) -> 
         (f"{SUM}c.csv:", "c.csv: a name is missing after the colon\n  = help: write @c.csv:NAME, or @c.csv for all\n"),
         (f"{SUM}comma.csv:price", 'comma.csv:2: column `price`: "3,5" is not a number: write 3.5\n'),
         ("gradcli batch m.tg --rows comma.csv", 'column `price`: "3,5" is not a number: write 3.5\n'),
+        (f"{SUM}odd.csv:a", 'odd.csv:2: column `a`: "1,234.5" is not a number: write 1234.5\n'),
+        (f"{SUM}odd.csv:b", 'column `b`: "2,000" is not a number: write 2000 or 2.000\n'),
+        (f"{SUM}odd.csv:c", 'column `c`: "N/A" is not a number: a cell without a value is empty\n'),
+        (f"{SUM}odd.csv:d", 'column `d`: "$5" is not a number\n'),
         (f"{SUM}blanks.txt", '"3.0 4.0" is not a number: cells are separated by commas, semicolons or tabs\n'),
         ("gradcli batch m.tg < /dev/null", "error[E002]: standard input: it has no header"),
         ("echo '[1]' | gradcli eval -e 'x' --inputs -", "expected a mapping from names to values, got a list\n"),

@@ -11,7 +11,10 @@ from ..blocks import Array
 from ..exact import EXACT, lost, shown
 from ..flat import Cells
 
-_DECIMAL_COMMA = re.compile(r"[-+]?\d{1,15},\d{1,15}")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+_MISSING = ("na", "n/a", "null", "none", "missing", "-", "?", ".")  # as others write it
+_LONGEST = 40  # characters of a cell that is told what it may mean
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -53,8 +56,14 @@ def numbers(column: str, cells: Texts) -> Cells:
 
 def _meant(text: str) -> str:
     """What a cell that is no number may be meant as."""
-    if _DECIMAL_COMMA.fullmatch(text):
-        return f": write {text.replace(',', '.')}"
+    if len(text) > _LONGEST:
+        return ""
+    meant = [text.replace(",", "")] if _GROUPED.fullmatch(text) else []
+    meant += [text.replace(",", ".")] if _DECIMAL_COMMA.fullmatch(text) else []
+    if meant:
+        return f": write {' or '.join(meant)}"
+    if text.lower() in _MISSING:
+        return ": a cell without a value is empty"
     if " " in text and all(map(_NUMBER.fullmatch, text.split())):
         return ": cells are separated by commas, semicolons or tabs"
     return ""
