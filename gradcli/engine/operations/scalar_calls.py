@@ -171,6 +171,7 @@ def apply_to_scalars(run: Run, site: Site, *values: Any) -> Any:
             site.of,
         )
         active.scalar = True
-        call = site.calls[kinds] = _caller(site.op, kinds), active
+        call = _caller(site.op, kinds), active
+        site.calls = {**site.calls, kinds: call}
     function, active = call
     return function(run, site, active, *values)

@@ -27,6 +27,7 @@ Traced: TypeAlias = "tuple[Any, int, Segment]"
 
 SEGMENT_RECORDS = 1000
 ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
+_NONE: Any = {}  # each table of a site until it has an entry: it is replaced, and never changed
 
 leaf_numbers = itertools.count(1)  # of all leaves ever; a leaf has the negative
 
@@ -68,15 +69,14 @@ class Site:
         self.on_floats: Any = None
         self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        # its functions on floats, by kinds of operands (scalar_calls.py)
-        self.calls: dict[str, Any] = {}
+        self.calls: dict[str, Any] = _NONE  # functions on floats, by kinds (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
         # what the rule reads: operands by index, and "result" (apply.py)
         self.reads: frozenset[int | str] | None = None
         # how its records are laid out: Note [Records]
         self.inline_operands = op.elementwise and len(op.signature.operands) <= 2
-        self._on: dict[tuple[int, ...], Site] = {}
-        self._in_derivative: dict[Op, Site] = {}
+        self._on: dict[tuple[int, ...], Site] = _NONE
+        self._in_derivative: dict[Op, Site] = _NONE
         self.scalar = False  # whether its records hold nothing but floats, though they are wide
         # whether it gives floats of complex operands: `abs(z)`, `real(z)`
         self.takes_complex = False
@@ -86,7 +86,8 @@ class Site:
         """Specialises this site to these active operands."""
         site = self._on.get(operands)
         if site is None:
-            site = self._on[operands] = Site(self.op, self.span, operands, self.of)
+            site = Site(self.op, self.span, operands, self.of)
+            self._on = {**self._on, operands: site}
         return site
 
     def on_complex(self) -> Site:
@@ -100,7 +101,8 @@ class Site:
         """The site of `op` inside the derivative of this one: same place, another operation."""
         site = self._in_derivative.get(op)
         if site is None:
-            site = self._in_derivative[op] = Site(op, self.span, (), self.of or self.op)
+            site = Site(op, self.span, (), self.of or self.op)
+            self._in_derivative = {**self._in_derivative, op: site}
         return site
 
     def __repr__(self) -> str:
