@@ -150,6 +150,12 @@ def test_what_is_said_of_data(folder: Path, tmp_path: Path, command: str, said: 
             "print(polars.read_csv(sys.stdin.buffer)['f'].sum())\"",
             "59\n",
         ),
+        (
+            "cat c.csv | gradcli batch m.tg -q | python -c \"import duckdb, sys; "
+            "rows = duckdb.read_csv(sys.stdin.buffer); print(duckdb.sql('select sum(f) from rows'))\""
+            " | grep -o '59'",
+            "59\n",
+        ),
     ],
 )  # fmt: skip
 def test_rows_through_a_pipe(folder: Path, tmp_path: Path, command: str, said: str) -> None:
