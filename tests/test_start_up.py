@@ -17,6 +17,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 
 SAMPLE = Path(__file__).parent.parent / "samples" / "rosenbrock.tg"
+LOOP = "var x; y = 0.0; for i in range({}) {{ y = y * 0.9 + sin(x * i) }}; y"
 HEAVY = {
     "sympy",
     "scipy",
@@ -69,6 +70,11 @@ HEAVY = {
             ),
             HEAVY | {"numpy"},
         ),
+        (
+            ("eval", "-e", LOOP.format(100), "--set", "x=3"),
+            HEAVY | {"numpy", "gradcli.engine.ir.instructions"},
+        ),
+        (("eval", "-e", LOOP.format(10_000), "--set", "x=3"), HEAVY | {"numpy"}),
         (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY | {"typer"}),
         (("plot", "-e", "x**2", "--over", "x=-1:1"), HEAVY - {"plotext"}),
     ],

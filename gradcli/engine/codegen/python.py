@@ -110,9 +110,9 @@ class _Writer:
             lines += [f"    {name} = {name}.ravel().tolist()" for name in arrays]
         lines += self.block(block, 1)
         if is_kernel:
-            self.names["array"] = CPU.xp.array
             for value in dict.fromkeys(block.results):
                 if isinstance(kind := value.type, ArrayType):
+                    self.names["array"] = CPU.xp.array  # NumPy is imported where there are arrays
                     name, dtype = self.name(value), DTYPES[kind.element]
                     lines.append(f"    {name} = array({name}, {dtype!r}).reshape({kind.shape})")
         return "\n".join([*lines, f"    return ({self.listed(block.results)})"]) + "\n"
