@@ -25,6 +25,7 @@ diagnostics what errors and warnings are made of, and how one is drawn; codes.py
 eager       the engine without the language: `gradcli.Tape`, and the values that it records;
             numpy.py has their functions
 notebook    `%%gradcli`: cells of notebooks that are programs; IPython enters only here
+structs     classes of fields that cost little to import: the nodes of programs, and of the IR
 highlighting
             the lexer for Pygments: colours of programs in documents
 extension   `gradcli.register`: functions of other packages join the table

@@ -28,6 +28,7 @@ LAW: dict[str, set[str]] = {
     "platform": set(),
     "safe_files": set(),
     "naming": set(),
+    "structs": set(),
     "vocabulary": set(),
     "codes": {"lang.codes", *CODES},
     **{name: {"lang.codes"} for name in CODES},
@@ -86,7 +87,13 @@ ENGINE_DOORS = {
     "region_texts",  # what of a program is compiled
 }
 
-EVERYONES = {"diagnostics", "naming", "platform", "safe_files"}  # what every room may import
+EVERYONES = {
+    "diagnostics",
+    "naming",
+    "platform",
+    "structs",
+    "safe_files",
+}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files
 # and on screens, and cli/limits.py loads it before it limits the memory for programs.

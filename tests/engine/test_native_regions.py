@@ -17,7 +17,7 @@ from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
+from gradcli.engine.ir.types import BOOL, F32, F64, I64, Scalar
 from gradcli.engine.ir.verifier import on_scalars, verify
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
@@ -203,7 +203,7 @@ def test_bools_beside_numbers_in_parameters_and_results() -> None:
 
 
 def test_floats_of_32_bits_have_no_machine_code() -> None:
-    block = Block((Value(Scalar("f32")),))
+    block = Block((Value(F32),))
     block.results = block.parameters
     with pytest.raises(NotNative, match="f32"):
         llvm.compiled(Region("single", block))

@@ -47,7 +47,7 @@ __all__ = ["NotNative", "kernel_text"]
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 
-_TYPES = {F64: DOUBLE, I64: INT, BOOL: BIT}
+_TYPES: dict[Type, Any] = {F64: DOUBLE, I64: INT, BOOL: BIT}
 _ARRAYS = {F64: DOUBLE.as_pointer(), I64: INT.as_pointer()}
 
 

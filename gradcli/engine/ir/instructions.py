@@ -7,11 +7,11 @@ values of the blocks around it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...diagnostics import Span
 from ...ops.op import Op
+from ...structs import Entity
 from .types import Type
 
 
@@ -24,25 +24,31 @@ class Value:
         self.type = type
 
 
-@dataclass(eq=False, slots=True)
-class Block:
+class Block(Entity, frozen=False):
     """Instructions in order, from the values of `parameters` to those of `results`."""
 
-    parameters: tuple[Value, ...] = ()
-    instructions: list[Instruction] = field(default_factory=list)
-    results: tuple[Value, ...] = ()
+    parameters: tuple[Value, ...]
+    instructions: list[Instruction]
+    results: tuple[Value, ...]
+
+    def __init__(
+        self,
+        parameters: tuple[Value, ...] = (),
+        instructions: list[Instruction] | None = None,
+        results: tuple[Value, ...] = (),
+    ) -> None:
+        self.parameters, self.results = parameters, results
+        self.instructions = [] if instructions is None else instructions
 
 
-@dataclass(eq=False, slots=True)
-class Region:
+class Region(Entity, frozen=False):
     """A block that is compiled as a whole, with a name that other regions call it by."""
 
     name: str
     block: Block
 
 
-@dataclass(eq=False, slots=True)
-class Constant:
+class Constant(Entity, frozen=False):
     """A number or a bool of the text."""
 
     value: Any
@@ -57,8 +63,7 @@ class Constant:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Cast:
+class Cast(Entity, frozen=False):
     """A number as one of another type: an int or a bool as a float, a bool as an int."""
 
     operand: Value
@@ -73,8 +78,7 @@ class Cast:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Operation:
+class Operation(Entity, frozen=False):
     """An entry of the table, applied at a place of the program. All its operands are of one type,
     but for the condition of `where`."""
 
@@ -88,8 +92,7 @@ class Operation:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class NewStack:
+class NewStack(Entity, frozen=False):
     """A stack with nothing on it."""
 
     result: Value
@@ -103,8 +106,7 @@ class NewStack:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Push:
+class Push(Entity, frozen=False):
     """A stack with one more entry: some scalars."""
 
     stack: Value
@@ -120,8 +122,7 @@ class Push:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Pop:
+class Pop(Entity, frozen=False):
     """The last entry of a stack, and the stack without it."""
 
     stack: Value
@@ -137,8 +138,7 @@ class Pop:
         return (self.result, *self.entry)
 
 
-@dataclass(eq=False, slots=True)
-class NewArray:
+class NewArray(Entity, frozen=False):
     """An array with one number in all its places."""
 
     number: Value
@@ -153,8 +153,7 @@ class NewArray:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Element:
+class Element(Entity, frozen=False):
     """The element of an array at a place that it has, counted from 0, row by row."""
 
     array: Value
@@ -170,8 +169,7 @@ class Element:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Put:
+class Put(Entity, frozen=False):
     """An array with another number at one of its places."""
 
     array: Value
@@ -188,8 +186,7 @@ class Put:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Copy:
+class Copy(Entity, frozen=False):
     """A copy of an array, in memory of its own."""
 
     array: Value
@@ -204,8 +201,7 @@ class Copy:
         return (self.result,)
 
 
-@dataclass(eq=False, slots=True)
-class Free:
+class Free(Entity, frozen=False):
     """Gives the memory of an array back."""
 
     array: Value
@@ -219,8 +215,7 @@ class Free:
         return ()
 
 
-@dataclass(eq=False, slots=True)
-class Check:
+class Check(Entity, frozen=False):
     """Steps back to the interpreter unless a condition holds."""
 
     condition: Value
@@ -234,8 +229,7 @@ class Check:
         return ()
 
 
-@dataclass(eq=False, slots=True)
-class Branch:
+class Branch(Entity, frozen=False):
     """One of two blocks, by a condition; both give as many results, of the same types."""
 
     condition: Value
@@ -248,8 +242,7 @@ class Branch:
         return (self.condition,)
 
 
-@dataclass(eq=False, slots=True)
-class While:
+class While(Entity, frozen=False):
     """A loop. `condition` and `body` take the carried values: the one gives a bool, the other the
     carried values of the next iteration. `initial` are those of the first."""
 
@@ -268,8 +261,7 @@ class While:
         return self.body.parameters
 
 
-@dataclass(eq=False, slots=True)
-class For:
+class For(Entity, frozen=False):
     """A loop of `count` iterations, none where that is negative. `body` takes the number of the
     iteration, from 0, and the carried values, and gives the latter for the next iteration."""
 
@@ -288,8 +280,7 @@ class For:
         return self.body.parameters[1:]
 
 
-@dataclass(eq=False, slots=True)
-class Call:
+class Call(Entity, frozen=False):
     """A call of another region."""
 
     region: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from ...structs import Entity, Struct
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+
+class Scalar(Entity):
     """A number or a bool, by the name that IR texts give its type."""
 
     name: str
@@ -17,8 +17,7 @@ class Scalar:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class StackType:
+class StackType(Entity):
     """A stack of entries, each some scalars. A pop takes the types that its push has added.
 
     A stack is used once, by the next push or pop, or as a carried value or a result: so code may
@@ -29,8 +28,7 @@ class StackType:
         return "stack"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(Struct):
     """An array of numbers of one type, row by row, with its shape."""
 
     element: Scalar

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
 from typing import TypeAlias
 
 from ...lang import program
 from ...ops.op import Op
+from ...structs import Struct, field
 from ..ir.instructions import Value
 from ..ir.types import ArrayType, Scalar
 from .calls import Calls
@@ -17,23 +17,20 @@ from .kinds import Array, Record, Stored
 from .names import ABSENT, Closure, Name, Transform, Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class ListEntry:
+class ListEntry(Struct):
     """A list, by its items."""
 
     items: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordEntry:
+class RecordEntry(Struct):
     """A dict, by its keys and items."""
 
     keys: tuple[str, ...]
     items: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayEntry:
+class ArrayEntry(Struct):
     """An array of few elements, which may be the state of a variable."""
 
     shape: tuple[int, ...]
@@ -41,8 +38,7 @@ class ArrayEntry:
     variable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
+class StoredEntry(Struct):
     """An array of many elements, or a list of many numbers, which is one parameter. An array may be
     the state of a variable."""
 
@@ -51,8 +47,7 @@ class StoredEntry:
     listed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionEntry:
+class FunctionEntry(Struct):
     """A function of the program. `captured` are the values that it took from where it was made;
     None if that is the frame of the region, whose names it reads. Functions are told apart by where
     they stand in the program: `identity`."""
@@ -63,8 +58,7 @@ class FunctionEntry:
     identity: int
 
 
-@dataclass(frozen=True, slots=True)
-class TransformEntry:
+class TransformEntry(Struct):
     """A derivative of a function, as `names.Transform` has it."""
 
     kind: str
@@ -73,15 +67,13 @@ class TransformEntry:
     listed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(Struct):
     """What is known without running: a string, a builtin, none."""
 
     value: str | Op | None
 
 
-@dataclass(frozen=True, slots=True)
-class NoEntry:
+class NoEntry(Struct):
     """A name that has no value, or one that isn't compiled, which is why `reason` says."""
 
     reason: str

@@ -8,19 +8,18 @@ lacks becomes a `Maybe`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
+from ...structs import Entity, Struct
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from .names import ABSENT, Absent, Closure, Members, Transform, Unknown
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Mixed:
+class Mixed(Entity):
     """A number that is the int `whole` where `is_int` holds, else the float `real`."""
 
     is_int: Value
@@ -28,16 +27,14 @@ class Mixed:
     real: Value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Maybe:
+class Maybe(Entity):
     """What there is where `there` holds."""
 
     there: Value
     held: Any
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Array:
+class Array(Entity):
     """An array of few elements, row by row, all of one type. It is the state of a `variable`, or
     may be."""
 
@@ -47,8 +44,7 @@ class Array:
     variable: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Stored:
+class Stored(Entity):
     """An array of many elements, which is one value of the IR. It is the state of a `variable`, or
     may be. `listed`: a list of many numbers, which is only read."""
 
@@ -66,8 +62,7 @@ class Stored:
         return self.type.shape
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Record:
+class Record(Entity):
     """A dict, whose keys are known."""
 
     keys: tuple[str, ...]
@@ -77,27 +72,23 @@ class Record:
 # ---- kinds ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MixedKind:
+class MixedKind(Struct):
     """The kind of a `Mixed`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaybeOf:
+class MaybeOf(Struct):
     """The kind of a `Maybe`, by the kind of what it holds."""
 
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct):
     """The kind of a list, by those of its items."""
 
     items: tuple[Kind, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayOf:
+class ArrayOf(Struct):
     """The kind of an `Array`."""
 
     shape: tuple[int, ...]
@@ -105,8 +96,7 @@ class ArrayOf:
     variable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOf:
+class StoredOf(Struct):
     """The kind of a `Stored`."""
 
     type: ArrayType
@@ -114,16 +104,14 @@ class StoredOf:
     listed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordOf:
+class RecordOf(Struct):
     """The kind of a dict, by its keys and the kinds of its items."""
 
     keys: tuple[str, ...]
     items: tuple[Kind, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Known:
+class Known(Entity):
     """What is known without running, of which each is a kind of its own: a closure, a string."""
 
     thing: Any

@@ -7,12 +7,12 @@ iterations of a loop begin with the same frames, so these are copied and put bac
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...lang import program
 from ...ops.op import Op
+from ...structs import Entity
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
@@ -34,8 +34,7 @@ class Name(NamedTuple):
     slot: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Closure:
+class Closure(Entity):
     """A function of the program, and the frame that it was made in."""
 
     function: program.Function
@@ -43,8 +42,7 @@ class Closure:
     defaults: tuple[Name, ...]  # of its parameters: where they are held, if there are any
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Transform:
+class Transform(Entity):
     """A derivative of a function, as a function: by the arguments at the positions `wrt`, which are
     a list in the program, or one."""
 
@@ -54,16 +52,14 @@ class Transform:
     listed: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Members:
+class Members(Entity):
     """An imported program: the frame that its names live in, and their slots."""
 
     frame: int
     slots: dict[str, program.Slot]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Unknown:
+class Unknown(Entity):
     """What isn't a value of the region: why, and where that was found."""
 
     reason: str

@@ -9,12 +9,12 @@ the paths on which it doesn't call itself, and then from the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
+from ...structs import Struct
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Call, Check, Region, Value
 from ..ir.types import I64
@@ -32,8 +32,7 @@ class Recursive(Exception):  # noqa: N818 - an answer, not an error
     """A function calls itself."""
 
 
-@dataclass(slots=True)
-class Specialised:
+class Specialised(Struct, frozen=False):
     """A function as a region, for arguments of given kinds and names from outside."""
 
     region: Region

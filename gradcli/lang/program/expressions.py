@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..tree import Tree, field
+from ...structs import field
+from ..tree import Tree
 from .nodes import Node, Slot
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ...diagnostics import Source
 from ...ops.op import Op
-from ..tree import field
+from ...structs import field
 from .expressions import Expression, Function, IndexItem
 from .nodes import Node, Slot
 

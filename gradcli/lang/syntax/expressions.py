@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ...diagnostics import Span
-from ..tree import field
+from ...structs import field
 from .nodes import Node
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...diagnostics import Span
-from ..tree import Tree, field
+from ...structs import field
+from ..tree import Tree
 
 MAX_DEPTH = 400
 
