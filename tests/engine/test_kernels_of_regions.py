@@ -73,16 +73,16 @@ def made() -> Kernel:
 def test_machine_code_follows_the_work(compiled: list[str]) -> None:
     with only(heat=SOON):
         loop = made()
-        results = [loop.run(40, 0.7) for _ in range(4)]
+        results = [loop.run((40, 0.7)) for _ in range(4)]
     assert len(set(map(tuple, results))) == 1
     assert compiled == ["python", "llvm"]
 
 
 def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
     with only(heat=SOON):
-        found = made().run(1000, 0.7)
+        found = made().run((1000, 0.7))
     with only(WRITTEN):
-        assert tuple(found) == tuple(made().run(1000, 0.7))
+        assert tuple(found) == tuple(made().run((1000, 0.7)))
     assert compiled == ["python", "llvm", "python"]
 
 
@@ -90,17 +90,26 @@ def test_a_deep_recursion_is_machine_code_in_its_first_call(compiled: list[str])
     """It has no loop: calls are work, too."""
     regions = parse(TREE)
     with only(heat=SOON):
-        found = Kernel(*regions).run(12, 0.7)
+        found = Kernel(*regions).run((12, 0.7))
     assert compiled == ["python", "llvm"]
     with only(WRITTEN):
-        assert tuple(found) == tuple(Kernel(*regions).run(12, 0.7))
+        assert tuple(found) == tuple(Kernel(*regions).run((12, 0.7)))
+
+
+def test_a_run_is_machine_code_at_once_if_many_like_it_are_to_come(compiled: list[str]) -> None:
+    with only(heat=SOON):
+        few, many = made(), made()
+        first = few.run((20, 0.7), 2)
+        assert compiled == ["python"]
+        assert tuple(many.run((20, 0.7), 50)) == tuple(first)
+    assert compiled == ["python", "python", "llvm"]
 
 
 def test_the_tier_limits_it(compiled: list[str]) -> None:
     with only(WRITTEN, SOON):
         loop = made()
         for _ in range(4):
-            loop.run(1000, 0.7)
+            loop.run((1000, 0.7))
     assert compiled == ["python"]
 
 
@@ -117,7 +126,7 @@ def test_python_text_stays_where_there_is_no_machine_code(
         monkeypatch.setattr(llvm, "compiled", refuse)
     with only(heat=SOON):
         loop = made()
-        first = loop.run(20, 0.7)
-        loop.run(1000, 0.7)
-        assert tuple(loop.run(20, 0.7)) == tuple(first)
+        first = loop.run((20, 0.7))
+        loop.run((1000, 0.7))
+        assert tuple(loop.run((20, 0.7))) == tuple(first)
     assert compiled == ["python", "python"]

@@ -114,7 +114,7 @@ NEVER = 2**62
 def answers(long: int, some: int, source: str, **options: Any) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
     with (
-        only(heat=Heat(iterations=long, least_iterations=1)),
+        only(heat=Heat(iterations=long, least_iterations=2)),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(loop_calls, "SOME", some)
@@ -180,7 +180,21 @@ def test_an_iteration_that_prints_is_the_interpreter_s(done: list[int]) -> None:
     source = f"{HEAD}s = x\nfor i in range(10000) {{ s = s*0.9 + w; if i % 2500 == 2499 {{ print(i) }} }}\noutput s"
     evaluation = evaluate(source)
     assert evaluation.printed == ["2499", "4999", "7499", "9999"]
-    assert done[:4] == [499, 2499, 2499, 2499]  # of the first run
+    assert done[:4] == [2483, 2499, 2499, 2499]  # of the first run
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [("s = s*0.9 + w", 2), ("s = s*0.9 + w; if s < 0.0 { break }", HEAT.iterations)],
+)
+def test_a_loop_that_is_sure_to_be_long_is_hot_at_once(
+    body: str, before: int, done: list[int]
+) -> None:
+    """One that may break isn't sure to be."""
+    source = f"{HEAD}s = x\nfor i in range(9000) {{ {body} }}\noutput s"
+    found = answers(HEAT.iterations, 2**14, source, mode="reverse")
+    assert sum(done) == 9000 - before
+    assert_same(found, answers(NEVER, 0, source, mode="reverse"))
 
 
 def test_a_loop_that_prints_all_the_time_stays_in_the_interpreter(done: list[int]) -> None:
@@ -226,7 +240,7 @@ def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> 
     source = f"{HEAD}s = 0.0\nfor i in range(100000) {{ s = x*i*w }}\noutput s"
     evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
     assert evaluation.gradients["s"] == {"x": 99999 * 0.4, "w": 99999 * 0.7}
-    assert sum(done) == 100_000 - HEAT.iterations
+    assert sum(done) == 100_000 - HEAT.least_iterations
 
 
 def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:

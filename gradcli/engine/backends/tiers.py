@@ -43,7 +43,7 @@ class Heat(NamedTuple):
     elements: int = 2**16
     least_elements: int = 2**10
     operations: int = 2**24
-    instructions: int = 2**22
+    instructions: int = 2**21
     instructions_each: int = 2**10
 
 

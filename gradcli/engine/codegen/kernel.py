@@ -27,16 +27,19 @@ class Kernel:
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
 
-    def run(self, *parameters: Any) -> Sequence[Any]:
-        """Calls the kernel. Raises StepBack."""
+    def run(self, parameters: Sequence[Any], calls: int = 1) -> Sequence[Any]:
+        """Calls the kernel; `calls`: about how many calls like this one there will be, with it.
+        Raises StepBack."""
         regions = self._regions  # other threads may run the same kernel
         if regions is not None:
             if not policy().compiles:
                 self._code, self._regions = python.compiled(*regions), None
             elif self._left > 0:
                 self._text = self._text or python.compiled(*regions, limited=True)
+                given = self._left // calls
                 try:
-                    self._left, *results = self._text(self._left, *parameters)
+                    left, *results = self._text(given, *parameters)
+                    self._left -= given - left
                     return results
                 except python.TooLong:
                     self._left = 0

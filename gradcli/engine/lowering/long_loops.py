@@ -44,8 +44,11 @@ class LongLoop:
 
     def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
         self._node, self._only_gradients = node, only_gradients
-        breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
+        inner = {type(each) for each in own_nodes([node])}
+        breaks = not inner.isdisjoint((program.Break, program.Continue))
         self._statements = 1 if breaks else len(node.body)  # at least so many in each iteration
+        # Whether all iterations run unless there is an error.
+        self._is_counted = inner.isdisjoint((program.While, program.Break, program.Return))
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
         self._calls: LoopCalls | None = None
@@ -75,11 +78,13 @@ class LongLoop:
 
     def _begun(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
         """Runs the first iterations by the interpreter. Returns their completion and the rest. Once
-        the loop is known to be long that is a single iteration, after which all names have
-        values."""
+        the loop has been long that is a single iteration, after which all names have values; and
+        some, after which values have passed through the names, where it is sure to be long."""
         if self._count >= max(self._long, self._least * self._times):
             return through(frame, rest[:1]), rest[1:]
         most = self._long - self._count if self._count < self._long else self._long
+        if self._is_counted and len(rest) >= 2 * self._long:
+            most = min(most, self._least)
         iterations = iter(rest[:most])
         before = length_hint(iterations)
         completion = through(frame, iterations)
@@ -93,4 +98,4 @@ class LongLoop:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
             self._calls = LoopCalls(self._node, self._only_gradients)
-        return self._calls.run(frame, rest)
+        return self._calls.run(frame, rest, self._is_counted)

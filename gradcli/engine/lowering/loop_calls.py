@@ -49,9 +49,9 @@ class LoopCalls:
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._calls: dict[Any, LoopCall | None] = {}
 
-    def run(self, frame: list[Any], rest: Items) -> Ran | None:
-        """Runs the first iterations of the rest by a kernel. Returns None if the interpreter must
-        run them."""
+    def run(self, frame: list[Any], rest: Items, is_counted: bool) -> Ran | None:
+        """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
+        run. Returns None if the interpreter must run them."""
         over = _over(rest)
         if over is None:
             return None
@@ -62,8 +62,9 @@ class LoopCalls:
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
+        calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
-            ran, new = call.run(frame[0], self._site, some, observed.values)
+            ran, new = call.run(frame[0], self._site, some, observed.values, calls)
         except (StepBack, NoRule):
             return None
         for slot, value in new.items():
@@ -117,13 +118,13 @@ class LoopCall:
         self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
-        self, run: Run, site: Site, iterations: Items, values: list[Any]
+        self, run: Run, site: Site, iterations: Items, values: list[Any], calls: int
     ) -> tuple[Ran, dict[int, Any]]:
         """Runs iterations, and returns what the slots that they assign hold then; what they return
-        is in `RETURNED`. Raises StepBack, and NoRule."""
+        is in `RETURNED`. About as many `calls` will be made. Raises StepBack, and NoRule."""
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         numbers = [number for value in values for number in numbers_of(run, site, value)]
-        given = self._call.apply(run, site, [len(iterations), start, *numbers])
+        given = self._call.apply(run, site, [len(iterations), start, *numbers], calls)
         ended, count, *numbers = given
         rest = iter(numbers)
         new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}

@@ -46,25 +46,26 @@ class RegionCall:
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
 
-    def apply(self, run: Run, site: Site, values: list[Any]) -> list[Any]:
-        """The results for these parameters.
+    def apply(self, run: Run, site: Site, values: list[Any], calls: int = 1) -> list[Any]:
+        """The results for these parameters; `calls`: about how many calls like this one there will
+        be, with it.
 
         Raises StepBack; NoRule where a derivative isn't compiled.
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            return list(self._kernel.run(*values))
+            return list(self._kernel.run(values, calls))
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
         if type(values[active[0]]) is Dual:
             tangents = [values[k].tangent for k in active]
-            return self._along(run, site, [*below, *tangents], active, level)
+            return self._along(run, site, [*below, *tangents], calls, active, level)
         self.backward(active, moving)  # so that a rule that is missing is found now
-        found = self.apply(run, site, below)
+        found = self.apply(run, site, below, calls)
         if moving:
             trace = values[active[0]][2].trace
-            pullback = RegionPullback(self, moving, below)
+            pullback = RegionPullback(self, moving, below, calls)
             outputs = [found[k] for k in moving]
             boxed = record_parts(
                 trace, site.in_derivative(REGION), values, below, pullback, outputs, active
@@ -74,11 +75,11 @@ class RegionCall:
         return found
 
     def _along(
-        self, run: Run, site: Site, values: list[Any], active: Places, level: int
+        self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
     ) -> list[Any]:
         """The results with tangents, for the parameters and those of the active ones."""
         results = self.region.block.results
-        found = self.forward(active).apply(run, site, values)
+        found = self.forward(active).apply(run, site, values, calls)
         floats = [k for k, value in enumerate(results) if has_tangents(value.type)]
         given, rest = found[: len(results)], found[len(results) :]
         for k, tangent, connected in zip(floats, rest[::2], rest[1::2], strict=True):
@@ -115,12 +116,13 @@ def _expanded(region: Region) -> Region:
 
 
 class RegionPullback(Pullback):
-    """The options of a region's record: the call, and its parameters."""
+    """The options of a region's record: the call, its parameters, and how many calls like it there
+    are, about."""
 
-    __slots__ = ("_call", "_moving", "_values")
+    __slots__ = ("_call", "_calls", "_moving", "_values")
 
-    def __init__(self, call: RegionCall, moving: Places, values: list[Any]) -> None:
-        self._call, self._moving, self._values = call, moving, values
+    def __init__(self, call: RegionCall, moving: Places, values: list[Any], calls: int) -> None:
+        self._call, self._moving, self._values, self._calls = call, moving, values, calls
 
     def pull(
         self,
@@ -139,7 +141,7 @@ class RegionPullback(Pullback):
                 values[k] = (values[k], n, sweep.segment.holder(n))
         given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
         call = self._call.backward(site.operands, tuple([k for k, _ in given]))
-        found = call.apply(sweep.run, site, [*values, *[c for _, c in given]])
+        found = call.apply(sweep.run, site, [*values, *[c for _, c in given]], self._calls)
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
