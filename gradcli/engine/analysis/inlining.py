@@ -11,7 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...lang import program
-from ...lang.program.walks import PARTS, own_nodes
+from ...lang.program.walks import PARTS
+
+# What binds no slot of the frame that it stands in: a read, and what has a frame of its own.
+_BIND_NOTHING = frozenset((program.Read, program.Function, program.Program))
 
 
 class Known(NamedTuple):
@@ -34,35 +37,27 @@ def known_functions(
     )
     captures = () if function is None else function.captures
     functions: dict[int, program.Function | program.Apply] = {}
-    for node in own_nodes(body):
-        if isinstance(node, program.Assign) and isinstance(node.target, program.NameTarget):
-            if isinstance(node.value, program.FunctionLiteral):
-                functions[node.target.slot.index] = node.value.function
-            elif isinstance(node.value, program.Apply) and node.value.op.transforms:
-                functions[node.target.slot.index] = node.value
-        if not isinstance(node, program.Read):
-            for slot in _slots(node):
-                bound[slot.index] = bound.get(slot.index, 0) + 1
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        kind = type(node)
+        if kind is tuple:
+            pending.extend(node)
+        elif kind is program.Slot:
+            bound[node.index] = bound.get(node.index, 0) + 1
+        elif kind not in _BIND_NOTHING and (parts := PARTS[kind]) is not None:
+            if kind is program.Assign and isinstance(node.target, program.NameTarget):
+                if isinstance(node.value, program.FunctionLiteral):
+                    functions[node.target.slot.index] = node.value.function
+                elif isinstance(node.value, program.Apply) and node.value.op.transforms:
+                    functions[node.target.slot.index] = node.value
+            pending.extend(parts(node))
     known = {k: Known(value) for k, value in functions.items() if bound[k] == 1}
     for outer, own in captures:
         if outside and outer.index in outside:
             found = outside[outer.index]
             known[own.index] = found if found.home is not None else Known(found.value, outside)
     return known
-
-
-def _slots(node: Any) -> list[program.Slot]:
-    """The slots that a node itself binds, without those of the nodes inside it."""
-    found: list[program.Slot] = []
-    parts = PARTS[type(node)]
-    pending = [] if parts is None else [*parts(node)]
-    while pending:
-        item = pending.pop()
-        if type(item) is program.Slot:
-            found.append(item)
-        elif type(item) is tuple:
-            pending.extend(item)
-    return found
 
 
 def inlined(node: program.Expression, known: dict[int, Known]) -> program.Function | None:

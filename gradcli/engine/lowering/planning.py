@@ -18,6 +18,7 @@ from ..values.kinds import FRAME_HEAD
 from .plan import Leaf, Operation, Plan
 
 MAX_OPS = 40
+_AT_HAND = frozenset((program.Read, program.Constant))
 _LONGEST_CHAIN = 1000  # links; a longer one is walked, as plans of its parts would nest too deep
 
 
@@ -26,7 +27,7 @@ def plan_expression(
 ) -> Plan | None:
     """The plan of an expression; None where nothing is gained. `compile_value` makes the closures
     of calls, elements and conditions that are not part of the plan."""
-    if _leans_far(node):
+    if _is_single(node) or _leans_far(node):
         return None
     inlines = not c.counts  # an inlined function's statements would not be counted
     if not (is_operation(node) or (inlines and may_inline(node, c.functions))):
@@ -42,6 +43,13 @@ def plan_expression(
     found = Plan([], [])
     collect(node, found, compile_value, {}, None, 0)
     return found if len(found.ops) > 1 and found.leaves else None
+
+
+def _is_single(node: program.Expression) -> bool:
+    """Whether a node is one operation on names and numbers."""
+    return isinstance(node, program.Apply) and all(
+        [type(operand) in _AT_HAND for operand in node.operands]
+    )
 
 
 def _leans_far(node: program.Expression) -> bool:
