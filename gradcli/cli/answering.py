@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
 from . import given, limits, output
+from .faults import contained
 from .programs import programs
 from .terminal import Terminal
 
@@ -82,9 +83,10 @@ class Job(Generic[A]):
 
         self.current = name
         try:
-            source = program_source(name, expr)
-            self.current = source.name
-            self.found.append(self.answers(parse_program(source, values), values, wanted))
+            with contained(name):
+                source = program_source(name, expr)
+                self.current = source.name
+                self.found.append(self.answers(parse_program(source, values), values, wanted))
         except GradcliError as error:
             if error.exit_code == 4:
                 raise

@@ -11,6 +11,7 @@ from .. import report
 from ..diagnostics import Diagnostic, GradcliError
 from ..platform.collector import collect_rarely
 from . import given, limits, options, output
+from .faults import diagnosed
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -216,6 +217,7 @@ def command(
                 given.values(set_, inputs, names),
                 wanted,
                 1 if wanted.run.tracks else jobs,
+                None if traceback else diagnosed,
             ):
                 checks.append(check)
     except GradcliError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from .. import report
 from ..diagnostics import Diagnostic, GradcliError
 from . import given, limits, output
+from .faults import contained
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -168,40 +169,42 @@ class _Job:
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
         """Runs one program; what is wrong with it is part of its answer. A limit ends the job."""
-        from ..tasks.programs import list_stage, parse_program, program_source
-
         self.current = name
         try:
-            source = program_source(name, expr)
-            self.current = source.name
-            if self.show == "ast" or self.show == "program":
-                self.stages.append(list_stage(source, self.show))
-                return
-            program = parse_program(source, values)
-            if self.show == "ir" or self.show == "llvm":
-                from ..tasks.regions import list_regions
-
-                self.stages.append(list_regions(program, values, self.show))
-                return
-            if self.show == "trace":
-                self._trace(program, values, wanted)
-                return
-            from ..tasks.evaluate import (
-                evaluate,
-            )  # an error in the program doesn't pay for the engine
-
-            evaluation = evaluate(program, values, wanted)
-            failed = [e.diagnostic for e in evaluation.expectations if e.diagnostic]
-            self.remarks += failed[:MAX_FAILED]
-            if len(failed) > MAX_FAILED:
-                self.remarks.append(
-                    Diagnostic("E601", f"{len(failed) - MAX_FAILED} more expectations failed")
-                )
-            self._add(evaluation)
+            with contained(name):
+                self._run(name, expr, values, wanted)
         except GradcliError as error:
             if error.exit_code == 4:
                 raise
             self._reject(error.diagnostics)
+
+    def _run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
+        from ..tasks.programs import list_stage, parse_program, program_source
+
+        source = program_source(name, expr)
+        self.current = source.name
+        if self.show == "ast" or self.show == "program":
+            self.stages.append(list_stage(source, self.show))
+            return
+        program = parse_program(source, values)
+        if self.show == "ir" or self.show == "llvm":
+            from ..tasks.regions import list_regions
+
+            self.stages.append(list_regions(program, values, self.show))
+            return
+        if self.show == "trace":
+            self._trace(program, values, wanted)
+            return
+        from ..tasks.evaluate import evaluate  # an error in the program doesn't pay for the engine
+
+        evaluation = evaluate(program, values, wanted)
+        failed = [e.diagnostic for e in evaluation.expectations if e.diagnostic]
+        self.remarks += failed[:MAX_FAILED]
+        if len(failed) > MAX_FAILED:
+            self.remarks.append(
+                Diagnostic("E601", f"{len(failed) - MAX_FAILED} more expectations failed")
+            )
+        self._add(evaluation)
 
     def _trace(self, program: Any, values: Mapping[str, Any], wanted: Options) -> None:
         from ..report.traces import text

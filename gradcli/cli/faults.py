@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from ..diagnostics import Diagnostic
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ..diagnostics import Diagnostic, GradcliError
+from . import given_arguments
+
+
+@contextmanager
+def contained(name: str) -> Iterator[None]:
+    """Makes a fault of gradcli's own, in the answer for one program, an error of that program, so
+    that others are still answered for. With --traceback it stays what it is."""
+    try:
+        yield
+    except GradcliError:
+        raise
+    except Exception as error:
+        if "--traceback" in given_arguments():
+            raise
+        found = diagnosed(error)
+        raise GradcliError(replace(found, message=f"{name}: {found.message}")) from error
 
 
 def diagnosed(error: BaseException) -> Diagnostic:

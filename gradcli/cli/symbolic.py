@@ -12,6 +12,7 @@ import typer
 from ..diagnostics import Diagnostic, GradcliError
 from . import began, given, limits, options, output
 from .endings import LANGUAGES, ending_of
+from .faults import contained
 from .programs import programs, verify_apart
 from .terminal import Terminal
 
@@ -152,38 +153,38 @@ class _Job:
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
         """The closed forms of one program; what is wrong with it is part of its answer. What its
         run and the writing of its forms leave of the time goes into simplification."""
-        from ..tasks.programs import parse_program, program_source
-
         self.current = name
-        begun = time.monotonic() if self.answers else began()
         try:
-            source = program_source(name, expr)
-            self.current = source.name
-            program = parse_program(source, values)
-            with ExitStack() as stack:
-                simplifier = (
-                    stack.enter_context(_simplifier()) if self.simplify else None
-                )  # its imports go on beside ours
-                from ..tasks import symbolic
-
-                # A time that the user gave holds for all of it; else imports don't count.
-                deadline = (
-                    time.monotonic() + SECONDS if self.seconds is None else begun + self.seconds
-                )
-                left = max(deadline - time.monotonic(), 1e-3)
-                with limits.limited(
-                    left, wanted.max_memory, self.fail, given=self.seconds or SECONDS
-                ):
-                    found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
-                    started = time.monotonic()
-                    answer = symbolic.written(found, self.to)
-                if simplifier is not None:
-                    now = time.monotonic()
-                    symbolic.simplify(found, simplifier, max(deadline - now - (now - started), 0.0))
-                    answer = symbolic.written(found, self.to)
-                self.answers.append(answer)
+            with contained(name):
+                self._run(name, expr, values, wanted)
         except GradcliError as error:
             self.reject(error.diagnostics)
+
+    def _run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
+        from ..tasks.programs import parse_program, program_source
+
+        begun = time.monotonic() if self.answers else began()
+        source = program_source(name, expr)
+        self.current = source.name
+        program = parse_program(source, values)
+        with ExitStack() as stack:
+            simplifier = (
+                stack.enter_context(_simplifier()) if self.simplify else None
+            )  # its imports go on beside ours
+            from ..tasks import symbolic
+
+            # A time that the user gave holds for all of it; else imports don't count.
+            deadline = time.monotonic() + SECONDS if self.seconds is None else begun + self.seconds
+            left = max(deadline - time.monotonic(), 1e-3)
+            with limits.limited(left, wanted.max_memory, self.fail, given=self.seconds or SECONDS):
+                found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
+                started = time.monotonic()
+                answer = symbolic.written(found, self.to)
+            if simplifier is not None:
+                now = time.monotonic()
+                symbolic.simplify(found, simplifier, max(deadline - now - (now - started), 0.0))
+                answer = symbolic.written(found, self.to)
+            self.answers.append(answer)
 
     def reject(self, errors: list[Diagnostic]) -> None:
         from ..tasks.forms import Symbolic

@@ -10,8 +10,8 @@ from ..diagnostics import Diagnostic, GradcliError, Source
 from ..engine.analysis.discarded import discarded
 from ..lang.parser import parse
 from ..platform.recursion import recursion
+from ..tasks.each import Diagnoses, each
 from ..tasks.programs import program_source, resolve_program
-from .each import Diagnoses, each
 from .facts import Facts
 from .findings import Finding, Fix, Linted
 from .formatting import FRAMES

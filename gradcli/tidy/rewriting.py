@@ -11,8 +11,8 @@ from functools import partial
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..safe_files import replace_file
+from ..tasks.each import Diagnoses, each
 from ..tasks.programs import program_source
-from .each import Diagnoses, each
 from .formatting import format_source
 
 _UNENDED = "\n\\ No newline at end of file\n"

@@ -19,8 +19,10 @@ import gradcli as package
 from gradcli.cli.app import COMMANDS, load_command
 from gradcli.cli.given import names
 from gradcli.codes import CODES, REASONS
+from gradcli.diagnostics import Source
 from gradcli.ops import OPS
 from gradcli.ops.description import derivatives
+from gradcli.tasks import programs
 
 from ..shell import shell
 
@@ -339,3 +341,37 @@ def test_options_and_names_that_do_not_fit(gradcli: Run, command: str, message: 
     result = gradcli(command)
     assert result.code == 2
     assert message in result.err
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("eval {}", r"y +16\.0"),
+        ("eval {} --format jsonl", r'"value": 16\.0'),
+        ("check {} --jobs 1", "2 passed, 1 failed"),
+        ("check {} --jobs 2", "2 passed, 1 failed"),
+        ("symbolic {}", r"c\.tg:\ny = x\*\*2"),
+        ("trace {}", r"pow\(x, 2\) +16\.0"),
+        ("why {} --of y --wrt x", r"x: 8\.0"),
+    ],
+)
+def test_a_fault_of_gradcli_in_one_program_leaves_the_others(
+    gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, answer: str
+) -> None:
+    for name, value in (("a", 3.0), ("b", 0.0), ("c", 4.0)):
+        (tmp_path / f"{name}.tg").write_text(f"var x = {value}\ny = x**2\n")
+    resolves = programs.resolve_program
+
+    def fails(tree: Any, source: Source, *others: Any) -> Any:
+        if source.name == "b.tg":
+            raise AssertionError("a fault")
+        return resolves(tree, source, *others)
+
+    monkeypatch.setattr(programs, "resolve_program", fails)
+    done = gradcli(command.format("a.tg b.tg c.tg"))
+    assert done.code == 70
+    assert "error[E900]: b.tg: internal error: AssertionError: a fault\n" in done.err
+    assert re.search(answer, done.out)
+    shown = gradcli(command.format("a.tg b.tg c.tg") + " --traceback")
+    assert shown.code == 70
+    assert "in fails" in shown.err

@@ -47,9 +47,7 @@ def plan_expression(
 
 def _is_single(node: program.Expression) -> bool:
     """Whether a node is one operation on names and numbers."""
-    return isinstance(node, program.Apply) and all(
-        [type(operand) in _AT_HAND for operand in node.operands]
-    )
+    return isinstance(node, program.Apply) and _AT_HAND.issuperset(map(type, node.operands))
 
 
 def _leans_far(node: program.Expression) -> bool:

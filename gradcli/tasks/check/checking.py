@@ -9,7 +9,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from ...diagnostics import GradcliError, Span
+from ...diagnostics import Diagnostic, GradcliError, Span
 from ...engine.analysis.discarded import discarded
 from ...engine.execution import Execution, running
 from ...engine.replay.history import History
@@ -19,8 +19,8 @@ from ...platform.arranging import arrange
 from ...platform.blas import one_thread
 from ...platform.collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ..answer import verify_inputs
-from ..cores import cores
 from ..domains import declared_domains, failed_at, random_points, shown
+from ..each import Diagnoses, each
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
 from .asked import asked_for
@@ -46,23 +46,15 @@ def check_all(
     inputs: Mapping[str, Any],
     options: CheckOptions,
     jobs: int | None = None,
+    diagnoses: Diagnoses | None = None,
 ) -> Iterator[Check]:
     """Checks the programs in these files (`-` is standard input; with `expr` that is the one
     program), in their order, on `jobs` processes (None: as many as there are cores, where there are
     files enough)."""
     work = partial(check_file, expr=expr, inputs=inputs, options=options)
-    jobs = jobs or max(1, min(cores(), len(names) // FILES_A_PROCESS))
-    if jobs == 1 or len(names) < 2 or "-" in names:
-        yield from map(work, names)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    context = multiprocessing.get_context(
-        "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    return each(
+        work, names, _failed, diagnoses, jobs=jobs, files_a_process=FILES_A_PROCESS, begin=_begin
     )
-    with ProcessPoolExecutor(min(jobs, len(names)), context, initializer=_begin) as pool:
-        yield from pool.map(work, names)
 
 
 def _begin() -> None:
@@ -84,7 +76,11 @@ def check_file(
     except GradcliError as error:
         if error.exit_code == 4 and error.diagnostics[0].code not in command.CODES:
             raise  # the limit is that of all files
-        return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
+        return _failed(name, error.diagnostics)
+
+
+def _failed(name: str, errors: list[Diagnostic]) -> Check:
+    return Check("<stdin>" if name == "-" else name, diagnostics=errors)
 
 
 def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:

@@ -8,9 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from ..diagnostics import Diagnostic
-from ..tasks.cores import cores
-
-FILES_A_PROCESS = 50
+from .cores import cores
 
 _Answer = TypeVar("_Answer")
 Diagnoses = Callable[[BaseException], Diagnostic]
@@ -21,13 +19,18 @@ def each(
     names: Sequence[str],
     failed: Callable[[str, list[Diagnostic]], _Answer],
     diagnoses: Diagnoses | None,
+    *,
+    jobs: int | None = None,
+    files_a_process: int = 50,
+    begin: Callable[[], None] | None = None,
 ) -> Iterator[_Answer]:
     """What the work gives for each file, in their order; `-` is standard input, which only this
-    process can read. A fault of gradcli's own is told as what `failed` with that file, and with the
-    others the work goes on; without `diagnoses` it ends here."""
+    process can read. There are `jobs` processes, which `begin` first; None: as many as there are
+    cores, where there are files enough. A fault of gradcli's own is told as what `failed` with that
+    file, and with the others the work goes on; without `diagnoses` it ends here."""
     if diagnoses is not None:
         work = partial(_tried, work, failed, diagnoses)
-    jobs = min(cores(), len(names) // FILES_A_PROCESS)
+    jobs = min(jobs or min(cores(), len(names) // files_a_process), len(names))
     if jobs < 2 or "-" in names:
         yield from map(work, names)
         return
@@ -36,8 +39,8 @@ def each(
 
     can_fork = "fork" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if can_fork else None)
-    with ProcessPoolExecutor(jobs, context) as pool:
-        yield from pool.map(work, names, chunksize=FILES_A_PROCESS // 5)
+    with ProcessPoolExecutor(jobs, context, initializer=begin) as pool:
+        yield from pool.map(work, names, chunksize=max(1, files_a_process // 5))
 
 
 def _tried(
