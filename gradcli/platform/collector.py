@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from .ownership import may_arrange, may_change
 
 # new objects before the collector looks at them: imports and trees make many, and hardly a cycle
-SELDOM = 50_000
+SELDOM = 100_000
 RARELY = 1_000_000  # SymPy alone makes 150,000, all of which stay
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..diagnostics import printable
+from ..diagnostics import printable, shortened
 from ..tasks.traced import Entry, Loop, Operation, Traced
 from .fitting import fit, widths_of
 from .json import dumps
@@ -107,9 +107,9 @@ def _rows(
             [
                 f"%{entry.number}",
                 place(entry.span, traced.file),
-                indent + call(traced, entry),
+                indent + shortened(call(traced, entry)),
                 brief(entry.value, style) if entry.shape is not None else "several results",
-                partials if entry.active else "",
+                shortened(partials) if entry.active else "",
                 brief(entry.cotangent, style),
                 f"{entry.size:,}",
                 printable(entry.text),

@@ -78,6 +78,14 @@ def test_text(gradcli: Run) -> None:
     assert result.out == TABLE
 
 
+def test_a_long_list_is_shortened(gradcli: Run, tmp_path: Path) -> None:
+    items = ", ".join(f"x * {k}.5" for k in range(3000))
+    (tmp_path / "long.tg").write_text(f"var x = 2.0\ny = sum([{items}])\n")
+    lines = gradcli("trace long.tg").out.splitlines()
+    assert len(lines) == 3005
+    assert max(map(len, lines)) < 300
+
+
 def test_eval_shows_the_same(gradcli: Run) -> None:
     assert gradcli("eval p.tg --show trace").out == gradcli("trace p.tg").out
     failed = gradcli("eval -e 'var x = 2.0; y = log(x); z = [1][5]' --show trace")

@@ -313,6 +313,13 @@ def test_conditions_on_complex_numbers_have_no_distance(condition: str) -> None:
     assert len(found.path.branches) == 1
 
 
+def test_a_path_of_very_many_conditions_has_no_interval() -> None:
+    source = "var x = 0.5; y = 0.0\n" + "if x > 3.0 { y = y + x } else { y = y - x }\n" * 501
+    path = run(source).path
+    assert len(path.branches) == 501
+    assert path.valid == {}
+
+
 def test_a_path_without_an_end() -> None:
     path = run("var x = 1.0; if x > -2.0 { y = x } else { y = 2 * x }").path
     assert path.valid["x"] == (-2.0, False, math.inf, False)

@@ -310,14 +310,15 @@ def partial_by(run: Run, record: Ancestor, n: int) -> Any:
     It is a number for a scalar by a scalar, an array of the elements' own derivatives for an
     elementwise operation, and None for any other.
     """
-    positions = [k for k, m in record.traced_operands() if m == n]
     operands, op = record.operands, record.site.op
+    is_whole = shape_of(record.y) or type(record.y) in (list, Lanes) or type(record.y) is Blank
+    if is_whole and not op.elementwise:
+        return None
+    positions = [k for k, m in record.traced_operands() if m == n]
     if op.elementwise and not any(type(v) is Lanes for v in (record.y, *operands)):
         if type(record.y) is float and all(type(v) in (float, int, bool) for v in operands):
             return sum(scalar_partial(op, k)(record.y, *operands) for k in positions)
         return sum(array_partial(run.backend, op, k)(record.y, *operands) * 1.0 for k in positions)
-    if shape_of(record.y) or type(record.y) in (list, Lanes) or type(record.y) is Blank:
-        return None
-    if any(shape_of(operands[k]) or type(operands[k]) is Lanes for k in positions):
+    if is_whole or any(shape_of(operands[k]) or type(operands[k]) is Lanes for k in positions):
         return None
     return primal(shares(run, record, 1.0).get(n, 0.0))

@@ -25,7 +25,7 @@ from .point import Point
 from .results import Branch, Path
 
 TINY_STEP = 1e-30
-MANY_STEPS = 500  # of a path, that are too many to be gone again and again
+MANY_STEPS = 500  # or comparisons, of a path, that are too many to be gone again and again
 FAR = 1e9  # times the value of a variable: no branch flips there
 
 
@@ -175,7 +175,7 @@ class Conditions:
                     {n: d for n, d in distance.items() if d < math.inf},
                 )
             )
-        if len(self.history.steps) <= MANY_STEPS:
+        if max(len(self.history.steps), len(self.comparisons)) <= MANY_STEPS:
             for name in scalars:
                 value = primal(read(self.answer.sources[name]))
                 slopes = [d[name] for d in nearest.values() if name in d and d[name] < math.inf]
