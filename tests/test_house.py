@@ -37,7 +37,7 @@ LAW: dict[str, set[str]] = {
     "engine": {"lang.program", "ops"},
     "rows": set(),
     "tasks": {"engine", "lang", "ops", "rows", ""},
-    "tidy": {"lang", "ops", "engine.analysis.discarded", "tasks.cores", "tasks.programs"},
+    "tidy": {"lang", "ops", "engine.analysis.discarded", "tasks.each", "tasks.programs"},
     "editor": {"lang", "ops", "tidy", ""},
     "report": {
         "rows.writing.whole",

@@ -10,20 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..platform.arranging import arrange
 from ..platform.collector import keep_for_good
 from ..platform.search_path import leave_out_current_folder
+from .running import running
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
-_began: list[float] = []  # when the command line that is running was given
-_given: list[str] = []  # and what it is
 
 
 def main() -> None:
@@ -39,16 +37,9 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
-    _began[:], _given[:] = [time.monotonic()], arguments
     try:
-        try:
-            code = _dispatch(arguments)
-            sys.stdout.flush()
-            return code
-        except BaseException as error:
-            code = _explain(error, "--traceback" in arguments)
-            sys.stdout.flush()
-            return code
+        with running(arguments):
+            return _run(arguments)
     except BrokenPipeError:
         _abandon_stdout()
         return CLOSED_PIPE
@@ -60,18 +51,16 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
-    finally:
-        _began.clear()
 
 
-def began() -> float:
-    """When the command line that is running was given, by the monotonic clock."""
-    return _began[0] if _began else time.monotonic()
-
-
-def given_arguments() -> list[str]:
-    """The command line that is running."""
-    return list(_given)
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except BaseException as error:
+        code = _explain(error, "--traceback" in arguments)
+        sys.stdout.flush()
+    return code
 
 
 def _dispatch(given: Sequence[str]) -> int:

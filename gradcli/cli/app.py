@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 from collections.abc import Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,7 @@ import typer
 import typer.core
 from typer._completion_shared import _completion_scripts  # what --install-completion installs
 
-from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
+from ..diagnostics import GradcliError, printable
 from . import options as shared
 from .completion.line import commands
 from .completion.scripts import SCRIPTS
@@ -209,48 +208,6 @@ def dispatch(arguments: Sequence[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.ctx.get_help())
             return 0
-        raise GradcliError(_diagnose(error)) from None
+        from .meant import diagnose
 
-
-def _diagnose(error: Any) -> Diagnostic:
-    """A click error as a diagnostic of ours, with the closest thing that would have been right."""
-    message = " ".join(error.format_message().split())
-    message = re.split(r"\s*\(?(?:Did you mean|Possible options)", message)[0].rstrip(".")
-    context = getattr(error, "ctx", None)
-    help = ""
-    wrong = getattr(error, "option_name", "")
-    if type(error).__name__ == "BadOptionUsage":
-        is_missing = "requires" in message
-        message = f"`{wrong}` needs a value" if is_missing else f"`{wrong}` takes no value"
-        help = "`gradcli COMMAND --help` has examples" if is_missing else ""
-    elif wrong:
-        message = f"no such option: `{wrong}`"
-        help = _option_for(wrong, context.command.params) if context else ""
-    elif found := re.match(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)", message):
-        message = f"too many arguments: `{found[1]}`"
-        if context and "--rows" in _names(context.command.params):
-            help = f"one program goes over the data that --rows names: `--rows {found[1]}`"
-    elif found := re.match(r"No such command '(.*)'", message):
-        message = f"no such command: `{found[1]}`"
-        help = did_you_mean(found[1], COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
-    elif found := re.search(r"'([^']*)' is not one of (.*)", message):
-        help = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
-    if not help and context:
-        help = f"`{context.command_path} --help` lists what there is"
-        if wrong.startswith("--") and "--set" in _names(context.command.params):
-            help = f"an input is given with `--set {wrong[2:]}=…`; {help}"
-    return Diagnostic("E001", message[:1].lower() + message[1:], help=help)
-
-
-def _option_for(wrong: str, parameters: Sequence[Any]) -> str:
-    """What somebody may mean with an option that there isn't: one that has the word as a value, or
-    one of another name."""
-    word = wrong.lstrip("-")
-    values = [
-        f"`{p.opts[-1]} {word}`" for p in parameters if word in getattr(p.type, "choices", ())
-    ]
-    return f"write {' or '.join(values)}" if values else did_you_mean(wrong, _names(parameters))
-
-
-def _names(parameters: Sequence[Any]) -> list[str]:
-    return [name for parameter in parameters for name in parameter.opts]
+        raise GradcliError(diagnose(error, COMMANDS)) from None

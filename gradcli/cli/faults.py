@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..diagnostics import Diagnostic, GradcliError
-from . import given_arguments
+from .running import given_arguments
 
 
 @contextmanager

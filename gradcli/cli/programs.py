@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 from ..diagnostics import Diagnostic, GradcliError
+from .running import given_arguments
 
 
 def programs(files: list[str] | None, expr: str | None) -> list[str]:
@@ -34,9 +36,8 @@ def program(file: str | None, expr: str | None) -> str:
 
 def _verify_named(files: list[str] | None, expr: str | None) -> None:
     if expr is not None and files:
-        raise GradcliError(
-            Diagnostic("E001", "`-e` together with files", help="give one or the other")
-        )
+        help = _meant_beside(files) or "give one or the other"
+        raise GradcliError(Diagnostic("E001", "`-e` together with files", help=help))
     if expr is None and not files:
         raise GradcliError(
             Diagnostic(
@@ -45,6 +46,16 @@ def _verify_named(files: list[str] | None, expr: str | None) -> None:
         )
     if files and files.count("-") > 1:
         raise GradcliError(Diagnostic("E001", "standard input is named twice", help="name it once"))
+
+
+def _meant_beside(files: list[str]) -> str:
+    """What somebody may mean with arguments that stand beside `-e`, as if they were files."""
+    from ..tasks.inputs import form_of
+    from ..tasks.programs import no_program
+
+    given = [value for option, value in pairwise(given_arguments()) if option == "--set"]
+    apart = [form_of(value) for value in given if "=" not in value]
+    return next(filter(None, [*apart, *map(no_program, files)]), "")
 
 
 def _in_folder(file: str) -> list[str]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
-from . import began, given, limits, options, output
+from . import given, limits, options, output
 from .endings import LANGUAGES, ending_of
 from .faults import contained
 from .programs import programs, verify_apart
+from .running import began
 from .terminal import Terminal
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError, printable
 from ..platform.search_path import python_that_calls
-from . import CLOSED_PIPE, given_arguments
+from . import CLOSED_PIPE
 from .programs import programs
+from .running import given_arguments
 from .terminal import Terminal
 
 POLL = 0.1  # seconds between two looks at the files

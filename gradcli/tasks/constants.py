@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
@@ -11,6 +13,11 @@ from ..engine.values.kinds import describe, is_callable
 from ..lang.parser import parse
 from ..lang.resolve import resolve
 from .evaluation import Options
+
+_LITERALS = (
+    "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, a file is @FILE"
+)
+_ANOTHER = re.compile(r",\s*([^\W\d]\w*)\s*=(?!=)")
 
 
 def constant(text: str, name: str) -> Any:
@@ -23,9 +30,8 @@ def constant(text: str, name: str) -> Any:
     try:
         node = resolve(parse(source), source)
         if not node.is_expression or node.names.keys() - {result for result, _ in node.results}:
-            raise GradcliError(
-                Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}")
-            )
+            message = f"the value given for `{name}` isn't a constant: {text[:80]}"
+            raise GradcliError(Diagnostic("E005", message, help=_meant(text, name) or _LITERALS))
         settings = Options(max_steps=1000, max_memory=2**30).settings
         execution = Execution(compile_program(settings, node), {}).execute()
         value = plain(execution.outputs["result"])
@@ -42,9 +48,19 @@ def constant(text: str, name: str) -> Any:
         if error.diagnostics[0].code == "E005":
             raise
         first = error.diagnostics[0]
-        help = first.help or (
-            "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, "
-            "a file is @FILE"
-        )
+        help = _meant(text, name) or first.help or _LITERALS
         message = f"the value given for `{name}` isn't a constant: {first.message}"
         raise GradcliError(Diagnostic("E005", message, first.span, first.label, help)) from None
+
+
+def _meant(text: str, name: str) -> str:
+    """What somebody may mean with a value that is no constant: a file, several inputs, or a
+    list."""
+    if os.path.isfile(text):
+        return f"`{name}=@{text}` reads the file"
+    if found := _ANOTHER.search(text):
+        first = text[: found.start()]
+        return f"each input stands alone: `--set {name}={first} --set {found[1]}=…`"
+    if re.fullmatch(r"[^\[\](){}=]+,[^\[\](){}=]*", text):
+        return f"a list is written in brackets: `{name}=[{text}]`"
+    return ""

@@ -56,7 +56,7 @@ class Files:
                 with open(self._kept[path], "wb") as kept:
                     shutil.copyfileobj(file, kept)
         except OSError as error:
-            is_text = path.lstrip().startswith("{")
+            is_text = path.lstrip().startswith("{") or "=" in path
             help = "--inputs names a file; `--set x=3` gives a value" if is_text else ""
             fail(path, f"cannot read it: {error.strerror}", help, "E002")
         return self._kept[path]
@@ -186,7 +186,7 @@ def _format(path: str, place: str) -> str:
     return format
 
 
-def _form_of(text: str) -> str:
+def form_of(text: str) -> str:
     """How what isn't NAME=VALUE is written."""
     name, sign, file = text.partition("@")
     if not name.strip().isidentifier():
@@ -199,7 +199,7 @@ def _parse_assignment(text: str, files: Files) -> tuple[str, Any]:
     name, value = name.strip(), value.strip()
     if not equals or not name or not value:
         raise GradcliError(
-            Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help=_form_of(text))
+            Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help=form_of(text))
         )
     if value.startswith("@"):
         return name, read_value(value[1:], files)

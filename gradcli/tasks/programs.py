@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..diagnostics import Diagnostic, GradcliError, Source
+from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from .outside import Inputs
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ..lang.results import Role
     from ..lang.syntax import Module
 
+IS_FORMULA = re.compile(r"[+*()\[\]^=; ]")  # what is in a formula rather than in a file's name
 # bytes: longer sources are refused, so there is no point in reading more of /dev/zero
 _ENOUGH = 10_000_004
 
@@ -30,22 +33,50 @@ def read_source(path: str) -> Source:
         if path == "-":
             return decode(name, sys.stdin.buffer.read(_ENOUGH))
         with open(path, "rb") as file:
+            _verify_no_data(path)
             return decode(name, file.read(_ENOUGH))
     except OSError as error:
-        help = "" if os.path.exists(path) else _meant(path)
+        help = "" if os.path.exists(path) else meant(path)
         message = f"cannot read `{name}`: {error.strerror}"
         raise GradcliError(Diagnostic("E002", message, help=help)) from None
     except ValueError as error:  # a null byte in the name
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
 
 
-def _meant(path: str) -> str:
-    """What somebody may mean who names a file that isn't there: an input, or the program itself."""
+def _verify_no_data(path: str) -> None:
+    if not path.endswith(".tg") and _is_data(path):
+        message = f"`{path}` is data, not a program"
+        raise GradcliError(Diagnostic("E002", message, help=no_program(path)))
+
+
+def _is_data(path: str) -> bool:
+    from ..rows.formats import format_of
+
+    return format_of(path) is not None or path.endswith(".json")
+
+
+def meant(path: str) -> str:
+    """What somebody may mean who names a file that is no program: an input, data, the program
+    itself, or a file of a similar name."""
+    if help := no_program(path):
+        return help
+    if IS_FORMULA.search(path) and not path.endswith(".tg"):
+        return "the text of a program goes behind -e: `-e 'x**2'`"
+    folder, wrong = os.path.split(path)
+    with suppress(OSError):
+        near = [file for file in os.listdir(folder or ".") if file.endswith(".tg")]
+        return did_you_mean(wrong, near)
+    return ""
+
+
+def no_program(path: str) -> str:
+    """How an input, or data, is given that stands in the place of a program; "" for another
+    name."""
     name, sign, value = path.partition("=")
     if sign and name.isidentifier() and value.strip("="):
         return f"an input is given with --set: `--set {path}`"
-    if any(c in "+*()[]^=; " for c in path) and not path.endswith(".tg"):
-        return "the text of a program goes behind -e: `-e 'x**2'`"
+    if _is_data(path):
+        return f"`--inputs {path}` takes inputs from data, `batch --rows {path}` goes over its rows"
     return ""
 
 

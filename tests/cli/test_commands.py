@@ -100,6 +100,20 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("batch a.tg --csv", "write `--rows-format csv` or `--out-format csv`"),
         ("batch a.tg d.csv", "`d.csv`\n  = help: one program goes over the data that --rows names: `--rows d.csv`"),
         ("plot a.tg d.csv --over x=0:1", "error[E001]: too many arguments: `d.csv`"),
+        ("eval -e x --set price 3", "write `--set price=3`, without blanks"),
+        ("eval -e x --set price = 3", "write `--set price=3`, without blanks"),
+        ("eval -e x+y --set x=1 y=2", "an input is given with --set: `--set y=2`"),
+        ("batch -e x d.csv", "`--inputs d.csv` takes inputs from data, `batch --rows d.csv` goes over"),
+        ("batch a.tg --format csv", "did you mean `--rows-format` or `--out-format`?"),
+        ("check a.tg --out-format json", "did you mean `--format`?"),
+        ("plot -e x --over", "`gradcli plot --help` has examples"),
+        ("eval -e", "`gradcli eval --help` has examples"),
+        ("-e x**2", "a command comes first: `gradcli eval -e 'x**2' --set x=3`"),
+        ("x**2", "a command comes first: `gradcli eval -e 'x**2'`"),
+        ("a.tg", "a command comes first: `gradcli eval a.tg`"),
+        ("run a.tg", "did you mean `gradcli eval`?"),
+        ("help eval", "did you mean `gradcli --help`?"),
+        ("version", "did you mean `gradcli --version`?"),
         ("eval -e x --set price", "write `--set price=3`, without blanks"),
         ("eval a.tg --set price = 3", "write `--set price=3`, without blanks"),
         ("eval -e x --set price@q.csv:p", "write `--set price=@q.csv:p`"),
@@ -126,18 +140,44 @@ def test_a_wrong_command_line_is_told_how_to_be_right(
         (["eval", "-e", "x", "--inputs", '{"x": 3}'], "--inputs names a file; `--set x=3` gives"),
         (["eval", "nowhere.tg"], ""),
         (["lint", "my model.tg"], ""),
+        (["eval", "volatilty.tg"], "did you mean `volatility.tg`?"),
+        (["lint", "q.csv"], "`--inputs q.csv` takes inputs from data, `batch --rows q.csv` goes over"),
+        (["batch", "q.csv"], "`--inputs q.csv` takes inputs from data, `batch --rows q.csv` goes over"),
+        (["eval", "-e", "x", "--inputs", "x=3"], "--inputs names a file; `--set x=3` gives"),
         (["eval", "folder/model-2"], ""),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_none_is_told_what_it_may_be(
-    gradcli: Run, arguments: list[str], help: str
+    gradcli: Run, tmp_path: Path, arguments: list[str], help: str
 ) -> None:
+    (tmp_path / "volatility.tg").write_text("var x = 1.0\n")
+    (tmp_path / "q.csv").write_text("x,y\n1,2\n")
     result = gradcli(*arguments)
     assert result.code == 2
     said = result.err + result.out
     assert "error[E002]" in said
     assert help in said
     assert bool(help) == ("= help" in said)
+
+
+@pytest.mark.parametrize(
+    ("value", "help"),
+    [
+        ("x=q.csv", "`x=@q.csv` reads the file"),
+        ("x=1,2,3", "a list is written in brackets: `x=[1,2,3]`"),
+        ("x=1,y=2", "each input stands alone: `--set x=1 --set y=…`"),
+        ("x=abc", "a value is a literal such as 3"),
+        ("x=True", "write `true`"),
+    ],
+)
+def test_a_value_that_is_no_constant_is_told_what_it_may_be(
+    gradcli: Run, tmp_path: Path, value: str, help: str
+) -> None:
+    (tmp_path / "q.csv").write_text("x,y\n1,2\n")
+    result = gradcli("eval", "-e", "x", "--set", value)
+    assert result.code == 2
+    assert "error[E005]" in result.err
+    assert help in result.err
 
 
 def test_comma_lists_leave_expressions_whole() -> None:
