@@ -22,16 +22,14 @@ CODES = {
         "the cell; the other rows are computed.",
         "Correct the data, or leave the row out. An empty cell is a missing value, for which the "
         "program's own value is used.",
-        "$ printf 'x\\n1\\nbanana\\n' | gradcli batch -e 'x**2' --rows - --rows-format csv -o - "
-        "--out-format csv",
+        "$ printf 'x\\n1\\nbanana\\n' | gradcli batch -e 'x**2'",
     ),
     "E606": Code(
         "a result is nan",
         "`batch --nan error` rejects a row if one of its outputs or gradients is nan.",
         "`gradcli eval --debug-nan` with the row's values shows where it comes from. `--nan "
         "keep` (the default) writes it.",
-        "$ printf 'x\\n1\\n-1\\n' | gradcli batch -e 'log(x)' --rows - --rows-format csv -o - "
-        "--out-format csv --nan error",
+        "$ printf 'x\\n1\\n-1\\n' | gradcli batch -e 'log(x)' --nan error",
     ),
     "E607": Code(
         "a row's results don't fit into the columns",

@@ -195,6 +195,9 @@ def dispatch(arguments: Sequence[str]) -> int:
     """Runs one command line; raises GradcliError where it is wrong."""
     if not arguments and is_at_terminal():
         arguments = ["repl"]
+    if arguments[:1] == ["--show-completion"] and arguments[1:] and arguments[1] in SCRIPTS:
+        print(SCRIPTS[arguments[1]].strip())
+        return 0
     group = typer.main.get_command(app)
     if "_GRADCLI_COMPLETE" in os.environ:  # PowerShell asks for completions; click answers, exits
         group(prog_name="gradcli")

@@ -177,19 +177,18 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Run one program for every row of data; write outputs and gradients as rows.
+    """Run one program for every row of data; write results as rows.
 
     Every declaration that needs a value is read from a column: `x`, or `x.0`, `x.1` for the
     elements of a vector. The ending of a file selects its format: .csv .tsv .jsonl .parquet .arrow
-    .feather .npy .npz. Rows that fail are written to OUT.rejects.jsonl, and the exit code is
-    then 6.
+    .feather .npy .npz. In a pipe, rows come from standard input, and results are printed in the
+    same format. Rows that fail are written to OUT.rejects.jsonl, and the exit code is then 6.
 
     \b
     Examples:
-      printf 'x,y\\n3,0.5\\n1,2\\n' | \\
-        gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
-      printf '{"a": 2}\\n{"a": 7}\\n' | \\
-        gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
+      printf 'x,y\\n3,0.5\\n1,2\\n' | gradcli batch -e 'x**2 * sin(y)'
+      printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --out-format csv
+      printf 'price\\n3.5\\n4.5\\n' | gradcli batch -e 'log(price)' --reduce mean
     """
     from ..platform.blas import one_thread
 

@@ -145,12 +145,13 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Verify gradients: compare reverse mode with every other method that applies.
+    """Verify gradients: compare them with every other method.
 
-    The methods are forward mode, the complex step, finite differences with an error estimate, the
-    order of the Taylor remainder, and SymPy's derivative with 50 digits. If a gradient is wrong,
-    check names the operation whose derivative rule is wrong. A gradient that only forward mode
-    confirms is undecided. A check that verifies nothing fails.
+    Reverse mode is compared with each that applies: forward mode, the complex step, finite
+    differences with an error estimate, the order of the Taylor remainder, and SymPy's derivative
+    with 50 digits. If a gradient is wrong, check names the operation whose derivative rule is
+    wrong. A gradient that only forward mode confirms is undecided. A check that verifies nothing
+    fails.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ def command(
     quiet: options.Quiet = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Rewrite programs in the one style, with their comments and the same meaning.
+    """Rewrite programs in the one style, and change nothing else.
 
     Blanks stand around operators and behind commas, blocks are indented by four, and lines that are
     longer than 100 columns end inside brackets or after an operator. Statements stay on the lines

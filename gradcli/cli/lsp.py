@@ -25,7 +25,7 @@ def command(
     ignore: Ignore = None,
     traceback: options.Traceback = False,
 ) -> int:
-    """Serve an editor: errors while you type, completion, hover, definitions, formatting.
+    """Serve an editor: errors while you type, completion, formatting.
 
     It is a language server, which editors start themselves, and speaks the Language Server Protocol
     over standard input and output. It runs no program. It needs `pip install 'gradcli[lsp]'`.

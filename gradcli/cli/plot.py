@@ -95,7 +95,7 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Draw outputs and their derivatives over a range, or contours over two.
+    """Draw outputs and derivatives over a range, or contours over two.
 
     In the terminal, or to a file with `-o plot.png`, .svg, .pdf or .html. Kinks, jumps and poles
     are found and marked; no line joins what isn't connected.

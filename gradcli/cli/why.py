@@ -52,7 +52,7 @@ def command(
     quiet: options.Quiet = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Explain why a gradient is none, zero, nan, or the number that it is.
+    """Explain where a gradient comes from, or why there is none.
 
     Shows the chain of operations from the source to the target, the line where it breaks, and the
     fix. It follows values, not names, through functions, modules, containers and loops. Without

@@ -48,6 +48,15 @@ def test_help_lists_the_commands(gradcli: Run) -> None:
     assert gradcli("").out == result.out
 
 
+def test_the_list_of_commands_fits_on_a_screen(
+    gradcli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = gradcli("--help").out.split("Commands:\n")[1].splitlines()
+    assert len(listed) == len(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("..") for line in listed)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example(gradcli: Run, name: str) -> None:
     result = gradcli(f"{name} --help")

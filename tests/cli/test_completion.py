@@ -254,3 +254,9 @@ def test_a_shell_completes(shell: Terminal, typed: str, completed: str) -> None:
 def test_a_shell_lists_what_there_is(shell: Terminal) -> None:
     shell.type("gradcli eval model.tg --wrt \t\t")
     shell.until(lambda lines: all(w in " ".join(lines[1:]) for w in ("rate", "scale", "extra")))
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_the_script_of_any_shell_is_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--show-completion", name]) == 0
+    assert f"_GRADCLI_COMPLETE={name}" in capsys.readouterr().out
