@@ -254,30 +254,38 @@ def said(diagnostic: Diagnostic) -> str:
     return "\n".join([headline, diagnostic.label, diagnostic.help, *calls])
 
 
-def render(diagnostic: Diagnostic, color: bool = False) -> str:
+def render(diagnostic: Diagnostic, color: bool = False, width: int | None = None) -> str:
     """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls
-    that led there."""
+    that led there; on a screen of that `width`."""
     paint = _painter(color)
-    headline = paint("bold", f": {printable(diagnostic.message)}")
-    lines = [paint(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]") + headline]
+    severity = f"{diagnostic.severity}[{diagnostic.code}]"
+    message = _fitted(f": {printable(diagnostic.message)}", width, len(severity), 4)
+    lines = [paint(diagnostic.severity, severity) + paint("bold", message)]
     gutter = 1
     if diagnostic.span is not None:
-        excerpt, gutter = _excerpt(
-            diagnostic.span, printable(diagnostic.label), diagnostic.severity, paint
-        )
+        excerpt, gutter = _excerpt(diagnostic, paint, width)
         lines += excerpt
     elif diagnostic.label:
-        lines.append(f"  {printable(diagnostic.label)}")
+        lines.append(f"  {_fitted(printable(diagnostic.label), width, 2, 2)}")
+    begin = " " * gutter + paint("frame", " = ")
     if diagnostic.help:
-        lines.append(
-            " " * gutter
-            + paint("frame", " = ")
-            + paint("bold", "help: ")
-            + printable(diagnostic.help)
-        )
+        help = _fitted(printable(diagnostic.help), width, gutter + 9, gutter + 3)
+        lines.append(begin + paint("bold", "help: ") + help)
     for call in shorten_calls(diagnostic.calls):
-        lines.append(" " * gutter + paint("frame", " = ") + str(call))
+        lines.append(begin + _fitted(str(call), width, gutter + 3, gutter + 3))
     return "\n".join(lines)
+
+
+def _fitted(text: str, width: int | None, taken: int, indent: int) -> str:
+    """A text in lines that end between words: the first has so many columns `taken`."""
+    if width is None or taken + len(text) <= width:
+        return text
+    import textwrap
+
+    whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    begun = "\0" * taken + text  # no blanks, where a line might end
+    lines = textwrap.wrap(begun, width, subsequent_indent=" " * indent, **whole)
+    return "\n".join(lines)[taken:]
 
 
 def _painter(color: bool) -> Any:
@@ -346,26 +354,32 @@ def _visible(c: str) -> str:
     return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def _excerpt(span: Span, label: str, severity: str, paint: Any) -> tuple[list[str], int]:
+def _excerpt(diagnostic: Diagnostic, paint: Any, screen: int | None) -> tuple[list[str], int]:
+    span, label = diagnostic.span, printable(diagnostic.label)
+    assert span is not None
     number, column = span.source.position(span.start)
     raw = span.source.line(number)
     text, start = printable(raw), len(printable(raw[: column - 1]))
     width = max(1, len(printable(raw[: column - 1 + span.end - span.start])) - start)
-    if len(text) > _MAX_LINE:
-        cut = max(0, start - _MAX_LINE // 2)
-        text = ("…" if cut else "") + text[cut : cut + _MAX_LINE] + "…"
-        start = start - cut + (1 if cut else 0)
-        width = min(width, max(1, len(text) - start))
     gutter = len(str(number)) + 1
+    room = _MAX_LINE if screen is None else max(screen - gutter - 5, 20)
+    if len(text) > room:
+        cut = max(0, start - room // 2)
+        shown = text[cut : cut + room]
+        text = "…" * bool(cut) + shown + "…" * (cut + room < len(text))
+        start += bool(cut) - cut
+        width = min(width, max(1, len(text) - start))
     blank = " " * gutter + paint("frame", " |")
     # Tabs are copied, so that the caret lines up whatever the terminal makes of them.
     pad = "".join("\t" if c == "\t" else " " for c in text[:start])
-    caret = paint(severity, "^" * width + (f" {label}" if label else ""))
+    told = [f"{pad}{'^' * width}{f' {label}' if label else ''}"]
+    if screen is not None and len(told[0]) > room:
+        told = [pad + "^" * width, *_fitted(label, room, 0, 0).split("\n")]
     return [
         " " * gutter + paint("frame", "--> ") + str(span),
         blank,
         paint("frame", f"{number:>{gutter}} |") + f" {text}".rstrip(),
-        f"{blank} {pad}{caret}",
+        *[f"{blank} {paint(diagnostic.severity, line)}" for line in told if line],
     ], gutter
 
 

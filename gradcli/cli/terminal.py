@@ -9,6 +9,7 @@ import sys
 from typing import TextIO
 
 from ..diagnostics import Diagnostic, printable_lines, render
+from ..report.fitting import wrapped
 from ..report.style import Style
 
 Color = str  # "auto", "always" or "never"
@@ -37,6 +38,7 @@ class Terminal:
                 stream.reconfigure(errors="backslashreplace")
         self.color = wants_color(color, sys.stdout)
         self.color_errors = wants_color(color, sys.stderr)
+        self.width_errors = width_of(sys.stderr)
         self.interactive = sys.stdout.isatty()
         self.quiet, self.verbose = quiet, verbose
 
@@ -52,7 +54,7 @@ class Terminal:
     def diagnostic(self, diagnostic: Diagnostic) -> None:
         """Draws an error, or a warning unless they are unwanted."""
         if diagnostic.severity == "error" or not self.quiet:
-            self._tell(render(diagnostic, self.color_errors))
+            self._tell(render(diagnostic, self.color_errors, self.width_errors))
 
     def note(self, text: str) -> None:
         """Says something that only `--verbose` asked for."""
@@ -62,7 +64,7 @@ class Terminal:
     def summary(self, text: str) -> None:
         """Says what came of it all, where the answer itself is for machines, or in a file."""
         if not self.quiet:
-            self._tell(text)
+            self._tell("\n".join(wrapped(text, self.width_errors)))
 
     def _tell(self, text: str) -> None:
         # Standard output first, so that the two read in order where they end up in one place.

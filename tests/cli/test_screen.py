@@ -4,6 +4,7 @@ vectors have a `…`."""
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,31 @@ def test_no_word_is_broken(folder: Path, width: int, command: str) -> None:
         cut = word.removesuffix("…")
         whole = word in known or f"{word}," in known
         assert whole or (cut != word and any(k.startswith(cut) for k in known)), word
+
+
+MESSAGES = [
+    "eval -e x --set x=abc",
+    "eval -e 'a=zeros([3,2])@ones([3]); b=a'",
+    "eval m.tg --set price=1 --set amount=2",
+    "eval -e 'var price = 3.0; vega = grad(price**2, price)'",
+    "eval -e 'expect 1.0 + 2.0 > 100.0, \"the sum of the two is far too small for that\"'",
+    "batch -e 'price + quantity_of_goods' --rows q.csv",
+]
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+@pytest.mark.parametrize("command", MESSAGES)
+def test_messages_break_between_words(folder: Path, width: int, command: str) -> None:
+    (folder / "q.csv").write_text("price,quantity,symbol\n1,2,A\n")
+    words = shlex.split(command)
+    free = subprocess.run(
+        [sys.executable, "-m", "gradcli", *words], cwd=folder, capture_output=True, text=True
+    )
+    known = set((free.stdout + free.stderr).split())
+    lines = on_screen(folder, width, *words)
+    assert max(map(len, lines)) <= width
+    told = [line for line in lines if not re.match(r" *\d+ \|", line)]  # but for the program's
+    assert {word for word in " ".join(told).split() if word.strip("^")} <= known
 
 
 def test_methods_stand_one_below_the_other_where_they_must(folder: Path) -> None:
