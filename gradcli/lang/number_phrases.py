@@ -42,7 +42,7 @@ NUMBERS: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         lambda m: f"write `{m['n']}.{m['part']}`; a list stands in brackets",
     ),
     (
-        r"\b(?P<n>\d+\.?\d*)(?:im|i|I)\b",
+        r"\b(?P<n>\d+\.?\d*(?:[eE][+-]?\d+)?)(?:im|i|I)\b",
         "the imaginary unit is `j`",
         lambda m: f"write `{m['n']}j`",
     ),

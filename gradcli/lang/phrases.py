@@ -110,7 +110,12 @@ _ANNOTATION = r"(?:float|int|str|bool|complex|list|dict|np\.\w+|jnp\.\w+|torch\.
 
 def _function(body: str) -> Callable[[re.Match[str]], str]:
     """Writes a function without a name, whose parameters are the group `x`."""
-    return lambda match: f"write `fn({match['x'].strip()}) = {match.expand(body).strip()}`"
+
+    def written(match: re.Match[str]) -> str:
+        value = re.sub(r"\.?\^", "**", match.expand(body).strip())
+        return f"write `fn({match['x'].strip()}) = {value}`"
+
+    return written
 
 
 _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
@@ -149,6 +154,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\w\s*(?P<at>(?<==)\s*if\b)", "`if` stands behind its value", "write `a if c else b`"),
     (r"=\s*(?P<at>if\b)", "`if` stands behind its value", "write `a if c else b`"),
     (r"^\s*(?:if|while)\s*\(.*\)\s*(?=[A-Za-z_])(?!(?:and|or|if)\b)", "a block is missing", _BLOCK),
+    (r"^\s*(?:if|while)\b[^{}(),]*(?P<at>,)\s*[A-Za-z].*", "a block is missing", _BLOCK),
     (
         r"[\[(,]\s*(?P<at>end)\b(?=\s*[-\]),])",
         "`end` is not a word of the language",
@@ -255,7 +261,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"\b(?P<f>{_NAME})(?P<at>!)\(", "a name has no `!`", _in_place),
     # signs
     (
-        r"(?:(?<=\w)|(?<=[\s)\]]))\.[*/^](?!\d)",
+        r"(?:\b[A-Za-z_]\w*|[)\]]|(?:\d|(?<=\s))(?=\.[*/^](?!\d)))(?P<at>\.[*/^])",
         "operators go element by element as they are",
         "write `*`, `/` or `**`; the product of matrices is `@`",
     ),
@@ -336,13 +342,18 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     # elements
     (
-        r"\w(?P<at>\((?::|[\w.]+:[\w.]*)(?:,[^()]*)?\))",
+        r"\w(?P<at>\((?:(?::|[\w.]+:[\w.]*)(?:,[^()]*)?|[\w.]+\s*,\s*[\w.]*:[^()]*)\))",
         "parentheses call a function",
         "elements stand in brackets: `x[1:3]`",
     ),
     (r"(?P<x>\w+)(?P<at>\{\d+\})", _BRACES, lambda m: f"an element is `{m['x']}[i]`"),
     (rf"\b{_NAME}::(?P<f>{_NAME})(?:<[^>]*>\s*\w+)?", "`::` means nothing here", _qualified),
     # numbers and lists
+    (
+        r"(?P<at>(?<![\w.])(?P<a>-?[\d.]+):(?P<by>-?[\d.]+):(?P<b>-?[\d.]+))",
+        "a range is written with `arange`",
+        lambda m: f"write `arange({m['a']}, {m['b']}, {m['by']})`, which leaves out its end",
+    ),
     (r"(?P<at>\b(?P<a>\d+)(?:\.\.=?|:)(?P<b>\d+)\b)", "a range is written with `range`", _range),
     *NUMBERS,
     (r"\[(?P<rows>[-\w.\s,]*[\w.]\s*;[-\w.\s,;]*)\]", "a matrix is a list of rows", _matrix),
