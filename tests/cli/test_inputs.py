@@ -231,3 +231,12 @@ def test_numbers_that_would_be_zero_are_refused(gradcli: Run, text: str) -> None
         in gradcli("eval", "-e", f"y = {text}").err
     )
     assert gradcli("eval", "-e", "x", "--set", f"x={text}").code == 2
+
+
+def test_all_inputs_that_are_missing_are_named(gradcli: Run) -> None:
+    done = gradcli("eval", "-e", "a * b + c * d", "--set", "c=1.0")
+    assert done.code == 2
+    assert "`a` has no value" in done.err
+    assert "it must come from outside, and so must `b`, `d`\n" in done.err
+    done = gradcli("eval", "-e", "a * b", "--set", "b=1.0")
+    assert "it must come from outside\n" in done.err

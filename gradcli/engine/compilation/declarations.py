@@ -7,6 +7,7 @@ from typing import Any
 
 from ...lang import program
 from ...ops import OPS
+from ..analysis.declared import declared_names
 from ..operations.apply import to_array
 from ..operations.list_arrays import plain_array
 from ..operations.rows.separation import separate_running_rows
@@ -53,7 +54,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
                 "E004",
                 f"`{path}` has no value",
                 node.span,
-                "it must come from outside",
+                f"it must come from outside{_and_others(run, path)}",
                 node.meant
                 or (
                     f"give it with `--set {path}=…` or `--inputs FILE`, or write `{node.kind} "
@@ -77,6 +78,13 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
         _bind(frame, k, cell, variable)
 
     return declare
+
+
+def _and_others(run: Run, path: str) -> str:
+    """What else the program needs from outside, and isn't given."""
+    needed = dict.fromkeys(declared_names(run.compiled.program, needed=True))
+    others = [f"`{name}`" for name in needed if name != path and name not in run.inputs]
+    return f", and so must {', '.join(others)}" if others else ""
 
 
 def _refuse_instances(run: Run, state: Any, node: program.Declare) -> None:
