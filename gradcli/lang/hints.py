@@ -73,6 +73,11 @@ def _equals_in_condition(place: Place) -> Diagnostic | None:
         )
     if re.match(r"[^=]*=", place.line):
         return place.error("assignments don't chain", "assign one name a line", None)
+    above = re.sub(r"\s*(#.*)?\Z", "", place.source.text[: place.token[2]].rpartition("\n")[0])
+    if sign := re.search(r"(?:[-+*/%@<>=,]|\b(?:and|or|not))$", above):
+        at = Span(place.source, len(above) - len(sign[0]), len(above))
+        help = "a line that ends with it goes on in the next one"
+        return place.error(f"a value is missing after `{sign[0]}`", help, at)
     return None
 
 
