@@ -53,6 +53,20 @@ PROGRAMS = {
     "a float in an array of ints": "c = int64(v > 0.3)\nfor k in range(70) { c[k] = x }\noutput c",
     "like another": "a = zeros_like(v)\nb = ones_like(int64(v))\nfor k in range(70) { a[k] = x * k; b[k] += k }\noutput a, b",
     "never connected": "a = zeros([70])\nfor k in range(70) { a[k] = t[k] }\noutput a, a[5], detach(v)[3]",
+    "vectors as one": "fn f(y) = -y * y * 0.5 + sin(y) * x\nfor k in range(20) { a = f(v); b = f(v + a / 2); v = v + (a + 2 * b) / 30 }\noutput sum(v * v), v, norm(v - w), mean(v[1:] - v[:-1])",
+    "broadcast": "a = m * x + [1, 2, 3, 4] * x\nb = (reshape(w, [100, 1]) - reshape(t, [1, 90]))\nfor k in range(9) { a = a * [0.5, x, 1.0, 0.1] - m[k] * v[k]; a = a + m[:, 0:1] }\nfor k in range(3) { b = b * x; s = sum(b[k]) }\noutput a, s",
+    "comparisons": "for k in range(9) { w = where(w > v * x, w * 0.9, w + v**2 / 3); n = sum(w > 0.5) }\noutput sum(w), n, any(w[:20] > 0.6), maximum(w, x)[:3]",
+    "functions of many": "fn f(z) = sum(exp(-z**2) * log1p(abs(z)) + tanh(z)**3 - z**-2.0 + 2**z)\ns = 0.0\nfor k in range(5) { s += f(v + k) * x }\noutput s, grad(f)(v)[3], jvp(grad(f))(v, w)[5]",
+    "functions of few": "fn f(z) { r = exp(z) * [1, 2, 3]; return sum(r / (1 + r)) }\ns = 0.0\nfor k in range(9) { s += f([x, v[k], 0.3]) }\noutput s, grad(f)([x, 1.0, 2.0])",
+    "products": "fn f(z) { h = tanh(m.T @ z[:80] + [0, 0.1, 0.2, 0.3]); return m @ h }\ns = 0.0\nfor k in range(4) { s += sum(f(v * x)**2); s += dot(v, w) * x + sum(outer(m[k], [1, 2]) @ [x, 1]) }\n"
+    "output s, grad(fn(z) = sum(f(z)))(v), m.T @ m * x",
+    "small products": "r = [[x, 1.0], [0.5, 2.0]]\np = [1.0, x]\nfor k in range(9) { p = r @ p / norm(p); q = r.T @ r @ p }\noutput p, q, p @ q",
+    "sums along axes": "for k in range(3) { a = m * x**k; b = sum(a, axis = 1); c = mean(a * a, axis = 0); d = norm(a, axis = 1) }\noutput b, c, d, sum(b * d) + sum(c)",
+    "parts that are written": "for k in range(5) { w[10:60] = v[20:70] * x; w[0:100:5] = w[1:21] + 1; m[3] = [1, 2, 3, x]; m[10:40] = m[20:50] * 2; m[k, 1:3] = 7 }\noutput w, m, sum(w) * sum(m)",
+    "a gradient by an expression": "fn f(z) = sum(100 * (z[1:] - z[:-1]**2)**2 + (1 - z[:-1])**2)\noutput grad(f)(v), jvp(grad(f))(v, w), grad(fn(z) = sum(grad(f)(z) * w))(v)",
+    "a long sum": "a = linspace(0.0, 1.0, 1000)\nfor k in range(5) { a = a * x + 0.1; s = sum(a * a) }\noutput s, mean(a[100:900])",
+    "ints in arrays": "c = arange(40) * 3\nfor k in range(4) { c = c * 2 - c // 5 + c % 7; n = sum(c) }\noutput n * x, c, sum(c / 7)",
+    "other shapes": "for k in range(4) { a = reshape(v, [20, 5]) * x; b = ravel(a.T)[3:]; c = reshape([1, x, 3, 4], [2, 2]).T; d = sum(a.T @ a) }\noutput a, b, c, d",
     "connected as a whole": "a = zeros([70])\nfor k in range(9) { a[k] = x }\noutput a[60]",
 }  # fmt: skip
 NOT_COMPILED = {"a float in an array of ints"}
@@ -135,7 +149,19 @@ class Writer:
         if kind < 0.6:
             return f"s = {self.number()}"
         if kind < 0.7:
-            return self.pick("c = a; a = b; b = c", "a = b", f"{array} = zeros([66])", "b = w * 1")
+            return self.pick(
+                "c = a; a = b; b = c",
+                "a = b",
+                f"{array} = zeros([66])",
+                "b = w * 1",
+                "a = a * 0.5 + b * x",
+                "b[3:40] = a[20:57] * x - 0.2",
+                "s = mean(a * b[::-1] if i > 9 else v)",
+                "a = where(a > b, tanh(a), s * w)",
+                "s = norm(b[1:] - a[:-1]) / 9",
+                "b = reshape(reshape(a, [6, 11]).T, [66]) * 0.7",
+                "s = (a @ b) * 0.01",
+            )
         if kind < 0.85 and depth < 2:
             return (
                 f"if {self.number()} > 0.3 {{ {self.block(depth)} }} else {{ {self.block(depth)} }}"

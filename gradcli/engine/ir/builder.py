@@ -28,7 +28,7 @@ from .verifier import CHOICES, result_type
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name)
-    for name in ("neg", "add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne")
+    for name in ("neg", "add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
 }
 
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
@@ -109,6 +109,8 @@ class Builder:
         """What an op gives of known ints, if it is a bool or an int of 64 bits."""
         known = [self.known.get(value) for value in values]
         if op.name not in _ON_INTS or any(type(k) is not int for k in known):
+            return None
+        if op.name in ("floordiv", "mod") and known[1] == 0:
             return None
         found = _ON_INTS[op.name](*known)
         return found if -(2**63) <= found < 2**63 else None

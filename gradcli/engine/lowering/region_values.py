@@ -10,8 +10,9 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import CPU
+from ..ir.types import OF_DTYPE
 from ..operations.apply import apply, to_array
-from ..regions.arrays import MAX_ELEMENTS
+from ..regions.arrays import is_stored
 from ..regions.kinds import ArrayOf, Kind, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -28,7 +29,7 @@ def numbers_of(run: Run, site: Site, value: Any) -> list[Any]:
     if type(value) is List:
         return [CPU.xp.array(value.items)]
     array = primal(value)
-    if type(array) is not CPU.ndarray or array.size > MAX_ELEMENTS:
+    if type(array) is not CPU.ndarray or is_stored(array.shape, OF_DTYPE[array.dtype.name]):
         return [value]
     if level_of(value) == UNBOXED:
         return array.ravel().tolist()  # type: ignore[no-any-return]

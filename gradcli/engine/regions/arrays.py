@@ -1,8 +1,8 @@
 """Arrays of few elements in IR: one scalar an element.
 
-What is compiled has the bits of NumPy's functions, which the interpreter calls: arithmetic, and
-sums in its order. Other functions differ in the last place between processors, and so does the
-order in which BLAS adds the products of `@`.
+Arithmetic and sums have the bits of NumPy, which the interpreter calls. Other functions are those
+of numbers, and products of arrays are added one after another: both may differ from the
+interpreter's in the last place, as NumPy's differ between processors.
 """
 
 from __future__ import annotations
@@ -16,30 +16,27 @@ from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
-from .kinds import Array, ArrayOf, Kind, Mixed, Stored, StoredOf
+from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
 from .names import NotCompiled, Unknown
 from .scalars import Scalars
 
 BESIDE, SQUARE = OPS["beside"], OPS["square"]
-MAX_ELEMENTS = 64
-# Ops that have the same bits on the elements of an array as on numbers.
-EXACT = frozenset(
-    (
-        *("add", "sub", "mul", "div", "neg", "pos", "abs", "square", "sqrt", "sign", "where"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "logical_not", "isnan", "isinf", "isfinite"),
-        *("floor", "ceil", "trunc", "round", "minimum", "maximum", "clip", "relu", "leaky_relu"),
-        *("floordiv", "mod", "fmod"),
-    )
-)
+FEW = 16  # elements that are scalars wherever a name holds the array
+MAX_ELEMENTS = 64  # that are scalars where an operation takes each by itself
 
 
 def array_kind(shape: tuple[int, ...], kind: Scalar, variable: bool = False) -> Kind:
     """The kind of an array of elements of one type: few or many."""
-    if prod(shape) <= MAX_ELEMENTS:
-        return ArrayOf(shape, kind, variable)
-    if kind == BOOL:
+    if is_stored(shape, kind):
+        return StoredOf(ArrayType(kind, shape), variable)
+    if prod(shape) > MAX_ELEMENTS:
         return Unknown("an array of many bools is not compiled", None)
-    return StoredOf(ArrayType(kind, shape), variable)
+    return ArrayOf(shape, kind, variable)
+
+
+def is_stored(shape: tuple[int, ...], kind: Scalar) -> bool:
+    """Whether an array that a name holds is one value."""
+    return prod(shape) > FEW and kind != BOOL
 
 
 class Arrays(Scalars):
@@ -71,9 +68,6 @@ class Arrays(Scalars):
         return self.builder.operation(BESIDE, [item, other])
 
     def stacked(self, held: Any, span: Span) -> Any:
-        if isinstance(held, Stored):
-            many = f"an array of more than {MAX_ELEMENTS} elements"
-            raise NotCompiled(f"only elements and short rows of {many} are compiled", span)
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
                 raise NotCompiled("a list that holds no numbers is no array", span)
@@ -99,14 +93,11 @@ class Arrays(Scalars):
     def as_type(self, number: Any, kind: Scalar, span: Span) -> Value:
         return self.as_float(number, span) if kind == F64 else self.builder.cast(number, kind)
 
-    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Array:
+    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
         """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
+        op, operands = self.as_square(op, operands)
         parts = [self.as_array(operand, span) for operand in operands]
-        if op.name == "pow" and not self.is_int_power(parts[0], parts[1]):
-            return self.power(parts[0], parts[1], span)
-        if op.name not in EXACT and op.name != "pow":
-            raise NotCompiled(f"`{op.infix or op.name}` of an array is not compiled", span)
-        shape = _broadcast([p.shape for p in parts if isinstance(p, Array)])
+        shape = broadcast([p.shape for p in parts if isinstance(p, Array)])
         if shape is None or prod(shape) == 0:
             raise NotCompiled("the shapes of these arrays don't fit", span)
         spread = [_spread(p, shape) if isinstance(p, Array) else [p] * prod(shape) for p in parts]
@@ -114,18 +105,10 @@ class Arrays(Scalars):
         items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
         return self.array(shape, items, span)
 
-    def is_int_power(self, base: Any, exponent: Any) -> bool:
-        """Whether a power is of ints, to a natural number that is known."""
-        known = self.builder.known.get(exponent)
-        return isinstance(base, Array) and base.type == I64 and type(known) is int and known >= 0
-
-    def power(self, base: Any, exponent: Any, span: Span) -> Array:
-        """A power of an array of floats: of those that the interpreter computes by products, the
-        one whose derivative is that of a product, too."""
-        is_square = self.builder.known.get(exponent) == 2
-        if not isinstance(base, Array) or base.type != F64 or not is_square:
-            raise NotCompiled("a power of an array other than its square is not compiled", span)
-        return self.elementwise(SQUARE, [base], span)
+    def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
+        """An op on arrays: a square as a product, as NumPy computes it."""
+        is_square = op.name == "pow" and self.builder.known.get(operands[1]) == 2
+        return (SQUARE, operands[:1]) if is_square else (op, operands)
 
     # ---- sums ------------------------------------------------------------------------------------
 
@@ -152,7 +135,7 @@ class Arrays(Scalars):
         return total
 
 
-def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     """The shape that shapes broadcast to; None where they don't."""
     found: list[int] = [1] * max(map(len, shapes))
     for shape in shapes:

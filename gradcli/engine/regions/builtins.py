@@ -11,19 +11,23 @@ from ...ops.op import BindingError, Op
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
-from .arrays import MAX_ELEMENTS
+from .arrays import MAX_ELEMENTS, is_stored
 from .kinds import Array, Mixed, Stored
 from .names import NotCompiled
-from .reductions import Options, Reductions
+from .products import Products
+from .reductions import Options
+from .stored import Pending
 
 
-class Builtins(Reductions):
+class Builtins(Products):
     """The lowering of builtins."""
 
     def apply(
         self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
     ) -> Any:
         """A builtin, applied to what is held, with options of which some may be missing."""
+        if op.name not in _LAZY and not on_scalars(op):
+            operands = [self.whole(held, span) for held in operands]
         if own := _OWN.get(op.name):
             return own(self, operands, options or {}, span)
         if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
@@ -31,7 +35,9 @@ class Builtins(Reductions):
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
         if options:
             raise NotCompiled(f"`{op.name}` with options is not compiled", span)
-        if not on_scalars(op) or not any(isinstance(v, tuple | Array | Stored) for v in operands):
+        if not on_scalars(op) or not any(
+            isinstance(v, tuple | Array | Stored | Pending) for v in operands
+        ):
             return self.scalar(op, operands, span)
         if op.name in ("eq", "ne") and all(type(v) is tuple for v in operands):
             raise NotCompiled("a comparison of lists is not compiled", span)
@@ -85,7 +91,7 @@ class Builtins(Reductions):
 
     # ---- arrays ----------------------------------------------------------------------------------
 
-    def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored:
+    def filled(self, value: Value, shape: Any, span: Span) -> Stored | Pending:
         sizes = shape if type(shape) is tuple else (shape,)
         known = tuple([self.known_int(size, span) for size in sizes])
         count = 1
@@ -93,20 +99,18 @@ class Builtins(Reductions):
             count *= max(size, 0)
         if count <= 0 or not known:
             raise NotCompiled("an array of no elements is not compiled", span)
-        if count <= MAX_ELEMENTS:
-            return self.array(known, [value] * count, span)
-        if value not in self.builder.known or value.type == BOOL:
-            raise NotCompiled("a long array of a number that isn't known is not compiled", span)
         assert isinstance(value.type, Scalar)
-        return Stored(self.builder.filled(ArrayType(value.type, known), value))
+        if value in self.builder.known and is_stored(known, value.type):
+            return Stored(self.builder.filled(ArrayType(value.type, known), value))
+        return Pending(known, value.type, lambda place: value)
 
-    def zeros(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+    def zeros(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
         return self.filled(self.builder.constant(0.0), options["shape"], span)
 
-    def ones(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+    def ones(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
         return self.filled(self.builder.constant(1.0), options["shape"], span)
 
-    def full(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+    def full(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
         if not isinstance(operands[0], Value):
             raise NotCompiled("`full` of what is no number is not compiled", span)
         return self.filled(operands[0], options["shape"], span)
@@ -148,9 +152,11 @@ class Builtins(Reductions):
 
     def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
         """A number or an array of another type. A float that becomes an int may not fit."""
-        held = self.as_array(held, span)
+        held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
         if kind != F64 and (isinstance(held, Mixed) or held.type == F64):
             raise NotCompiled("a float as an int is not compiled", span)
+        if isinstance(held, Pending):
+            return self.each(held, kind, lambda item: self.as_type(item, kind, span))
         if not isinstance(held, Array):
             return self.as_type(held, kind, span)
         items = [self.as_type(item, kind, span) for item in held.items]
@@ -195,6 +201,12 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "norm": Builtins.norm,
     "any": Builtins.any_of,
     "all": Builtins.all_of,
-    "dot": Builtins.product,
-    "matmul": Builtins.product,
+    "dot": Builtins.matmul,
+    "matmul": Builtins.matmul,
+    "outer": Builtins.outer,
+    "transpose": Builtins.transpose,
+    "reshape": Builtins.reshape,
+    "ravel": Builtins.ravel,
 }
+# Builtins that read an array place by place.
+_LAZY = frozenset(("sum", "mean", "norm"))

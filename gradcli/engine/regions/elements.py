@@ -68,8 +68,10 @@ class Elements(StoredArrays):
         """The items of a list, the rows of an array, or the elements of one of one axis."""
         if type(held) is tuple:
             return list(held)
+        if isinstance(held, Stored):
+            held = self.unpacked(held, span)
         if not isinstance(held, Array):
-            raise NotCompiled("only lists and small arrays have elements here", span)
+            raise NotCompiled("only lists and arrays have elements here", span)
         rest, n = held.shape[1:], held.shape[0]
         size = len(held.items) // n if n else 0
         parts = [held.items[k * size : (k + 1) * size] for k in range(n)]

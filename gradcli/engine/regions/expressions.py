@@ -8,6 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...lang import program
+from ...ops import OPS
 from ..ir.instructions import Value
 from ..ir.types import BOOL
 from .builtins import Builtins
@@ -15,6 +16,7 @@ from .kinds import Array, Record, Stored
 from .names import ABSENT, Closure, Members, NotCompiled
 
 INT_MAX = 2**63 - 1
+TRANSPOSE = OPS["transpose"]
 
 
 class Expressions(Builtins):
@@ -22,6 +24,11 @@ class Expressions(Builtins):
     IR, a `Mixed`, a tuple for a list of known length, or what is known without running."""
 
     def expression(self, node: Any) -> Any:
+        """What a name can hold."""
+        return self.whole(self.lazy(node), node.span)
+
+    def lazy(self, node: Any) -> Any:
+        """What an expression gives; an array may be `Pending`."""
         lower = _EXPRESSIONS.get(type(node))
         if lower is None:
             raise NotCompiled(f"{_WORDS[type(node)]} is not compiled", node.span)
@@ -73,7 +80,7 @@ class Expressions(Builtins):
         defaults = [] if node.op.signature.variadic else node.op.signature.operands
         for k, operand in enumerate(node.operands[len(operands) :], len(operands)):
             operands.append(
-                self.default(defaults[k].default) if operand is None else self.expression(operand)
+                self.default(defaults[k].default) if operand is None else self.lazy(operand)
             )
         options = {name: self.expression(value) for name, value in node.options}
         return self.apply(node.op, operands, node.span, options)
@@ -122,6 +129,8 @@ class Expressions(Builtins):
         held = self.expression(node.object)
         if isinstance(held, Members | Record):
             return self.own_member(held, node.name, node.span)
+        if node.name == "T":
+            return self.apply(TRANSPOSE, [held], node.span)
         is_array = isinstance(held, Array) or (isinstance(held, Stored) and not held.listed)
         if not is_array or node.name not in ("shape", "size", "ndim"):
             raise NotCompiled(f"`.{node.name}` is not compiled", node.span)

@@ -137,7 +137,8 @@ class Lowering(Loops):
         if isinstance(node.target, program.EntryTarget):
             for step in self.entry_path(node.target):
                 held = self.entry(held, step, node.span)
-        self.bind(node.target, self.apply(node.op, [held, self.expression(node.value)], node.span))
+        found = self.apply(node.op, [held, self.lazy(node.value)], node.span)
+        self.bind(node.target, self.whole(found, node.span))
 
     def evaluate(self, node: program.Evaluate) -> None:
         self.expression(node.value)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from ...diagnostics import Span
-from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F64, I64
+from ..ir.instructions import Block, Check, Value
+from ..ir.types import BOOL, F64, I64, Scalar
 from .elements import Elements
-from .kinds import Array
+from .kinds import Array, Stored
 from .names import NotCompiled
+from .stored import Pending
 
 Options = Mapping[str, Any]
+Group = Sequence[Value] | Pending  # elements that are reduced together
+
+
+def size_of(items: Group) -> int:
+    return items.size if isinstance(items, Pending) else len(items)
+
+
+def _types(items: Group) -> set[Any]:
+    return {items.type} if isinstance(items, Pending) else {item.type for item in items}
 
 
 class Reductions(Elements):
@@ -37,45 +48,86 @@ class Reductions(Elements):
             raise NotCompiled("a number is no array here", span)
         return found
 
-    def groups(self, held: Any, options: Options, span: Span) -> tuple[Array, list[list[Value]]]:
-        """An array, and the elements that a reduction along an axis takes together: all of them if
-        there is none."""
-        axis = options.get("axis")
-        array = self.some_array(held, span, whole=axis is None)
-        self.only(options, ["axis"], span)
-        if axis is None:
-            return array, [list(array.items)]
-        k, rank = self.known_int(axis, span), len(array.shape)
-        if rank == 1 and k in (0, -1):
-            return array, [list(array.items)]
-        if rank != 2 or not -rank <= k < rank or array.shape[k] >= 8:
+    def groups(self, array: Array, axis: Any, span: Span) -> list[list[Value]]:
+        """The elements that a reduction along an axis takes together."""
+        k, rank = self.axis(axis, array.shape, span), len(array.shape)
+        if rank == 1:
+            return [list(array.items)]
+        if array.shape[k] >= 8:
             raise NotCompiled("the order of additions along this axis is NumPy's", span)
         width = array.shape[1]
         lines = [list(array.items[n : n + width]) for n in range(0, len(array.items), width)]
-        return array, lines if k % 2 else [list(column) for column in zip(*lines, strict=True)]
+        return lines if k else [list(column) for column in zip(*lines, strict=True)]
 
-    def reduced(
-        self, held: Any, options: Options, span: Span, of: Callable[[list[Value]], Value]
-    ) -> Any:
-        array, groups = self.groups(held, options, span)
-        found = [of(group) for group in groups]
-        along = options.get("axis") is not None and len(array.shape) > 1
-        return self.array((len(found),), found, span) if along else found[0]
+    def axis(self, held: Any, shape: tuple[int, ...], span: Span) -> int:
+        """An axis of an array that has one or two."""
+        k, rank = self.known_int(held, span), len(shape)
+        if rank > 2 or not -rank <= k < rank:
+            raise NotCompiled("reductions along this axis are not compiled", span)
+        return k % rank
+
+    def reduced(self, held: Any, options: Options, span: Span, of: Callable[[Group], Value]) -> Any:
+        """What `of` makes of the elements of an array, or of those along an axis."""
+        self.only(options, ["axis"], span)
+        axis = options.get("axis")
+        if not isinstance(held, Pending) or held.type != BOOL:  # of which there are none in memory
+            held = self.whole(held, span)
+        if isinstance(held, Pending) or (isinstance(held, Stored) and not held.listed):
+            return self.of_stored(self.elements(held), axis, span, of)
+        array = self.some_array(held, span, whole=axis is None)
+        if axis is None:
+            return of(list(array.items))
+        found = [of(group) for group in self.groups(array, axis, span)]
+        return self.array((len(found),), found, span) if len(array.shape) > 1 else found[0]
+
+    def of_stored(self, held: Pending, axis: Any, span: Span, of: Callable[[Group], Value]) -> Any:
+        k = None if axis is None else self.axis(axis, held.shape, span)
+        if k is None or len(held.shape) == 1:
+            return of(held)
+        n, width = held.shape
+
+        def row(place: Value) -> Group:
+            first = self.times(place, width)
+            return Pending((width,), held.type, lambda j: held.at(self.sum_of_ints([first, j])))
+
+        def column(place: Value) -> Group:
+            def at(i: Value) -> Value:
+                return held.at(self.sum_of_ints([self.times(i, width), place]))
+
+            return Pending((n,), held.type, at, strided=True)
+
+        group = row if k else column
+        with self.builder.inside(Block()):  # which is thrown away
+            kind = of(group(Value(I64))).type
+        assert isinstance(kind, Scalar)
+        made = self.made(Pending(held.shape[1 - k :][:1], kind, lambda at: of(group(at))), span)
+        return self.few_apart(Stored(made), span)
 
     def sum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: list[Value]) -> Value:
-            return self.total([self.number(item) for item in items], span)
+        def of(items: Group) -> Value:
+            return self.total(self.numbers(items), span)
 
         return self.reduced(operands[0], options, span, of)
 
-    def number(self, item: Value) -> Value:
-        """A bool as an int, which it is where it is added."""
-        return self.builder.cast(item, I64) if item.type == BOOL else item
+    def numbers(self, items: Group) -> Group:
+        """Bools as ints, which they are where they are added."""
+        kind = items.type if isinstance(items, Pending) else items[0].type
+        return self.as_all(items, I64) if kind == BOOL else items
+
+    def as_all(self, items: Group, kind: Scalar) -> Group:
+        """Elements as those of another type."""
+        return self.each(items, kind, lambda item: self.builder.cast(item, kind))
+
+    def each(self, items: Group, kind: Scalar, change: Callable[[Value], Value]) -> Group:
+        """Elements that become others, of a type."""
+        if isinstance(items, Pending):
+            return items._replace(type=kind, at=lambda place: change(items.at(place)))
+        return [change(item) for item in items]
 
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: list[Value]) -> Value:
-            total = self.total([self.builder.cast(item, F64) for item in items], span)
-            return self.builder.apply("div", [total, self.builder.constant(len(items))], span)
+        def of(items: Group) -> Value:
+            total, size = self.total(self.as_all(items, F64), span), size_of(items)
+            return self.builder.apply("div", [total, self.builder.constant(size)], span)
 
         return self.reduced(operands[0], options, span, of)
 
@@ -84,12 +136,15 @@ class Reductions(Elements):
         that the interpreter doesn't scale."""
         builder = self.builder
 
-        def of(items: list[Value]) -> Value:
-            sizes = [builder.apply("abs", [builder.cast(item, F64)], span) for item in items]
-            squares = [builder.apply("mul", [size, size], span) for size in sizes]
-            total = self.total(squares, span)
+        def of(items: Group) -> Value:
+            sizes = self.each(
+                self.as_all(items, F64), F64, lambda item: builder.apply("abs", [item], span)
+            )
+            total = self.total(
+                self.each(sizes, F64, lambda size: builder.apply("mul", [size, size], span)), span
+            )
             zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
-            is_zero = builder.apply("eq", [self.added(sizes, span), zero], span)
+            is_zero = builder.apply("eq", [self.total(sizes, span), zero], span)
             is_large = builder.apply("gt", [total, low], span)
             builder.add(Check(builder.apply("where", [is_zero, is_zero, is_large], span)))
             builder.add(Check(builder.apply("lt", [total, high], span)))
@@ -106,28 +161,28 @@ class Reductions(Elements):
     def truth(self, held: Any, options: Options, span: Span, stop: bool) -> Any:
         """Whether any element is true, or, without `stop`, whether all are."""
 
-        def of(items: list[Value]) -> Value:
-            if any(item.type != BOOL for item in items):
+        def either(found: Value, item: Value) -> Value:
+            sides = (self.builder.constant(True), found) if stop else (found, item)
+            return self.builder.apply("where", [item, *sides], span)
+
+        def of(items: Group) -> Value:
+            if any(kind != BOOL for kind in _types(items)):
                 raise NotCompiled("`any` and `all` of numbers are not compiled", span)
-            found = self.builder.constant(not stop)
-            for item in items:
-                sides = (self.builder.constant(True), found) if stop else (found, item)
-                found = self.builder.apply("where", [item, *sides], span)
-            return found
+            first = self.builder.constant(not stop)
+            if isinstance(items, Pending):
+                return self.folded(items.size, first, lambda k, a: either(a, items.at(k)), span)
+            return reduce(either, items, first)
 
         return self.reduced(held, options, span, of)
-
-    def product(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        raise NotCompiled(
-            "products of arrays are added in an order that depends on the processor", span
-        )
 
     def cumsum(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
         """The sums of the first elements, each of the one before."""
         array = self.some_array(operands[0], span)
         if len(array.shape) > 1 or options:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
-        items = [self.number(item) for item in array.items]
+        items = [
+            self.builder.cast(item, I64) if item.type == BOOL else item for item in array.items
+        ]
         totals = items[:1]
         for item in items[1:]:
             totals.append(self.added([totals[-1], item], span))

@@ -1,25 +1,49 @@
-"""Arrays of many elements in IR, which are read and written one element or a few at a time."""
+"""Arrays of many elements in IR.
+
+An array of many elements is one value. An expression of elementwise ops on such arrays is `Pending`
+until something asks for the array: so it is one loop, whatever the number of its operations, and a
+part of an array that is only read, or summed, needs no copy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
-from ..ir.instructions import Check, Value
-from ..ir.types import F64, Scalar
-from .arrays import MAX_ELEMENTS, Arrays
-from .kinds import Array, Mixed, Stored
+from ...ops.op import Op
+from ..ir.instructions import Block, Check, For, Value
+from ..ir.types import F64, I64, ArrayType, Scalar
+from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_stored
+from .kinds import Array, Mixed, Stored, kind_of
 from .names import NotCompiled
 
+MAX_ADDED = 4096  # elements, which are added in blocks of at most BLOCK
+BLOCK = 128
 
-class Row(NamedTuple):
-    """A row of an array, or an element: its shape, and the places of its elements."""
+
+class Pending(NamedTuple):
+    """An array that isn't made yet: `at` adds the instructions that give the element at a place,
+    which is counted from 0, row by row. The elements of a `strided` one are apart in memory, and
+    NumPy adds them one after another."""
 
     shape: tuple[int, ...]
-    places: list[Value]
+    type: Scalar
+    at: Callable[[Value], Value]
+    strided: bool = False
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+class Part(NamedTuple):
+    """A part of an array: its shape, and where in the array its elements are."""
+
+    shape: tuple[int, ...]
+    place: Callable[[Value], Value]
 
 
 # One step into a list or an array: a value for an int, a slice of known ints.
@@ -29,33 +53,234 @@ Step = Value | slice
 class StoredArrays(Arrays):
     """The lowering of arrays that are in memory."""
 
-    def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
-        raise NotImplementedError
+    # ---- whole arrays ----------------------------------------------------------------------------
 
-    def array_with(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
-        raise NotImplementedError
+    def whole(self, held: Any, span: Span) -> Any:
+        """What a name can hold: an array that is made, and one value if it has many elements."""
+        if isinstance(held, Array) and is_stored(held.shape, held.type):
+            return self.packed(held)
+        if isinstance(held, Pending):
+            is_one = is_stored(held.shape, held.type)
+            return Stored(self.made(held, span)) if is_one else self.unpacked(held, span)
+        return held
+
+    def packed(self, held: Array) -> Stored:
+        """An array as one value."""
+        array = self.builder.zero(ArrayType(held.type, held.shape))
+        for k, item in enumerate(held.items):
+            array = self.builder.put(array, self.builder.constant(k), item)
+        return Stored(array, held.variable)
+
+    def made(self, pending: Pending, span: Span) -> Value:
+        """Adds the loop that makes an array."""
+        array = self.builder.zero(ArrayType(pending.type, pending.shape))
+
+        def put(array: Value, place: Value) -> Value:
+            return self.builder.put(array, place, pending.at(place))
+
+        return self.at_each_place(array, pending.size, put, span)
+
+    def at_each_place(
+        self, array: Value, size: int, put: Callable[[Value, Value], Value], span: Span
+    ) -> Value:
+        """Adds a loop that changes an array at each of so many places. Returns the array that it
+        leaves."""
+        self.count(span)
+        place, before, after = Value(I64), Value(array.type), Value(array.type)
+        with self.builder.inside(Block((place, before))) as body:
+            body.results = (put(before, place),)
+        self.builder.add(For(self.builder.constant(size), (array,), body, (after,)))
+        return after
+
+    def unpacked(self, held: Stored | Pending, span: Span) -> Array:
+        """The elements of an array as scalars."""
+        pending = self.elements(held)
+        if pending.size > MAX_ELEMENTS:
+            many = f"an array of more than {MAX_ELEMENTS} elements"
+            raise NotCompiled(f"this is not compiled for {many}", span)
+        self.count(span, pending.size)
+        items = [pending.at(self.builder.constant(k)) for k in range(pending.size)]
+        return Array(pending.shape, tuple(items), pending.type, getattr(held, "variable", False))
+
+    def few_apart(self, held: Stored, span: Span) -> Stored | Array:
+        """An array that has been made; its elements as scalars if they are few."""
+        is_one = is_stored(held.shape, held.type.element)
+        return held if is_one else self.unpacked(held, span)
+
+    def elements(self, held: Stored | Pending) -> Pending:
+        """An array, to be read place by place."""
+        if isinstance(held, Pending):
+            return held
+        return Pending(held.shape, held.type.element, partial(self.builder.element, held.value))
+
+    def stacked(self, held: Any, span: Span) -> Any:
+        if isinstance(held, Stored | Pending):
+            return self.unpacked(held, span)
+        return super().stacked(held, span)
+
+    # ---- elementwise ops -------------------------------------------------------------------------
+
+    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
+        if any(isinstance(held, Stored | Pending) for held in operands):
+            found = self.pending(op, operands, span)
+            if found is not None:
+                return found
+        return super().elementwise(op, operands, span)
+
+    def pending(self, op: Op, operands: Sequence[Any], span: Span) -> Pending | None:
+        """An elementwise op on arrays of many elements; None where it isn't one loop."""
+        op, operands = self.as_square(op, operands)
+        parts = [self.operand(held, span) for held in operands]
+        shape = broadcast([part.shape for part in parts if isinstance(part, Pending)])
+        if shape is None:
+            raise NotCompiled("the shapes of these arrays don't fit", span)
+        parts = [self.spread(p, shape) if isinstance(p, Pending) else p for p in parts]
+
+        def at(place: Value) -> Any:
+            values = [part.at(place) if isinstance(part, Pending) else part for part in parts]
+            return self.scalar(op, values, span)
+
+        with self.builder.inside(Block()):  # which is thrown away
+            kind = kind_of(at(Value(I64)))
+        return Pending(shape, kind, at) if isinstance(kind, Scalar) else None
+
+    def operand(self, held: Any, span: Span) -> Any:
+        """An operand of an op on many elements: an array that is read place by place, or a
+        number."""
+        if type(held) is tuple:
+            held = self.as_array(held, span)
+        if isinstance(held, Array):
+            held = self.packed(held)
+        return self.elements(held) if isinstance(held, Stored) else held
+
+    def spread(self, pending: Pending, shape: tuple[int, ...]) -> Pending:
+        """An array that is broadcast to a shape."""
+        if pending.shape == shape:
+            return pending
+        sizes = (1,) * (len(shape) - len(pending.shape)) + pending.shape
+        axes = [k for k, size in enumerate(sizes) if size != 1]
+
+        def at(place: Value) -> Value:
+            terms = [
+                self.times(self.digit(place, k, shape), prod(sizes[k + 1 :])) for k in axes
+            ] or [self.builder.constant(0)]
+            return pending.at(self.sum_of_ints(terms))
+
+        return Pending(shape, pending.type, at)
+
+    def digit(self, place: Value, axis: int, shape: tuple[int, ...]) -> Value:
+        """The index along an axis at a place of an array."""
+        step = prod(shape[axis + 1 :])
+        if shape[axis] == 1:
+            return self.builder.constant(0)
+        if step > 1:
+            place = self.builder.apply("floordiv", [place, self.builder.constant(step)])
+        if axis == 0:
+            return place
+        return self.builder.apply("mod", [place, self.builder.constant(shape[axis])])
+
+    def times(self, index: Value, step: int) -> Value:
+        return (
+            index if step == 1 else self.builder.apply("mul", [index, self.builder.constant(step)])
+        )
+
+    def sum_of_ints(self, terms: Sequence[Value]) -> Value:
+        zero = self.builder.constant(0)
+        total = zero
+        for term in terms:
+            if self.builder.known.get(term) != 0:
+                total = term if total is zero else self.builder.apply("add", [total, term])
+        return total
+
+    # ---- sums ------------------------------------------------------------------------------------
+
+    def total(self, items: Sequence[Value] | Pending, span: Span) -> Value:
+        if not isinstance(items, Pending):
+            return super().total(items, span)
+        first = self.builder.constant(0.0 if items.type == F64 else 0)
+        if items.strided:
+            return self.folded(
+                items.size, first, lambda k, total: self.added([total, items.at(k)], span), span
+            )
+        if items.size > MAX_ADDED:
+            raise NotCompiled(f"a sum of more than {MAX_ADDED} elements is not compiled", span)
+        return self.added([first, self.halves(items, 0, items.size, span)], span)
+
+    def folded(
+        self, size: int, first: Value, step: Callable[[Value, Value], Value], span: Span
+    ) -> Value:
+        """Adds a loop of so many turns, in which `step` makes a number of the turn's number and
+        what the one before made."""
+        self.count(span)
+        number, before, after = Value(I64), Value(first.type), Value(first.type)
+        with self.builder.inside(Block((number, before))) as body:
+            body.results = (step(number, before),)
+        self.builder.add(For(self.builder.constant(size), (first,), body, (after,)))
+        return after
+
+    def halves(self, items: Pending, low: int, size: int, span: Span) -> Value:
+        """The sum of elements, in the order of NumPy: of two halves, if they are many."""
+        if size <= BLOCK:
+            return self.block_sum(items, low, size, span)
+        half = size // 2 // 8 * 8
+        ends = [(low, half), (low + half, size - half)]
+        return self.added([self.halves(items, *end, span) for end in ends], span)
+
+    def block_sum(self, items: Pending, low: int, size: int, span: Span) -> Value:
+        """The sum of the elements of a block: eight sums in a loop, and then what is left over."""
+        builder, turns = self.builder, size // 8
+        self.count(span, 24)
+        each = [items.at(builder.constant(k)) for k in range(low, low + min(size, 8))]
+        if turns < 1:
+            return self.added(each, span)
+        number, carried = Value(I64), [Value(v.type) for v in each]
+        with builder.inside(Block((number, *carried))) as body:
+            begin = self.sum_of_ints([self.times(number, 8), builder.constant(low + 8)])
+            more = [items.at(self.sum_of_ints([begin, builder.constant(k)])) for k in range(8)]
+            pairs = zip(carried, more, strict=True)
+            body.results = tuple([self.added(pair, span) for pair in pairs])
+        sums = [Value(v.type) for v in each]
+        builder.add(For(builder.constant(turns - 1), tuple(each), body, tuple(sums)))
+        while len(sums) > 1:
+            sums = [self.added(sums[k : k + 2], span) for k in range(0, len(sums), 2)]
+        rest = [items.at(builder.constant(k)) for k in range(low + turns * 8, low + size)]
+        return self.added([*sums, *rest], span)
+
+    # ---- elements and parts ----------------------------------------------------------------------
 
     def stored_part(self, held: Stored, steps: Sequence[Step], span: Span) -> Any:
-        """An element of an array, or a row or a part of a row that has few elements."""
-        row, rest = self.row(held, steps, span)
-        found = [self.builder.element(held.value, place) for place in row.places]
-        if not row.shape:
-            return found[0]
-        return self.part(Array(row.shape, tuple(found), held.type.element), rest, span)
+        """An element of an array, a row or a part of it."""
+        part = self.part_at(held, steps, span)
+        pending = self.part_of(held, part)
+        if not part.shape:
+            return pending.at(self.builder.constant(0))
+        is_one = is_stored(pending.shape, pending.type)
+        return pending if is_one else self.unpacked(pending, span)
+
+    def part_of(self, held: Stored, part: Part) -> Pending:
+        def at(place: Value) -> Value:
+            return self.builder.element(held.value, part.place(place))
+
+        return Pending(part.shape, held.type.element, at)
 
     def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
         """An array with another value where `stored_part` reads."""
-        row, rest = self.row(held, steps, span)
-        kind, value = held.type.element, self.as_array(value, span)
-        if rest:
-            value = self.array_with(
-                self.stored_part(held, steps[: -len(rest)], span), rest, value, span
-            )
-        if isinstance(value, Array) and value.shape != row.shape:
+        part = self.part_at(held, steps, span)
+        kind, size = held.type.element, prod(part.shape)
+        value = self.operand(value, span) if size > FEW else self.as_array(value, span)
+        if isinstance(value, Array | Pending) and value.shape != part.shape:
             raise NotCompiled("a value that is broadcast into a part is not compiled", span)
-        numbers = value.items if isinstance(value, Array) else [value] * len(row.places)
+
+        def put(array: Value, place: Value) -> Value:
+            number = value.at(place) if isinstance(value, Pending) else value
+            return self.builder.put(array, part.place(place), self.as_element(number, kind, span))
+
+        if size > FEW:
+            return Stored(self.at_each_place(held.value, size, put, span), held.variable)
         array = held.value
-        for place, number in zip(row.places, numbers, strict=True):
+        numbers = value.items if isinstance(value, Array) else [value] * size
+        for k, number in enumerate(numbers):
+            place = part.place(self.builder.constant(k))
             array = self.builder.put(array, place, self.as_element(number, kind, span))
         return Stored(array, held.variable)
 
@@ -65,31 +290,33 @@ class StoredArrays(Arrays):
             raise NotCompiled("a float doesn't fit into an array of ints", span)
         return self.as_type(number, kind, span)
 
-    def row(self, held: Stored, steps: Sequence[Step], span: Span) -> tuple[Row, Sequence[Step]]:
-        """The row that the first steps lead to, and those steps that lead further."""
-        ints = list(takewhile(lambda step: isinstance(step, Value), steps))
-        shape, rest = held.shape[len(ints) :], steps[len(ints) :]
-        size = prod(shape)
-        if not ints or size > MAX_ELEMENTS or len(steps) > len(held.shape):
-            raise NotCompiled("many elements at once are not compiled", span)
-        self.count(span, size)
-        first = self.place(ints, held.shape, span)
-        constant, add = self.builder.constant, self.builder.apply
-        places = (
-            [first] if size == 1 else [add("add", [first, constant(k)], span) for k in range(size)]
-        )
-        return Row(shape, places), rest
+    def part_at(self, held: Stored, steps: Sequence[Step], span: Span) -> Part:
+        """The part that ints and slices lead to."""
+        if len(steps) > len(held.shape):
+            raise NotCompiled("there are more indices here than axes", span)
+        self.count(span)
+        terms, axes = [], []  # of each axis that stays: the indices, and the distance of two
+        every = [slice(None)] * (len(held.shape) - len(steps))
+        for k, step in enumerate([*steps, *every]):
+            n, size = held.shape[k], prod(held.shape[k + 1 :])
+            if isinstance(step, slice):
+                picked = range(n)[step]
+                if not picked or picked.step < 0:
+                    reason = "a part without elements, or backwards, is not compiled"
+                    raise NotCompiled(reason, span)
+                axes.append((len(picked), picked.step * size))
+                terms.append(self.builder.constant(picked.start * size))
+            else:
+                terms.append(self.times(self.counted_from_0(step, n, span), size))
+        shape, first = tuple([n for n, _ in axes]), self.sum_of_ints(terms)
 
-    def place(self, steps: Sequence[Any], shape: Sequence[int], span: Span) -> Value:
-        """Where the row begins that ints lead to."""
-        builder, place = self.builder, None
-        for k, step in enumerate(steps):
-            at = self.counted_from_0(step, shape[k], span)
-            size = prod(shape[k + 1 :])
-            at = at if size == 1 else builder.apply("mul", [at, builder.constant(size)], span)
-            place = at if place is None else builder.apply("add", [place, at], span)
-        assert place is not None
-        return place
+        def place(k: Value) -> Value:
+            if all(step == prod(shape[a + 1 :]) for a, (_, step) in enumerate(axes)):
+                return self.sum_of_ints([first, k])  # of whole rows
+            moves = [self.times(self.digit(k, a, shape), step) for a, (_, step) in enumerate(axes)]
+            return self.sum_of_ints([first, *moves])
+
+        return Part(shape, place)
 
     def counted_from_0(self, at: Value, n: int, span: Span) -> Value:
         """An index from 0, after a check that it is in range, unless it is known to be."""
