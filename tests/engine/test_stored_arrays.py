@@ -67,6 +67,13 @@ PROGRAMS = {
     "a long sum": "a = linspace(0.0, 1.0, 1000)\nfor k in range(5) { a = a * x + 0.1; s = sum(a * a) }\noutput s, mean(a[100:900])",
     "ints in arrays": "c = arange(40) * 3\nfor k in range(4) { c = c * 2 - c // 5 + c % 7; n = sum(c) }\noutput n * x, c, sum(c / 7)",
     "other shapes": "for k in range(4) { a = reshape(v, [20, 5]) * x; b = ravel(a.T)[3:]; c = reshape([1, x, 3, 4], [2, 2]).T; d = sum(a.T @ a) }\noutput a, b, c, d",
+    "sizes that are known": "n = 30\nd = len(v) - 1\nfn f(z, k) { u = zeros([n]); u[0] = z; for i in range(1, n) { u[i] = u[i - 1] * v[i] + 0.1 }; return sum(u[0:k]**(k - 1)) + sum(v[:d]) }\n"
+    "s = 0.0\nfor k in range(30) { s += f(x, 3) }\nfor k in range(20) { s += f(x, 2 + k % 2) }\noutput s, grad(f)(x, 4)",
+    "extremes": "s = 0.0\nfor k in range(8) { a = v * x - w; s += max(a) * min(a[3:9]) + max([x, 0.2, x]); b = max(m * x, axis = 1); c = min([1, 2, k]) }\noutput s, b, c, max(where(v > 0.5, x, 0.1))",
+    "softmax": "s = 0.0\nfor k in range(8) { p = softmax(v * x); q = log_softmax([x, 2 * x, k]); s += logsumexp(w * x) + sum(p * w) + q[1]; r = logsumexp(m * x, axis = 1) }\n"
+    "output s, p, q, r, grad(fn(z) = logsumexp(z * v))(w), jvp(grad(fn(z) = softmax(z)[2]))(v, w)",
+    "matrices of a known size": "p = eye(2)\nfor k in range(9) { p = [[x, 1.0], [0.5, 0.1]] @ p + 0.1 * eye(2) }\noutput p, sum(p)",
+    "bools": "a = v > 0.5\nfor k in range(9) { b = v * x > w; n = sum(b); a = where(b, v > 0.7, a); c = any(b[:30]) and all(b[90:]) }\noutput a, b, n * x, c",
     "connected as a whole": "a = zeros([70])\nfor k in range(9) { a[k] = x }\noutput a[60]",
 }  # fmt: skip
 NOT_COMPILED = {"a float in an array of ints"}

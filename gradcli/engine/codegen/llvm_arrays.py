@@ -12,7 +12,7 @@ from llvmlite import ir
 from .llvm_frame import ADDRESS, INT, NOTHING, NULL, Frame, declared, python
 from .llvm_guards import Guards
 
-HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an element
+HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
 
 
 class Arrays:
@@ -23,7 +23,7 @@ class Arrays:
 
     def new(self, kind: Any, size: int) -> Any:
         """A new array of so many elements, which have no values yet."""
-        make, n = self.builder, ir.Constant(INT, HEAD + WORD * size)
+        make, n = self.builder, ir.Constant(INT, HEAD + _bytes(kind, size))
         self.guards.count(size)
         self.guards.reserve(n)
         found = make.call(_new(make.module), [self.frame.arrays, n])
@@ -43,7 +43,7 @@ class Arrays:
     def free(self, array: Any, size: int) -> None:
         make = self.builder
         make.call(_free(make.module), [self.frame.arrays, make.bitcast(array, ADDRESS)])
-        self.guards.give_back(ir.Constant(INT, HEAD + WORD * size))
+        self.guards.give_back(ir.Constant(INT, HEAD + _bytes(array.type, size)))
 
     def element(self, array: Any, place: Any) -> Any:
         return self.builder.load(self.builder.gep(array, [place], inbounds=True))
@@ -52,11 +52,20 @@ class Arrays:
         self.builder.store(number, self.builder.gep(array, [place], inbounds=True))
 
 
+def _bytes(kind: Any, size: int) -> int:
+    """How many bytes so many elements take, by the type of their address."""
+    is_bool = kind.pointee == ir.IntType(1)
+    return size if is_bool else 8 * size
+
+
 def copy(builder: Any, to: Any, array: Any, size: int) -> None:
     """Emits a copy of an array into other memory."""
     kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS, INT])
     places = [builder.bitcast(place, ADDRESS) for place in (to, array)]
-    builder.call(declared(builder.module, "memcpy", kind), [*places, ir.Constant(INT, WORD * size)])
+    builder.call(
+        declared(builder.module, "memcpy", kind),
+        [*places, ir.Constant(INT, _bytes(array.type, size))],
+    )
 
 
 def release_arrays(frame: Frame) -> None:

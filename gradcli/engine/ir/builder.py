@@ -40,6 +40,7 @@ class Builder:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.known: dict[Value, Any] = {}  # the constants
+        self._origins: dict[Value, Sequence[Value]] = {}  # what ints were computed from
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
@@ -103,7 +104,21 @@ class Builder:
         cast = [self.cast(value, kind) for value in values]
         result = Value(result_type(op, kind))
         self.add(Operation(op, (*chosen, *cast), result, span))
+        if result.type == I64:
+            self._origins[result] = values
         return result
+
+    def sources(self, value: Value) -> set[Value]:
+        """The values that an int has been computed from by operations alone, but for constants."""
+        found: set[Value] = set()
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            if value in self._origins:
+                waiting += self._origins[value]
+            elif value not in self.known:
+                found.add(value)
+        return found
 
     def _folded(self, op: Op, values: Sequence[Value]) -> int | bool | None:
         """What an op gives of known ints, if it is a bool or an int of 64 bits."""

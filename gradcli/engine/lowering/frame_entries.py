@@ -4,7 +4,6 @@ specialised on."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 from ...lang import program
@@ -12,7 +11,7 @@ from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
 from ..ir.types import BOOL, OF_DTYPE, OF_PYTHON, ArrayType, Scalar
-from ..regions.arrays import MAX_ELEMENTS, array_kind
+from ..regions.arrays import MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
@@ -21,12 +20,10 @@ from ..regions.entries import (
     ListEntry,
     NoEntry,
     RecordEntry,
-    StoredEntry,
     Thing,
     TransformEntry,
 )
 from ..regions.flow import assigned
-from ..regions.kinds import ArrayOf, Kind, StoredOf
 from ..regions.transforms import FORWARD, REVERSE
 from ..values.boxes import Dual, primal
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
@@ -49,10 +46,10 @@ class Observed(NamedTuple):
     """What the slots of a frame hold at the moment, or what a call is made with.
 
     entries    by slot, or by position
-    values     the numbers and arrays whose numbers the region takes, in order, as they are: traced,
-               or with tangents
+    values     the numbers and arrays that the region takes, one for each parameter, as they are:
+               traced, or with tangents
     is_boxed   whether some of these are traced or have tangents
-    variables  the positions, among the parameters, of numbers that are the states of variables
+    variables  the positions of numbers that are the states of variables
     """
 
     entries: dict[int, Entry]
@@ -80,7 +77,6 @@ class _Observer:
         self.frame = frame
         self.values: list[Any] = []
         self.is_boxed = False
-        self.size = 0  # numbers among the values
         self.variables: set[int] = set()
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
 
@@ -103,12 +99,13 @@ class _Observer:
         is_variable, value = type(value) is Variable, read(value)
         number = primal(value)
         if type(number) in OF_PYTHON and _is_of(value, type(number)):
-            self.variables.update([self.size] * is_variable)
+            self.variables.update([len(self.values)] * is_variable)
             return self.taken(value, OF_PYTHON[type(number)])
         if type(number) is CPU.ndarray and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
             if kind is not None and _is_of(value, CPU.ndarray):
-                return self.array(value, array_kind(number.shape, kind, is_variable))
+                entry = ArrayEntry(ArrayType(kind, number.shape), is_variable, listed=False)
+                return self.taken(value, entry)
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
@@ -130,7 +127,8 @@ class _Observer:
         kind = number_type(value.items)
         if kind is None:
             return NoEntry("a long list of what isn't all floats or all ints is not compiled")
-        return self.taken(value, StoredEntry(ArrayType(kind, (len(value),)), False, True))
+        entry = ArrayEntry(ArrayType(kind, (len(value),)), variable=False, listed=True)
+        return self.taken(value, entry)
 
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)
@@ -140,17 +138,9 @@ class _Observer:
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
         return TransformEntry(value.kind, function, positions, listed)
 
-    def array(self, value: Any, kind: Kind) -> Entry:
-        if isinstance(kind, ArrayOf):
-            return self.taken(value, ArrayEntry(kind.shape, kind.type, kind.variable))
-        if isinstance(kind, StoredOf):
-            return self.taken(value, StoredEntry(kind.type, kind.variable, kind.listed))
-        return NoEntry("this array is not compiled")
-
-    def taken(self, value: Any, entry: Scalar | ArrayEntry | StoredEntry) -> Entry:
+    def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """A value whose numbers the region takes."""
         self.values.append(value)
-        self.size += prod(entry.shape) if isinstance(entry, ArrayEntry) else 1
         self.is_boxed = self.is_boxed or type(value) is tuple or type(value) is Dual
         return entry
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -14,16 +14,15 @@ from ..ir.instructions import size_of
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_calls import lower_call
-from ..regions.names import NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from .frame_entries import Observed, observe_values
-from .fusion import MAX_VARIANTS
 from .plain_values import Reader, numbers_read, readers_of
 from .plan import MISS
 from .region_calls import REGION, RegionCall
-from .region_values import held_of, numbers_of
+from .region_values import given, held_of
+from .variants import Variants
 
 PARTS = 4  # times the size of a region, about, for one with a pullback
 
@@ -36,9 +35,9 @@ class FunctionCalls:
     """
 
     def __init__(self, span: Span, only_gradients: bool) -> None:
-        self._span, self._only_gradients = span, only_gradients
+        self._only_gradients = only_gradients
         self._site, self._each = Site(REGION, span), policy().heat.work_each
-        self._calls: dict[Any, FunctionCall | None] = {}
+        self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
@@ -62,39 +61,29 @@ class FunctionCalls:
         observed = observe_values(values)
         if observed.is_boxed and not self._only_gradients:
             return MISS
-        call = self._call(observed, names)
+        call = self._calls.of(observed, tuple(names))
         if call is None or work < self._each * call.size * (PARTS if observed.is_boxed else 1):
             return MISS
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
-            self._last = names, readers_of(observed.entries.values(), values), call
-        site = self._site
-        numbers = [number for value in observed.values for number in numbers_of(run, site, value)]
-        return call.run(run, site, numbers, shared)
-
-    def _call(self, observed: Observed, names: list[str]) -> FunctionCall | None:
-        """The region for what a call is made with; None where there is none."""
-        key = (tuple(observed.entries.values()), *names)
-        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
-            try:
-                self._calls[key] = FunctionCall(observed, names, self._span)
-            except NotCompiled:
-                self._calls[key] = None
-        return self._calls.get(key)
+            self._last = names, readers_of(call.entries, values), call
+        return call.run(run, self._site, list(map(given, observed.values)), shared)
 
 
 class FunctionCall:
     """What makes calls with values of one kind.
 
-    size  how many instructions its region has
+    size     how many instructions its region has
+    entries  of the function and its arguments
     """
 
-    def __init__(self, observed: Observed, names: list[str], span: Span) -> None:
+    def __init__(self, observed: Observed, names: Sequence[str], span: Span) -> None:
         """Raises NotCompiled."""
-        function, *given = observed.entries.values()
-        positional, keywords = given[: len(given) - len(names)], given[len(given) - len(names) :]
-        named = dict(zip(names, keywords, strict=True))
-        self._lowered = lower_call(function, positional, named, span)
+        self.entries = tuple(observed.entries.values())
+        function, *arguments = self.entries
+        first = len(arguments) - len(names)
+        named = dict(zip(names, arguments[first:], strict=True))
+        self._lowered = lower_call(function, arguments[:first], named, span)
         region, regions = self._lowered.region, self._lowered.regions
         self.size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
 
@@ -116,7 +105,7 @@ class FunctionCall:
         found = self._call.apply(run, site, numbers)
         if any(_may_be(numbers[k], number) for k in variables for number in found):
             return MISS
-        return held_of(run, site, self._lowered.kind, iter(found))
+        return held_of(self._lowered.kind, iter(found))
 
 
 def _may_be(a: Any, b: Any) -> bool:

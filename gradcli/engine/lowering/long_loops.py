@@ -68,6 +68,7 @@ class LongLoop:
             if ran is not None:
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
+                frame[0].work += ran.iterations  # each as one operation
                 frame[0].trace.turn_over()
             if ran is None or (ran.stopped and ran.iterations < self._least):
                 self._count = 0  # so that it isn't tried again soon

@@ -11,15 +11,15 @@ from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, lower_loop
-from ..regions.names import RETURNED, STOPPED, NotCompiled
+from ..regions.names import RETURNED, STOPPED
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, number_type, observe, slots_of
-from .fusion import MAX_VARIANTS
 from .region_calls import REGION, RegionCall
-from .region_values import MISSING, held_of, numbers_of
+from .region_values import MISSING, given, held_of
+from .variants import Variants
 
 Items: TypeAlias = range | list[Any]
 
@@ -44,10 +44,10 @@ class LoopCalls:
     """
 
     def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
-        self._node, self._only_gradients = node, only_gradients
+        self._only_gradients = only_gradients
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
-        self._calls: dict[Any, LoopCall | None] = {}
+        self._calls = Variants(lambda observed, over: LoopCall(node, observed, over), head=HEAD)
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool) -> Ran | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
@@ -58,7 +58,7 @@ class LoopCalls:
         observed = observe(frame, self._slots.values())
         if observed.is_boxed and not self._only_gradients:
             return None
-        call = self._call(observed, over)
+        call = self._calls.of(observed, over)
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
@@ -75,16 +75,6 @@ class LoopCalls:
             else:
                 frame[slot + FRAME_HEAD] = value
         return ran
-
-    def _call(self, observed: Observed, over: int | ArrayType) -> LoopCall | None:
-        """The region for what a frame holds; None where there is none."""
-        key = (tuple(observed.entries.items()), over)
-        if key not in self._calls and len(self._calls) < MAX_VARIANTS:
-            try:
-                self._calls[key] = LoopCall(self._node, observed, over)
-            except NotCompiled:
-                self._calls[key] = None
-        return self._calls.get(key)
 
 
 def _over(rest: Items) -> int | ArrayType | None:
@@ -123,11 +113,10 @@ class LoopCall:
         """Runs iterations, and returns what the slots that they assign hold then; what they return
         is in `RETURNED`. About as many `calls` will be made. Raises StepBack, and NoRule."""
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
-        numbers = [number for value in values for number in numbers_of(run, site, value)]
-        given = self._call.apply(run, site, [len(iterations), start, *numbers], calls)
-        ended, count, *numbers = given
+        parameters = [len(iterations), start, *map(given, values)]
+        ended, count, *numbers = self._call.apply(run, site, parameters, calls)
         rest = iter(numbers)
-        new = {slot: held_of(run, site, kind, rest) for slot, kind in self._changed.items()}
+        new = {slot: held_of(kind, rest) for slot, kind in self._changed.items()}
         stopped, completion = new.pop(STOPPED, False), BREAK if ended else None
         if new.get(RETURNED, MISSING) is MISSING:
             new.pop(RETURNED, None)

@@ -16,10 +16,10 @@ from ..regions.entries import (
     ArrayEntry,
     Entry,
     FunctionEntry,
+    KnownInt,
     ListEntry,
     NoEntry,
     RecordEntry,
-    StoredEntry,
     Thing,
     TransformEntry,
 )
@@ -36,8 +36,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return _list(readers_of(entry.items, value.items))
     if isinstance(entry, RecordEntry):
         return _dict(entry.keys, readers_of(entry.items, value.values()))
-    if isinstance(entry, StoredEntry) and entry.listed:
-        return _long_list(entry.type)
+    if isinstance(entry, ArrayEntry):
+        return _long_list(entry.type) if entry.listed else _array(value)
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
         return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
@@ -47,8 +47,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return _unset if entry is UNASSIGNED else lambda value, numbers: True
     if isinstance(entry, Thing):
         return lambda value, numbers: Thing(value) == entry
-    if isinstance(entry, ArrayEntry | StoredEntry):
-        return _array(value, isinstance(entry, StoredEntry))
+    if isinstance(entry, KnownInt):
+        return _known(entry.value)
     return _state(value) if type(value) is Variable else _number(type(value))
 
 
@@ -78,6 +78,15 @@ def _number(kind: type) -> Reader:
     return reader
 
 
+def _known(number: int) -> Reader:
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        numbers.append(number)
+        value = read(value)
+        return type(value) is int and value == number
+
+    return reader
+
+
 def _state(variable: Variable) -> Reader:
     kind = type(variable.box)
 
@@ -90,7 +99,7 @@ def _state(variable: Variable) -> Reader:
     return reader
 
 
-def _array(held: Any, is_stored: bool) -> Reader:
+def _array(held: Any) -> Reader:
     is_variable, array = type(held) is Variable, read(held)
     shape, dtype = array.shape, array.dtype
 
@@ -100,7 +109,7 @@ def _array(held: Any, is_stored: bool) -> Reader:
         value = read(value)
         if type(value) is not CPU.ndarray or value.shape != shape or value.dtype != dtype:
             return False
-        numbers += [value] if is_stored else value.ravel().tolist()
+        numbers.append(value)
         return True
 
     return reader

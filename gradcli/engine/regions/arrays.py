@@ -17,7 +17,7 @@ from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
-from .names import NotCompiled, Unknown
+from .names import NotCompiled
 from .scalars import Scalars
 
 BESIDE, SQUARE = OPS["beside"], OPS["square"]
@@ -27,16 +27,14 @@ MAX_ELEMENTS = 64  # that are scalars where an operation takes each by itself
 
 def array_kind(shape: tuple[int, ...], kind: Scalar, variable: bool = False) -> Kind:
     """The kind of an array of elements of one type: few or many."""
-    if is_stored(shape, kind):
+    if is_many(shape):
         return StoredOf(ArrayType(kind, shape), variable)
-    if prod(shape) > MAX_ELEMENTS:
-        return Unknown("an array of many bools is not compiled", None)
     return ArrayOf(shape, kind, variable)
 
 
-def is_stored(shape: tuple[int, ...], kind: Scalar) -> bool:
+def is_many(shape: tuple[int, ...]) -> bool:
     """Whether an array that a name holds is one value."""
-    return prod(shape) > FEW and kind != BOOL
+    return prod(shape) > FEW
 
 
 class Arrays(Scalars):

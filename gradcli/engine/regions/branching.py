@@ -28,7 +28,7 @@ class Branching:
         self.liveness = liveness  # of the names of the frame
         self.size = 0
 
-    def count(self, span: Span, size: int = 1) -> None:
+    def count(self, span: Span | None, size: int = 1) -> None:
         """Counts a statement, an iteration, or an operation on so many elements."""
         self.size += size
         if self.size > MAX_SIZE:

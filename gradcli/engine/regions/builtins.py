@@ -11,15 +11,15 @@ from ...ops.op import BindingError, Op
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
-from .arrays import MAX_ELEMENTS, is_stored
+from .arrays import MAX_ELEMENTS, is_many
+from .extremes import Extremes
 from .kinds import Array, Mixed, Stored
 from .names import NotCompiled
-from .products import Products
 from .reductions import Options
 from .stored import Pending
 
 
-class Builtins(Products):
+class Builtins(Extremes):
     """The lowering of builtins."""
 
     def apply(
@@ -100,7 +100,7 @@ class Builtins(Products):
         if count <= 0 or not known:
             raise NotCompiled("an array of no elements is not compiled", span)
         assert isinstance(value.type, Scalar)
-        if value in self.builder.known and is_stored(known, value.type):
+        if value in self.builder.known and is_many(known):
             return Stored(self.builder.filled(ArrayType(value.type, known), value))
         return Pending(known, value.type, lambda place: value)
 
@@ -127,6 +127,15 @@ class Builtins(Products):
         items = [self.builder.constant(number) for number in numbers]
         return Array((len(items),), tuple(items), I64)
 
+    def eye(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The identity of a known size."""
+        self.only(options, ["n"], span)
+        n, constant = self.known_int(options["n"], span), self.builder.constant
+        if not 0 < n * n <= MAX_ELEMENTS:
+            raise NotCompiled("an identity of this size is not compiled", span)
+        items = [constant(float(k % (n + 1) == 0)) for k in range(n * n)]
+        return Array((n, n), tuple(items), F64)
+
     def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         return self.like(operands[0], 0, span)
 
@@ -135,7 +144,7 @@ class Builtins(Products):
 
     def like(self, held: Any, number: int, span: Span) -> Array | Stored:
         """An array of one number, of the shape and type of another."""
-        if isinstance(held, Stored):
+        if isinstance(held, Stored) and held.type.element != BOOL:
             value = self.as_type(self.builder.constant(number), held.type.element, span)
             return Stored(self.builder.filled(held.type, value))
         array = self.some_array(held, span, whole=True)
@@ -204,6 +213,12 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "dot": Builtins.matmul,
     "matmul": Builtins.matmul,
     "outer": Builtins.outer,
+    "max": Builtins.maximum,
+    "min": Builtins.minimum,
+    "logsumexp": Builtins.logsumexp,
+    "softmax": Builtins.softmax,
+    "log_softmax": Builtins.log_softmax,
+    "eye": Builtins.eye,
     "transpose": Builtins.transpose,
     "reshape": Builtins.reshape,
     "ravel": Builtins.ravel,

@@ -56,11 +56,7 @@ class Elements(StoredArrays):
 
     def bound(self, node: Any) -> int | None:
         """A bound of a slice, which is known."""
-        value = None if node is None else self.expression(node)
-        known = self.builder.known.get(value)  # type: ignore[arg-type]
-        if value is not None and type(known) is not int:
-            raise NotCompiled("a bound of a slice that isn't known is not compiled", node.span)
-        return known
+        return None if node is None else self.known_int(self.expression(node), node.span)
 
     # ---- reading ---------------------------------------------------------------------------------
 

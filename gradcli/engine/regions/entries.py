@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
-from math import prod
 from typing import TypeAlias
 
 from ...lang import program
 from ...ops.op import Op
 from ...structs import Struct, field
 from ..ir.instructions import Value
-from ..ir.types import ArrayType, Scalar
+from ..ir.types import I64, ArrayType, Scalar
 from .calls import Calls
-from .kinds import Array, Record, Stored
+from .kinds import Record, Stored
 from .names import ABSENT, Closure, Name, Transform, Unknown
 
 
@@ -31,16 +29,8 @@ class RecordEntry(Struct):
 
 
 class ArrayEntry(Struct):
-    """An array of few elements, which may be the state of a variable."""
-
-    shape: tuple[int, ...]
-    type: Scalar
-    variable: bool
-
-
-class StoredEntry(Struct):
-    """An array of many elements, or a list of many numbers, which is one parameter. An array may be
-    the state of a variable."""
+    """An array, or a list of many numbers, which is one parameter. An array may be the state of a
+    variable."""
 
     type: ArrayType
     variable: bool
@@ -73,6 +63,12 @@ class Thing(Struct):
     value: str | Op | None
 
 
+class KnownInt(Struct):
+    """An int that the region is specialised on. It is a parameter, too, which nothing uses."""
+
+    value: int
+
+
 class NoEntry(Struct):
     """A name that has no value, or one that isn't compiled, which is why `reason` says."""
 
@@ -85,10 +81,10 @@ Entry: TypeAlias = (
     | ListEntry
     | RecordEntry
     | ArrayEntry
-    | StoredEntry
     | FunctionEntry
     | TransformEntry
     | Thing
+    | KnownInt
     | NoEntry
 )
 UNASSIGNED = NoEntry("")
@@ -101,9 +97,9 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
     elif isinstance(entry, ListEntry | RecordEntry):
         for item in entry.items:
             yield from parameters_of(item)
+    elif isinstance(entry, KnownInt):
+        yield I64
     elif isinstance(entry, ArrayEntry):
-        yield from [entry.type] * prod(entry.shape)
-    elif isinstance(entry, StoredEntry):
         yield entry.type
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
@@ -122,12 +118,13 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         held = tuple([enter(lowering, item, parameters) for item in entry.items])
         return Record(entry.keys, held)
     if isinstance(entry, ArrayEntry):
-        items = tuple(islice(parameters, prod(entry.shape)))
-        return Array(entry.shape, items, entry.type, entry.variable)
-    if isinstance(entry, StoredEntry):
-        return Stored(next(parameters), entry.variable, entry.listed)
+        array = Stored(next(parameters), entry.variable, entry.listed)
+        return array if entry.listed else lowering.few_apart(array, None)
     if isinstance(entry, Thing):
         return entry.value
+    if isinstance(entry, KnownInt):
+        next(parameters)
+        return lowering.builder.constant(entry.value)
     if isinstance(entry, NoEntry):
         return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
     if isinstance(entry, TransformEntry):

@@ -14,6 +14,7 @@ from .entries import Entry, enter, parameters_of
 from .kinds import Kind, flat, is_settled, kind_of
 from .lowering import Lowering
 from .names import NotCompiled
+from .specialising import naming_parameters
 
 
 class FrameCall(NamedTuple):
@@ -43,9 +44,10 @@ def lower_call(
         block.parameters += given
         return enter(lowering, entry, iter(given))
 
-    with lowering.builder.inside(block):
+    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         callee, positional = held(function), [held(entry) for entry in arguments]
-        result = lowering.called(callee, positional, {k: held(e) for k, e in named.items()}, span)
+        given = {k: held(e) for k, e in named.items()}
+        result = lowering.in_memory(lowering.called(callee, positional, given, span))
         kind = kind_of(result)
         if not is_settled(kind):
             raise NotCompiled("what this call gives is no number, and no list of these", span)

@@ -20,6 +20,7 @@ from .loops import Loop
 from .lowering import Lowering
 from .names import RETURNED, STOPPED, Name, NotCompiled
 from .ranges import Items, Over, Range
+from .specialising import naming_parameters
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 
@@ -57,14 +58,14 @@ def lower_loop(
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given
         lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
-    with lowering.builder.inside(block):
+    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
             names.append(Name(lowering.frame, STOPPED))
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [Name(lowering.frame, RETURNED)] * returns(node)
         ended, ran = _iterations(lowering, node, names, over)
-        held = lowering.names.of(names)
+        held = lowering.in_memory(lowering.names.of(names))
         block.results = (ended, ran, *[value for each in held for value in flat(each)])
     kinds = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
     return FrameLoop(Region("loop", block), kinds, lowering.regions)

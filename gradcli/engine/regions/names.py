@@ -13,6 +13,7 @@ from ...diagnostics import Span
 from ...lang import program
 from ...ops.op import Op
 from ...structs import Entity
+from ..ir.instructions import Value
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
@@ -21,6 +22,16 @@ class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
     def __init__(self, reason: str, span: Span | None) -> None:
         super().__init__(reason)
         self.reason, self.span = reason, span
+
+
+class UnknownInt(NotCompiled):
+    """An int would have to be known. `parameters` are those of the region that it is computed from,
+    where nothing else decides it."""
+
+    def __init__(self, span: Span | None, value: Value) -> None:
+        super().__init__("an int that isn't known here is not compiled", span)
+        self.value = value
+        self.parameters: set[int] = set()
 
 
 class Unresolved(Exception):  # noqa: N818 - an answer, not an error

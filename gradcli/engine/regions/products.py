@@ -9,7 +9,7 @@ from typing import Any
 from ...diagnostics import Span
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType
-from .arrays import MAX_ELEMENTS, is_stored
+from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
 from .reductions import Options, Reductions
@@ -96,7 +96,7 @@ class Products(Reductions):
         """An array, to be read place by place; one of few elements only at places that are known
         here."""
         array = held if isinstance(held, Stored) else self.some_array(held, span)
-        if isinstance(array, Array) and not is_stored(array.shape, array.type):
+        if isinstance(array, Array) and not is_many(array.shape):
             known = self.builder.known
             return Pending(array.shape, array.type, lambda place: array.items[known[place]])
         found: Pending = self.operand(array, span)

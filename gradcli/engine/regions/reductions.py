@@ -29,12 +29,6 @@ def _types(items: Group) -> set[Any]:
 class Reductions(Elements):
     """The lowering of sums, means, norms, and of `any` and `all`."""
 
-    def known_int(self, held: Any, span: Span) -> int:
-        known = self.builder.known.get(held) if isinstance(held, Value) else None
-        if type(known) is not int:
-            raise NotCompiled("an int that isn't known here is not compiled", span)
-        return known
-
     def only(self, options: Options, names: Sequence[str], span: Span) -> None:
         """Refuses options other than these."""
         for name in options:
@@ -70,9 +64,8 @@ class Reductions(Elements):
         """What `of` makes of the elements of an array, or of those along an axis."""
         self.only(options, ["axis"], span)
         axis = options.get("axis")
-        if not isinstance(held, Pending) or held.type != BOOL:  # of which there are none in memory
-            held = self.whole(held, span)
-        if isinstance(held, Pending) or (isinstance(held, Stored) and not held.listed):
+        held = self.whole(held, span)
+        if isinstance(held, Stored) and not held.listed:
             return self.of_stored(self.elements(held), axis, span, of)
         array = self.some_array(held, span, whole=axis is None)
         if axis is None:

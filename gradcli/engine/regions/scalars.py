@@ -8,11 +8,11 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, is_float
+from ..ir.types import BOOL, F64, I64, is_float
 from ..ir.verifier import WHERE, on_scalars
 from .branching import Branching
 from .kinds import Mixed
-from .names import NotCompiled
+from .names import NotCompiled, UnknownInt
 
 
 class Scalars(Branching):
@@ -33,11 +33,18 @@ class Scalars(Branching):
             raise NotCompiled("the condition of `where` is a bool", span)
         return self.builder.operation(op, operands, span)
 
+    def known_int(self, held: Any, span: Span) -> int:
+        """An int that has to be known. Raises UnknownInt."""
+        if not isinstance(held, Value) or held.type != I64:
+            raise NotCompiled("an int is needed here", span)
+        known = self.builder.known.get(held)
+        if type(known) is not int:
+            raise UnknownInt(span, held)
+        return known
+
     def int_power(self, base: Value, exponent: Value, span: Span) -> tuple[Value, Value]:
         """The operands of a power of an int: a float if the exponent is negative."""
-        known = self.builder.known.get(exponent)
-        if known is None:
-            raise NotCompiled("an int to a power that isn't known is not compiled", span)
+        known = self.known_int(self.builder.cast(exponent, I64), span)
         return (base if known >= 0 else self.builder.cast(base, F64)), exponent
 
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:

@@ -16,8 +16,8 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Check, For, Value
 from ..ir.types import F64, I64, ArrayType, Scalar
-from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_stored
-from .kinds import Array, Mixed, Stored, kind_of
+from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_many
+from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
 
 MAX_ADDED = 4096  # elements, which are added in blocks of at most BLOCK
@@ -57,12 +57,22 @@ class StoredArrays(Arrays):
 
     def whole(self, held: Any, span: Span) -> Any:
         """What a name can hold: an array that is made, and one value if it has many elements."""
-        if isinstance(held, Array) and is_stored(held.shape, held.type):
+        if isinstance(held, Array) and is_many(held.shape):
             return self.packed(held)
         if isinstance(held, Pending):
-            is_one = is_stored(held.shape, held.type)
+            is_one = is_many(held.shape)
             return Stored(self.made(held, span)) if is_one else self.unpacked(held, span)
         return held
+
+    def in_memory(self, held: Any) -> Any:
+        """What is held, with each array as one value."""
+        if isinstance(held, Array):
+            return self.packed(held)
+        if isinstance(held, tuple):
+            return tuple(map(self.in_memory, held))
+        if isinstance(held, Record):
+            return Record(held.keys, self.in_memory(held.items))
+        return Maybe(held.there, self.in_memory(held.held)) if isinstance(held, Maybe) else held
 
     def packed(self, held: Array) -> Stored:
         """An array as one value."""
@@ -92,7 +102,7 @@ class StoredArrays(Arrays):
         self.builder.add(For(self.builder.constant(size), (array,), body, (after,)))
         return after
 
-    def unpacked(self, held: Stored | Pending, span: Span) -> Array:
+    def unpacked(self, held: Stored | Pending, span: Span | None) -> Array:
         """The elements of an array as scalars."""
         pending = self.elements(held)
         if pending.size > MAX_ELEMENTS:
@@ -102,9 +112,9 @@ class StoredArrays(Arrays):
         items = [pending.at(self.builder.constant(k)) for k in range(pending.size)]
         return Array(pending.shape, tuple(items), pending.type, getattr(held, "variable", False))
 
-    def few_apart(self, held: Stored, span: Span) -> Stored | Array:
+    def few_apart(self, held: Stored, span: Span | None) -> Stored | Array:
         """An array that has been made; its elements as scalars if they are few."""
-        is_one = is_stored(held.shape, held.type.element)
+        is_one = is_many(held.shape)
         return held if is_one else self.unpacked(held, span)
 
     def elements(self, held: Stored | Pending) -> Pending:
@@ -254,7 +264,7 @@ class StoredArrays(Arrays):
         pending = self.part_of(held, part)
         if not part.shape:
             return pending.at(self.builder.constant(0))
-        is_one = is_stored(pending.shape, pending.type)
+        is_one = is_many(pending.shape)
         return pending if is_one else self.unpacked(pending, span)
 
     def part_of(self, held: Stored, part: Part) -> Pending:

@@ -1,0 +1,60 @@
+"""Regions for ints that are known: those that decide shapes, bounds of slices and powers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+
+from ..ir.builder import Builder
+from ..ir.instructions import Block
+from ..ir.types import Scalar
+from .entries import (
+    ArrayEntry,
+    Entry,
+    FunctionEntry,
+    KnownInt,
+    ListEntry,
+    RecordEntry,
+    Thing,
+    TransformEntry,
+)
+from .names import UnknownInt
+
+
+@contextmanager
+def naming_parameters(builder: Builder, block: Block) -> Iterator[None]:
+    """Notes in an `UnknownInt` which parameters of a region decide the int."""
+    try:
+        yield
+    except UnknownInt as unknown:
+        sources = builder.sources(unknown.value)
+        if sources <= set(block.parameters):
+            unknown.parameters = {block.parameters.index(value) for value in sources}
+        raise
+
+
+def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entry]:
+    """Entries with ints that are known in the places of some parameters."""
+    positions = count()
+
+    def of(entry: Entry) -> Entry:
+        if isinstance(entry, Scalar | ArrayEntry | KnownInt):
+            k = next(positions)
+            return KnownInt(known[k]) if k in known else entry
+        if isinstance(entry, ListEntry | RecordEntry):
+            return replace(entry, items=every(entry.items))
+        if isinstance(entry, FunctionEntry):
+            captured = None if entry.captured is None else every(entry.captured)
+            return replace(entry, captured=captured, defaults=every(entry.defaults))
+        if isinstance(entry, TransformEntry):
+            function = of(entry.function)
+            assert isinstance(function, FunctionEntry | TransformEntry | Thing)
+            return replace(entry, function=function)
+        return entry
+
+    def every(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        return tuple([of(entry) for entry in entries])
+
+    return list(every(entries))
