@@ -26,7 +26,8 @@ class Heat(NamedTuple):
     iterations   of a loop; a run of fewer than `least_iterations` stays in the interpreter, as
                  starting the compiled loop would cost more
     work         operations that the calls at a place have done, and for each instruction of their
-                 region `work_each`; calls of fewer than `least_work` stay in the interpreter
+                 region `work_each`; calls of fewer than `least_work` stay in the interpreter. To
+                 enter a region counts as `least_work`, too: a larger one enters it less often
     elements     computed by an expression on arrays or rows; of rows those of operands with
                  `least_elements`
     operations   on elements by NumPy, before native code replaces it

@@ -46,9 +46,10 @@ __all__ = ["NotNative", "kernel_text"]
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
+SHORT = 2**16  # instructions of a loop that is counted as a whole
 
 _TYPES: dict[Type, Any] = {F64: DOUBLE, I64: INT, BOOL: BIT}
-_ARRAYS = {F64: DOUBLE.as_pointer(), I64: INT.as_pointer()}
+_ARRAYS = {F64: DOUBLE.as_pointer(), I64: INT.as_pointer(), BOOL: BIT.as_pointer()}
 
 
 class KernelText(NamedTuple):
@@ -235,11 +236,14 @@ class _Emitter:
             results = self.run(made.body, carried)
             return [make.add(carried[0], ir.Constant(INT, 1)), *results]
 
+        work = _work([made.body])
+        if is_short := _is_short(made.body, count, work):
+            self.guards.count(count.constant * work)
         _, *found = self.loop(
             [ir.Constant(INT, 0), *self.read(made.initial)],
             lambda carried: make.icmp_signed("<", carried[0], count),
             iteration,
-            _work([made.body]),
+            0 if is_short else work,
         )
         self.values.update(zip(made.results, found, strict=True))
 
@@ -251,7 +255,8 @@ class _Emitter:
         work: int,
     ) -> list[Any]:
         """Emits a loop, and returns the carried values after it. `more` emits its condition, and
-        `iteration`, which counts as this work, the carried values of the next iteration."""
+        `iteration`, which counts as this work, the carried values of the next iteration. No work
+        has been counted before."""
         make = self.builder
         before = make.block
         head, body, after = (make.append_basic_block() for _ in range(3))
@@ -262,7 +267,8 @@ class _Emitter:
             _join(held, value, before)
         make.cbranch(more(carried), body, after)
         make.position_at_end(body)
-        self.guards.count(work)
+        if work:
+            self.guards.count(work)
         following = iteration(carried)
         for held, value in zip(carried, following, strict=True):
             _join(held, value, make.block)
@@ -289,6 +295,16 @@ def _join(joined: Any, value: Any, end: Any) -> None:
             raise NotNative("stacks that change places have no machine code")
     else:
         joined.add_incoming(value, end)
+
+
+def _is_short(body: Block, count: Any, work: int) -> bool:
+    """Whether a loop is counted as a whole: its iterations are known to be few, and there is no
+    other loop or call in them."""
+    is_known = isinstance(count, ir.Constant) and 0 < count.constant * work <= SHORT
+    return is_known and not any(
+        isinstance(made, Call | NewArray | Push) or any(blocks_of(made))
+        for made in body.instructions
+    )
 
 
 def _work(blocks: Iterable[Block]) -> int:

@@ -61,7 +61,7 @@ class HotCalls:
                 self._calls = FunctionCalls(self._span, self._only_gradients)
             found = self._calls.run(run, self._done + self._work, function, arguments, named)
             if found is not MISS:
-                run.work += 1
+                run.work += self._least
                 return found
             self._done += self._work
             self._work = self._times = 0  # so that it isn't tried again soon

@@ -51,6 +51,7 @@ class LongLoop:
         self._is_counted = inner.isdisjoint((program.While, program.Break, program.Return))
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
+        self._entry = heat.least_work
         self._calls: LoopCalls | None = None
         # The iterations that the interpreter has run, and how often the loop was started.
         self._count = self._times = 0
@@ -68,7 +69,7 @@ class LongLoop:
             if ran is not None:
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
-                frame[0].work += ran.iterations  # each as one operation
+                frame[0].work += self._entry + ran.iterations  # each as one operation
                 frame[0].trace.turn_over()
             if ran is None or (ran.stopped and ran.iterations < self._least):
                 self._count = 0  # so that it isn't tried again soon

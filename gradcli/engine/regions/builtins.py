@@ -91,7 +91,7 @@ class Builtins(Extremes):
 
     # ---- arrays ----------------------------------------------------------------------------------
 
-    def filled(self, value: Value, shape: Any, span: Span) -> Stored | Pending:
+    def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored | Pending:
         sizes = shape if type(shape) is tuple else (shape,)
         known = tuple([self.known_int(size, span) for size in sizes])
         count = 1
@@ -100,17 +100,25 @@ class Builtins(Extremes):
         if count <= 0 or not known:
             raise NotCompiled("an array of no elements is not compiled", span)
         assert isinstance(value.type, Scalar)
-        if value in self.builder.known and is_many(known):
+        if not is_many(known):
+            return self.array(known, [value] * count, span)
+        if value in self.builder.known:
             return Stored(self.builder.filled(ArrayType(value.type, known), value))
         return Pending(known, value.type, lambda place: value)
 
-    def zeros(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
+    def zeros(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
         return self.filled(self.builder.constant(0.0), options["shape"], span)
 
-    def ones(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
+    def ones(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
         return self.filled(self.builder.constant(1.0), options["shape"], span)
 
-    def full(self, operands: Sequence[Any], options: Options, span: Span) -> Stored | Pending:
+    def full(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
         if not isinstance(operands[0], Value):
             raise NotCompiled("`full` of what is no number is not compiled", span)
         return self.filled(operands[0], options["shape"], span)
