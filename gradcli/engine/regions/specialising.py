@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import count
 
 from ..ir.builder import Builder
@@ -43,15 +42,17 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
         if isinstance(entry, Scalar | ArrayEntry | KnownInt):
             k = next(positions)
             return KnownInt(known[k]) if k in known else entry
-        if isinstance(entry, ListEntry | RecordEntry):
-            return replace(entry, items=every(entry.items))
+        if isinstance(entry, ListEntry):
+            return ListEntry(every(entry.items))
+        if isinstance(entry, RecordEntry):
+            return RecordEntry(entry.keys, every(entry.items))
         if isinstance(entry, FunctionEntry):
             captured = None if entry.captured is None else every(entry.captured)
-            return replace(entry, captured=captured, defaults=every(entry.defaults))
+            return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)
         if isinstance(entry, TransformEntry):
             function = of(entry.function)
             assert isinstance(function, FunctionEntry | TransformEntry | Thing)
-            return replace(entry, function=function)
+            return TransformEntry(entry.kind, function, entry.wrt, entry.listed)
         return entry
 
     def every(entries: Iterable[Entry]) -> tuple[Entry, ...]:
