@@ -74,6 +74,9 @@ PROGRAMS = {
     "output s, p, q, r, grad(fn(z) = logsumexp(z * v))(w), jvp(grad(fn(z) = softmax(z)[2]))(v, w)",
     "matrices of a known size": "p = eye(2)\nfor k in range(9) { p = [[x, 1.0], [0.5, 0.1]] @ p + 0.1 * eye(2) }\noutput p, sum(p)",
     "bools": "a = v > 0.5\nfor k in range(9) { b = v * x > w; n = sum(b); a = where(b, v > 0.7, a); c = any(b[:30]) and all(b[90:]) }\noutput a, b, n * x, c",
+    "lists that become longer": "fn f(z) { p = [1.0, z]; for i in range(2, 90) { p = append(p, p[i - 1] * 0.5 + p[-2] * z * 0.3 + len(p)) }; return p }\n"
+    "fn g(n, z) = [z * k * k for k in range(n)]\nq = [k * k for k in range(99)]\nr = []\nfor k in range(80) { r = append(r, q[k] * 0.5) }\n"
+    "output sum(f(x)), f(x)[80], sum(g(70, x)), r, sum(r) * x, grad(fn(z) = sum(f(z)) + g(80, z)[70])(x)",
     "connected as a whole": "a = zeros([70])\nfor k in range(9) { a[k] = x }\noutput a[60]",
 }  # fmt: skip
 NOT_COMPILED = {"a float in an array of ints"}

@@ -14,6 +14,7 @@ from ..ir.instructions import size_of
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_calls import lower_call
+from ..regions.kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -64,6 +65,8 @@ class FunctionCalls:
         call = self._calls.of(observed, tuple(names))
         if call is None or work < self._each * call.size * (PARTS if observed.is_boxed else 1):
             return MISS
+        if observed.is_boxed and call.has_long_lists:
+            return MISS  # for each number would have to be recorded
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
             self._last = names, readers_of(call.entries, values), call
@@ -90,6 +93,11 @@ class FunctionCall:
     @cached_property
     def _call(self) -> RegionCall:
         return RegionCall(self._lowered.region, self._lowered.regions)
+
+    @property
+    def has_long_lists(self) -> bool:
+        """Whether the result has lists of many numbers."""
+        return has_long_lists(self._lowered.kind)
 
     @cached_property
     def aliases(self) -> set[int]:

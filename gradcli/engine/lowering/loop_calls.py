@@ -10,7 +10,9 @@ from ..codegen.python import StepBack
 from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
+from ..regions.flow import appends
 from ..regions.frame_loops import HEAD, lower_loop
+from ..regions.kinds import has_long_lists
 from ..regions.names import RETURNED, STOPPED
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -47,7 +49,8 @@ class LoopCalls:
         self._only_gradients = only_gradients
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
-        self._calls = Variants(lambda observed, over: LoopCall(node, observed, over), head=HEAD)
+        self._appends = appends(node)
+        self._calls = Variants(lambda observed, over: LoopCall(node, observed, *over), head=HEAD)
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool) -> Ran | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
@@ -58,10 +61,13 @@ class LoopCalls:
         observed = observe(frame, self._slots.values())
         if observed.is_boxed and not self._only_gradients:
             return None
-        call = self._calls.of(observed, over)
+        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
+        turns = len(some) if self._appends else None
+        call = self._calls.of(observed, (over, turns))
         if call is None or not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
-        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
+        if observed.is_boxed and call.has_long_lists:
+            return None  # for each number would have to be recorded
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed.values, calls)
@@ -94,15 +100,21 @@ def _at_a_time(observed: Observed) -> int:
 class LoopCall:
     """What runs iterations of a loop, for what its frame holds.
 
-    aliases  the positions of the numbers that names may be the same as after iterations
+    aliases         the positions of the numbers that names may be the same as after iterations
+    has_long_lists  whether names hold lists of many numbers after them
     """
 
     def __init__(
-        self, node: program.While | program.For, observed: Observed, over: int | ArrayType
+        self,
+        node: program.While | program.For,
+        observed: Observed,
+        over: int | ArrayType,
+        turns: int | None,
     ) -> None:
         """Raises NotCompiled."""
-        loop = lower_loop(node, observed.entries, over)
+        loop = lower_loop(node, observed.entries, over, turns)
         self._changed = loop.changed
+        self.has_long_lists = any(map(has_long_lists, loop.changed.values()))
         self._call = RegionCall(loop.region, loop.regions)
         region = self._call.region
         self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[2:])}

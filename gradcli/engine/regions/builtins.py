@@ -8,12 +8,12 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
-from ..ir.instructions import Value
+from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
 from .arrays import MAX_ELEMENTS, is_many
 from .extremes import Extremes
-from .kinds import Array, Mixed, Stored
+from .kinds import Array, Growing, Mixed, Stored
 from .names import NotCompiled
 from .reductions import Options
 from .stored import Pending
@@ -71,13 +71,28 @@ class Builtins(Extremes):
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
         held = operands[0]
+        if isinstance(held, Growing):
+            return held.count
         rows = held.shape[0] if isinstance(held, Stored) else len(self.rows(held, span))
         return self.builder.constant(rows)
 
     def append(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        if type(operands[0]) is not tuple:
+        held, number = operands
+        if isinstance(held, Growing):
+            return self.grown_by(held, number, span)
+        if type(held) is not tuple:
             raise NotCompiled("`append` to what is no list is not compiled", span)
-        return (*operands[0], operands[1])
+        return (*held, number)
+
+    def grown_by(self, held: Growing, number: Any, span: Span) -> Growing:
+        kind = held.value.type
+        assert isinstance(kind, ArrayType)
+        if not isinstance(number, Value) or number.type != kind.element:
+            raise NotCompiled("a list of numbers of several types is not compiled", span)
+        builder, size = self.builder, self.builder.constant(kind.size)
+        builder.add(Check(builder.apply("lt", [held.count, size], span)))
+        array = builder.put(held.value, held.count, number)
+        return Growing(array, builder.apply("add", [held.count, builder.constant(1)], span))
 
     def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
         return self.some_array(operands[0], span)

@@ -9,7 +9,7 @@ from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64
-from .kinds import Array, Mixed, Record, Stored
+from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled
 from .stored import Step, StoredArrays
 
@@ -77,6 +77,8 @@ class Elements(StoredArrays):
         """What an index gives of a list or an array."""
         if not steps:
             return held
+        if isinstance(held, Growing):
+            return self.growing_item(held, steps, span)
         if isinstance(held, Stored):
             return self.stored_part(held, steps, span)
         step, *rest = steps
@@ -86,6 +88,12 @@ class Elements(StoredArrays):
             return self.rows_of(held, step, rest, span)
         row = self.known(self.chosen(self.rows(held, span), step, isinstance(held, Array), span))
         return self.part(row, rest, span)
+
+    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Value:
+        [step] = steps if len(steps) == 1 else [None]
+        if not isinstance(step, Value):
+            raise NotCompiled("a part of a list that becomes longer is not compiled", span)
+        return self.builder.element(held.value, self.counted_from_0(step, held.count, span))
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
         """A part of an array, of several rows of it. Of what isn't whole rows NumPy keeps another

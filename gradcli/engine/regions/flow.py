@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...lang import program
+from ...lang.program.walks import own_nodes
 
 _BLOCKS = (
     program.While,
@@ -93,3 +94,8 @@ def _slots(target: Any) -> Iterator[program.Slot]:
             yield from _slots(item)
     else:
         yield target.slot
+
+
+def appends(node: Any) -> bool:
+    """Whether a loop appends to lists."""
+    return any(isinstance(n, program.Apply) and n.op.name == "append" for n in own_nodes([node]))

@@ -15,7 +15,7 @@ from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .kinds import Kind, MaybeOf, flat, fresh, is_settled, kind_of
+from .kinds import GrowingOf, Kind, MaybeOf, flat, fresh, is_settled, kind_of
 from .loops import Loop
 from .lowering import Lowering
 from .names import RETURNED, STOPPED, Name, NotCompiled
@@ -42,10 +42,13 @@ class FrameLoop(NamedTuple):
 
 
 def lower_loop(
-    node: program.While | program.For, entries: Mapping[int, Entry], over: int | ArrayType
+    node: program.While | program.For,
+    entries: Mapping[int, Entry],
+    over: int | ArrayType,
+    turns: int | None = None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries. `over` is the step of its
-    range, or the type of the list that it goes over.
+    range, or the type of the list that it goes over. The region may be made for so many `turns`.
 
     Raises NotCompiled.
     """
@@ -64,7 +67,7 @@ def lower_loop(
             names.append(Name(lowering.frame, STOPPED))
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [Name(lowering.frame, RETURNED)] * returns(node)
-        ended, ran = _iterations(lowering, node, names, over)
+        ended, ran = _iterations(lowering, node, names, over, turns)
         held = lowering.in_memory(lowering.names.of(names))
         block.results = (ended, ran, *[value for each in held for value in flat(each)])
     kinds = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
@@ -72,7 +75,11 @@ def lower_loop(
 
 
 def _iterations(
-    lowering: Lowering, node: program.While | program.For, names: list[Name], step: int | ArrayType
+    lowering: Lowering,
+    node: program.While | program.For,
+    names: list[Name],
+    step: int | ArrayType,
+    turns: int | None,
 ) -> tuple[Value, Value]:
     """Adds the loop; gives whether it ended, and how many iterations it ran."""
     builder = lowering.builder
@@ -86,6 +93,8 @@ def _iterations(
     limit = size if over is None else None
     leaves = breaks(node.body) or returns(node) or stops(node.body)
     loop = Loop(node, over, names, leaves, limit=limit)
+    turns = step.size if isinstance(step, ArrayType) else turns
+    grown = [] if turns is None else lowering.growing(loop, turns)
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
@@ -94,11 +103,12 @@ def _iterations(
         iteration.carried[-1], kinds[-1] = fresh(returned[0]), returned[0]
         returned = [returned[0].kind]
     if given != kinds or not all(
-        map(is_settled, [*kinds[: len(kinds) - len(returned)], *returned])
+        map(_is_carried, [*kinds[: len(kinds) - len(returned)], *returned])
     ):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
+    lowering.settle(grown, node.span)
     # A condition has ended the loop where it ran fewer iterations than it was to.
     ran = own[-1] if own else size
     ended = builder.constant(False) if over else builder.apply("lt", [ran, size])
@@ -110,3 +120,7 @@ def _iterations(
         ran = builder.operation(WHERE, [stopped, before, ran])
         ended = builder.operation(WHERE, [stopped, builder.constant(False), ended])
     return ended, ran
+
+
+def _is_carried(kind: Kind) -> bool:
+    return is_settled(kind) or isinstance(kind, GrowingOf)

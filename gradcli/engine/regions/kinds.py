@@ -62,6 +62,14 @@ class Stored(Entity):
         return self.type.shape
 
 
+class Growing(Entity):
+    """A list of numbers that a loop makes longer: the array has room for all of them, and the first
+    `count` places are filled."""
+
+    value: Value
+    count: Value
+
+
 class Record(Entity):
     """A dict, whose keys are known."""
 
@@ -104,6 +112,12 @@ class StoredOf(Struct):
     listed: bool = False
 
 
+class GrowingOf(Struct):
+    """The kind of a `Growing` list."""
+
+    type: ArrayType
+
+
 class RecordOf(Struct):
     """The kind of a dict, by its keys and the kinds of its items."""
 
@@ -126,7 +140,17 @@ class Known(Entity):
 
 
 Kind: TypeAlias = (
-    Scalar | MixedKind | MaybeOf | ListOf | RecordOf | ArrayOf | StoredOf | Known | Absent | Unknown
+    Scalar
+    | MixedKind
+    | MaybeOf
+    | ListOf
+    | RecordOf
+    | ArrayOf
+    | StoredOf
+    | GrowingOf
+    | Known
+    | Absent
+    | Unknown
 )
 MIXED = MixedKind()
 _NUMBERS = (I64, F64, MIXED)
@@ -144,6 +168,9 @@ def kind_of(held: Any) -> Kind:
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Stored):
         return StoredOf(held.type, held.variable, held.listed)
+    if isinstance(held, Growing):
+        assert isinstance(held.value.type, ArrayType)
+        return GrowingOf(held.value.type)
     if isinstance(held, Mixed):
         return MIXED
     if isinstance(held, Maybe):
@@ -195,6 +222,8 @@ def flat(held: Any) -> Iterator[Value]:
         yield from held.items
     elif isinstance(held, Stored):
         yield held.value
+    elif isinstance(held, Growing):
+        yield from (held.value, held.count)
     elif isinstance(held, Mixed):
         yield from (held.is_int, held.whole, held.real)
     elif isinstance(held, Maybe):
@@ -213,6 +242,8 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield from [kind.type] * prod(kind.shape)
     elif isinstance(kind, StoredOf):
         yield kind.type
+    elif isinstance(kind, GrowingOf):
+        yield from (kind.type, I64)
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, F64)
     elif isinstance(kind, MaybeOf):
@@ -232,6 +263,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, StoredOf):
         return Stored(next(values), kind.variable, kind.listed)
+    if isinstance(kind, GrowingOf):
+        return Growing(next(values), next(values))
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, MaybeOf):
@@ -309,6 +342,15 @@ def in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, StoredOf):
         return next(numbers).tolist()
     return next(numbers)
+
+
+def has_long_lists(kind: Kind) -> bool:
+    """Whether there is a list of many numbers in what is of this kind."""
+    if isinstance(kind, ListOf | RecordOf):
+        return any(map(has_long_lists, kind.items))
+    if isinstance(kind, MaybeOf):
+        return has_long_lists(kind.kind)
+    return isinstance(kind, StoredOf) and kind.listed
 
 
 def without_variable(held: Any) -> Any:

@@ -17,10 +17,10 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
 from .flow import breaks, returns
+from .growing import GrowingLists, Grown
 from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
 from .names import RETURNED, STOPPED, Absent, Name, NotCompiled, Unknown, Unresolved
 from .ranges import Items, Over, Range, difference
-from .transforms import Transforms
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
@@ -57,7 +57,7 @@ class Loop(NamedTuple):
         return self.range is not None or self.limit is not None
 
 
-class Loops(Transforms):
+class Loops(GrowingLists):
     """The lowering of loops."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -147,8 +147,22 @@ class Loops(Transforms):
         names = self.carried(node)
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
-        self.repeat(Loop(node, over, names, leaves, short), going)
+        loop = Loop(node, over, names, leaves, short)
+        turns = None if over is None else self.builder.known.get(over.size)
+        grown = [] if turns is None else self.growing(loop, turns)
+        self.repeat(loop, going)
+        self.settle(grown, node.span)
         self.forget_others(node, names)
+
+    def growing(self, loop: Loop, turns: int) -> list[Grown]:
+        """The lists that become longer in each of the iterations, which nothing can leave."""
+        lists = any(type(held) is tuple for held in self.names.of(loop.names))
+        if not lists or loop.leaves or loop.short or turns < 1:
+            return []
+        size = self.size
+        given = _given(loop, self.iteration(loop, [kind_of(h) for h in self.names.of(loop.names)]))
+        self.size = size
+        return self.grow(loop.names, given, turns)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that are read in a later one, or after all."""

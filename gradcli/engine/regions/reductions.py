@@ -65,7 +65,7 @@ class Reductions(Elements):
         self.only(options, ["axis"], span)
         axis = options.get("axis")
         held = self.whole(held, span)
-        if isinstance(held, Stored) and not held.listed:
+        if isinstance(held, Stored):
             return self.of_stored(self.elements(held), axis, span, of)
         array = self.some_array(held, span, whole=axis is None)
         if axis is None:

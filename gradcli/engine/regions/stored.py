@@ -328,14 +328,16 @@ class StoredArrays(Arrays):
 
         return Part(shape, place)
 
-    def counted_from_0(self, at: Value, n: int, span: Span) -> Value:
-        """An index from 0, after a check that it is in range, unless it is known to be."""
+    def counted_from_0(self, at: Value, n: int | Value, span: Span) -> Value:
+        """An index from 0 into so many items, after a check that it is in range, unless it is known
+        to be."""
         builder, known = self.builder, self.builder.known.get(at)
-        if known is not None:
+        if known is not None and isinstance(n, int):
             if not -n <= known < n:
                 raise NotCompiled("this index is out of range", span)
             return builder.constant(known % n)
-        size, zero = builder.constant(n), builder.constant(0)
+        size = n if isinstance(n, Value) else builder.constant(n)
+        zero = builder.constant(0)
         from_end = builder.apply("lt", [at, zero], span)
         below = builder.apply("add", [at, size], span)
         found = builder.apply("where", [from_end, below, at], span)

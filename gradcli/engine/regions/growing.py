@@ -1,0 +1,60 @@
+"""Lists that a loop makes longer: arrays with room for all the numbers that it appends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...diagnostics import Span
+from ..ir.instructions import Check
+from ..ir.types import F64, I64, ArrayType, Scalar
+from .kinds import Growing, Kind, ListOf, Stored, kind_of
+from .names import Name
+from .transforms import Transforms
+
+
+class Grown(NamedTuple):
+    """A name that holds a list which grows, and how many numbers there are after the loop."""
+
+    name: Name
+    size: int
+
+
+class GrowingLists(Transforms):
+    """The lowering of lists to which each iteration of a loop appends a number."""
+
+    def grow(self, names: Sequence[Name], given: Sequence[Kind], turns: int) -> list[Grown]:
+        """Makes room in the lists to which an iteration of a loop of so many appends: `given` are
+        the kinds that the first one carries on."""
+        grown: list[Grown] = []
+        for name, held, kind in zip(names, self.names.of(names), given, strict=True):
+            numbers = _appended(kind_of(held), kind)
+            if numbers is not None:
+                size = numbers.size + turns
+                array = self.builder.zero(ArrayType(numbers.element, (size,)))
+                for k, item in enumerate(held):
+                    array = self.builder.put(array, self.builder.constant(k), item)
+                count = self.builder.constant(numbers.size)
+                self.names.held[name] = Growing(array, count)
+                grown.append(Grown(name, size))
+        return grown
+
+    def settle(self, grown: Sequence[Grown], span: Span) -> None:
+        """After the loop: lists to which each iteration has appended a number."""
+        for name, size in grown:
+            held = self.names.held[name]
+            is_full = self.builder.apply("eq", [held.count, self.builder.constant(size)], span)
+            self.builder.add(Check(is_full))
+            self.names.held[name] = Stored(held.value, listed=True)
+
+
+def _appended(before: Kind, after: Kind) -> ArrayType | None:
+    """The type of a list's numbers as an array, if the list has got one more; else None."""
+    if not isinstance(before, ListOf) or not isinstance(after, ListOf):
+        return None
+    first = after.items[0] if after.items else None
+    if len(after.items) != len(before.items) + 1 or set(after.items) != {first}:
+        return None
+    if not isinstance(first, Scalar) or first not in (F64, I64):
+        return None
+    return ArrayType(first, (len(before.items),))
