@@ -67,6 +67,9 @@ class Builtins(Extremes):
         """What an operand is that isn't given."""
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
 
+    def range(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        raise NotImplementedError
+
     # ---- lists -----------------------------------------------------------------------------------
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
@@ -213,6 +216,7 @@ class Builtins(Extremes):
 
 _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "len": Builtins.length,
+    "range": lambda lowering, *given: lowering.range(*given),
     "append": Builtins.append,
     "array": Builtins.list_as_array,
     "zip": Builtins.zip,

@@ -9,8 +9,10 @@ from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64
+from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled
+from .ranges import Ints
 from .stored import Step, StoredArrays
 
 # One step of what an assignment names: a key, or an index in brackets.
@@ -64,6 +66,8 @@ class Elements(StoredArrays):
         """The items of a list, the rows of an array, or the elements of one of one axis."""
         if type(held) is tuple:
             return list(held)
+        if isinstance(held, Ints):
+            return self.ints(held, span)
         if isinstance(held, Stored):
             held = self.unpacked(held, span)
         if not isinstance(held, Array):
@@ -72,6 +76,13 @@ class Elements(StoredArrays):
         size = len(held.items) // n if n else 0
         parts = [held.items[k * size : (k + 1) * size] for k in range(n)]
         return [Array(rest, part, held.type) if rest else part[0] for part in parts]
+
+    def ints(self, held: Ints, span: Span) -> list[Any]:
+        """The ints of a range that is known."""
+        numbers = held.range.numbers(self.builder)
+        if numbers is None or len(numbers) > MAX_ELEMENTS:
+            raise NotCompiled("a long range, or one that isn't known, is no list here", span)
+        return list(map(self.builder.constant, numbers))
 
     def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
         """What an index gives of a list or an array."""

@@ -94,7 +94,7 @@ def _iterations(
     leaves = breaks(node.body) or returns(node) or stops(node.body)
     loop = Loop(node, over, names, leaves, limit=limit)
     turns = step.size if isinstance(step, ArrayType) else turns
-    grown = [] if turns is None else lowering.growing(loop, turns)
+    grown = [] if turns is None else lowering.growing(loop, builder.constant(turns))
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...diagnostics import Span
-from ..ir.instructions import Check
+from ..ir.instructions import Check, Value
 from ..ir.types import F64, I64, ArrayType, Scalar
 from .kinds import Growing, Kind, ListOf, Stored, kind_of
 from .names import Name
@@ -23,14 +23,16 @@ class Grown(NamedTuple):
 class GrowingLists(Transforms):
     """The lowering of lists to which each iteration of a loop appends a number."""
 
-    def grow(self, names: Sequence[Name], given: Sequence[Kind], turns: int) -> list[Grown]:
+    def grow(
+        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, span: Span
+    ) -> list[Grown]:
         """Makes room in the lists to which an iteration of a loop of so many appends: `given` are
         the kinds that the first one carries on."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
             numbers = _appended(kind_of(held), kind)
             if numbers is not None:
-                size = numbers.size + turns
+                size = numbers.size + max(self.known_int(turns, span), 0)
                 array = self.builder.zero(ArrayType(numbers.element, (size,)))
                 for k, item in enumerate(held):
                     array = self.builder.put(array, self.builder.constant(k), item)

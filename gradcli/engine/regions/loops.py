@@ -20,7 +20,8 @@ from .flow import breaks, returns
 from .growing import GrowingLists, Grown
 from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
 from .names import RETURNED, STOPPED, Absent, Name, NotCompiled, Unknown, Unresolved
-from .ranges import Items, Over, Range, difference
+from .ranges import Ints, Items, Over, Range, difference
+from .reductions import Options
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
@@ -75,14 +76,15 @@ class Loops(GrowingLists):
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
-        if not isinstance(iterable, program.Apply) or iterable.op.name != "range":
-            held = self.expression(iterable)
-            if isinstance(held, Stored):
-                self.loop(node, self.items(held, iterable.span))
-            else:
-                self.unrolled(node, held)
-            return
-        over = self.range(iterable)
+        held = self.expression(iterable)
+        if isinstance(held, Stored):
+            self.loop(node, self.items(held, iterable.span))
+        elif isinstance(held, Ints):
+            self.over_ints(node, held.range)
+        else:
+            self.unrolled(node, held)
+
+    def over_ints(self, node: program.For, over: Range) -> None:
         numbers = over.numbers(self.builder)
         if numbers is None or len(numbers) > MAX_UNROLLED:
             self.loop(node, over)
@@ -104,14 +106,14 @@ class Loops(GrowingLists):
         read = lambda index: self.stored_part(held, [index], span)  # noqa: E731
         return Items(read, constant(0), constant(held.shape[0]))
 
-    def range(self, node: program.Apply) -> Range:
-        ends = [self.expression(end) for end in node.operands if end is not None]
+    def range(self, operands: Sequence[Any], options: Options, span: Span) -> Ints:
+        ends = [end for end in operands if end is not None]
         if any(getattr(end, "type", None) != I64 for end in ends):
-            raise NotCompiled("`range` goes over ints", node.span)
+            raise NotCompiled("`range` goes over ints", span)
         start = self.builder.constant(0) if len(ends) == 1 else ends[0]
         stop = ends[min(1, len(ends) - 1)]
         step = ends[2] if len(ends) == 3 else self.builder.constant(1)
-        return Range(start, step, self.iterations(start, stop, step, node.span))
+        return Ints(Range(start, step, self.iterations(start, stop, step, span)))
 
     def iterations(self, start: Value, stop: Value, step: Value, span: Span) -> Value:
         """How many ints a range has: none where this is negative."""
@@ -148,21 +150,20 @@ class Loops(GrowingLists):
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
         loop = Loop(node, over, names, leaves, short)
-        turns = None if over is None else self.builder.known.get(over.size)
-        grown = [] if turns is None else self.growing(loop, turns)
+        grown = [] if over is None else self.growing(loop, over.size)
         self.repeat(loop, going)
         self.settle(grown, node.span)
         self.forget_others(node, names)
 
-    def growing(self, loop: Loop, turns: int) -> list[Grown]:
+    def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each of the iterations, which nothing can leave."""
         lists = any(type(held) is tuple for held in self.names.of(loop.names))
-        if not lists or loop.leaves or loop.short or turns < 1:
+        if not lists or loop.leaves or loop.short:
             return []
         size = self.size
         given = _given(loop, self.iteration(loop, [kind_of(h) for h in self.names.of(loop.names)]))
         self.size = size
-        return self.grow(loop.names, given, turns)
+        return self.grow(loop.names, given, turns, loop.node.span)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that are read in a later one, or after all."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from ...diagnostics import Span
+from ...structs import Entity
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 
@@ -37,6 +38,12 @@ class Range(NamedTuple):
         """All of them but the first."""
         start = builder.apply("add", [self.start, self.step], span)
         return Range(start, self.step, difference(builder, self.size, builder.constant(1), span))
+
+
+class Ints(Entity):
+    """A range as a value."""
+
+    range: Range
 
 
 class Items(NamedTuple):

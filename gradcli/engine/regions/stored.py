@@ -19,6 +19,7 @@ from ..ir.types import F64, I64, ArrayType, Scalar
 from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
+from .ranges import Ints
 
 MAX_ADDED = 4096  # elements, which are added in blocks of at most BLOCK
 BLOCK = 128
@@ -52,6 +53,9 @@ Step = Value | slice
 
 class StoredArrays(Arrays):
     """The lowering of arrays that are in memory."""
+
+    def ints(self, held: Ints, span: Span) -> list[Any]:
+        raise NotImplementedError
 
     # ---- whole arrays ----------------------------------------------------------------------------
 
@@ -126,6 +130,8 @@ class StoredArrays(Arrays):
     def stacked(self, held: Any, span: Span) -> Any:
         if isinstance(held, Stored | Pending):
             return self.unpacked(held, span)
+        if isinstance(held, Ints):
+            held = tuple(self.ints(held, span))
         return super().stacked(held, span)
 
     # ---- elementwise ops -------------------------------------------------------------------------
