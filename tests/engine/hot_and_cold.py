@@ -6,10 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE
+
+from .programs import evaluate
 
 CALLS_ALONE = FIRST_USE._replace(iterations=10**9)  # calls are regions at once, and loops never
 WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
+
+
+def answers(source: str, mode: str) -> Any:
+    """What a program gives, or the message and its place."""
+    try:
+        found = evaluate(source, mode=mode)
+    except GradcliError as error:
+        return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics])
+    return str(found.diagnostics), found.outputs, found.gradients
 
 
 def assert_same(found: Any, expected: Any) -> None:

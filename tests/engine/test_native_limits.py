@@ -223,7 +223,7 @@ def test_ctrl_c_ends_a_loop() -> None:
     forever, timer = compiled(region(FOREVER)), Timer(0.02, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        forever(0, *Limits(work=2**45))  # else it would never end
+        forever(0, *Limits(work=2**36))  # else it would never end
     timer.join()
 
 

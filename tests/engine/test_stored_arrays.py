@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.lowering import function_calls, loop_calls
 from gradcli.engine.regions.names import NotCompiled
 
-from .hot_and_cold import CALLS_ALONE, assert_same
-from .programs import evaluate
+from .hot_and_cold import CALLS_ALONE, answers, assert_same
 from .region_cases import lowered
 
 HEAD = """\
@@ -81,15 +79,6 @@ PROGRAMS = {
 }  # fmt: skip
 NOT_COMPILED = {"a float in an array of ints"}
 TIERS = [(WRITTEN, FIRST_USE), (NATIVE, FIRST_USE), (WRITTEN, CALLS_ALONE)]
-
-
-def answers(source: str, mode: str) -> Any:
-    """What a program gives, or the message and its place."""
-    try:
-        found = evaluate(source, mode=mode)
-    except GradcliError as error:
-        return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics])
-    return str(found.diagnostics), found.outputs, found.gradients
 
 
 @pytest.fixture
