@@ -16,6 +16,7 @@ from .tasks.programs import parse_program, read_source
 if TYPE_CHECKING:
     from .lang.program import Program as ResolvedProgram
     from .tasks.answer import Compiled
+    from .tasks.hot_programs import HotProgram
 
 
 def load(path: str | os.PathLike[str] | None = None, *, source: str | None = None) -> Program:
@@ -39,9 +40,9 @@ class Program:
 
     def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
         self._resolved, self._options = resolved, options
-        self._compiled: Compiled | None = (
-            None  # at the first run, and again when the table of functions has changed
-        )
+        # At the first run, and again when the table of functions has changed.
+        self._compiled: Compiled | None = None
+        self._hot: HotProgram | None = None
         self._changes = 0
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
@@ -55,6 +56,7 @@ class Program:
         """
         from .tasks.answer import prepare
         from .tasks.evaluate import evaluate
+        from .tasks.hot_programs import HotProgram
 
         values = plain_inputs({**(inputs or {}), **names})
         if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():
@@ -63,11 +65,10 @@ class Program:
             if program._resolved.names.keys() != self._resolved.names.keys():
                 return program.run(values)
         if self._compiled is None or self._changes != changes():
-            self._compiled, self._changes = (
-                prepare(self._resolved, self._options, alone=True),
-                changes(),
-            )
-        evaluation = evaluate(self._resolved, values, self._options, self._compiled)
+            self._compiled = prepare(self._resolved, self._options, alone=True)
+            self._hot = HotProgram(self._compiled, self._options)
+            self._changes = changes()
+        evaluation = evaluate(self._resolved, values, self._options, self._compiled, self._hot)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:
             error = GradcliError(*errors)

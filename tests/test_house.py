@@ -84,6 +84,7 @@ ENGINE_DOORS = {
     "explain",  # why a gradient is none, zero or nan
     "trace",  # what an explanation reads of a run
     "symbolic",  # closed forms
+    "program_calls",  # its outputs and gradients by one kernel
     "region_texts",  # what of a program is compiled
 }
 
@@ -237,6 +238,8 @@ FRONT = {
     "forward_runs",
     "row_runs",
     "region_texts",
+    "program_calls",
+    "program_values",
 }  # the files of the engine that are in no room of it
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.analysis.facts import Facts
@@ -15,6 +15,9 @@ from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
 from .omissions import finiteness, nonfinite, without_gradients
 
+if TYPE_CHECKING:
+    from .hot_programs import HotProgram
+
 FEW = 2  # scalar inputs, for which forward mode is the better choice
 
 
@@ -23,12 +26,14 @@ def evaluate(
     inputs: Mapping[str, Any],
     options: Options,
     compiled: Compiled | None = None,
+    hot: HotProgram | None = None,
 ) -> Evaluation:
     """Runs a program and computes the derivatives that `options` ask for.
 
     inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`,
                `layer.w`)
     compiled   the program compiled for these settings, where it runs many times
+    hot        the runs that there were of it, for the same options
 
     A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises
     GradcliError for inputs and options that don't fit the program.
@@ -37,6 +42,8 @@ def evaluate(
     all_declared = inputs.keys() <= compiled.facts.declares
     if not all_declared:
         verify_inputs(node, inputs, options.ignore_extra)
+    elif hot is not None and (answered := hot.evaluation(inputs)) is not None:
+        return answered
     evaluation = Evaluation(node.source.name)
     with running():
         answer = _answer(evaluation, compiled, inputs, options, verifies=not all_declared)
@@ -63,6 +70,8 @@ def evaluate(
             evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
         else:
             evaluation.diagnostics += finiteness(nonfinite(evaluation))
+        if hot is not None and all_declared:
+            hot.learn(inputs, answer, evaluation)
         answer.execution.release()
     if options.closed_form:
         from .closed_form import add_closed_forms  # SymPy is imported where it is asked for

@@ -18,95 +18,10 @@ from gradcli.engine.lowering import long_loops, loop_calls
 from gradcli.tasks import second_runs
 
 from .hot_and_cold import assert_same
+from .loop_programs import FUNCTIONS, HEAD, LOOPS
 from .programs import evaluate
 from .random_bodies import H, blocks
 from .random_programs import RELAXED
-
-HEAD = "var x = 0.7\nvar w = 0.4\nfrozen c = 1.5\nk = 3\n"
-FUNCTIONS = """fn square(a) = a*a
-fn scaled(a) = c*a
-fn root(a) { y = a; while abs(y*y - a) > 1e-9 { y = 0.5*(y + a/y) }; return y }
-fn sign(a) { if a > 0.1 { return 1.0 } elif a < -0.1 { return -1.0 }; return a }
-fn late(a) { s = a; for i in range(20) { s = s*0.9 + a*i }; return s }
-"""
-LOOPS = [
-    "s = 0.0; for i in range(20) { s = s*0.9 + sin(x*i)*w }",
-    "s = 0.0; for i in range(20) { s = s*0.999 + sin(x*i)*0.01; if s > 0.01 { s = s - 0.1*x } }",
-    "s = x; n = 0; while s < 30.0 and n < 40 { s = s*1.3 + w; n += 1 }; s = s*n",
-    "s = x; while true { s = s*1.5 + w; if s > 50.0 or not s > -50.0 { break }; if s < 3.0 { continue }; s = s + x*x }",
-    "s = 0; for i in range(30) { if i % 3 == 1 { continue }; s = s + x*i - w/(i + 1); if s > 60.0 { break } }",
-    "s = x; t = w; for i in range(12) { s, t = t, s } " .replace("s, t = t, s",
-        "r = s; s = t*1.1; t = r - 0.1*w"),
-    "s = 0.0; for i in range(6) { for j in range(i, 6) { s = s + x*i*j/(1 + j); if s > 20.0 { break } } }",
-    "s = 0.0; n = 0; while n < 9 { n += 1; m = n; while m > 0 { m = m - 2; s = s*0.8 + cos(m*x) } }; s = s + m",
-    "s = 1.0; for i in range(15) { s = 0.5*(s + square(x)/s) + scaled(w)*0.01 }",
-    "s = x; for i in range(15) { s = s*0.5 + root(s*s + 1.0)*w + sign(s - 1.0) }",
-    "s = late(x) + late(w)*late(x*w)",
-    "s = 0.0; for i in range(15) { s = s + x if s < 4.0 else s*0.5 + w }",
-    "s = 0.0; for i in range(20, 0, -2) { s = s*x + i }; s = s + i",
-    "s = x; for i in range(0) { s = s*w }; for i in range(3) { s = s*w }",
-    "s = 1; for i in range(40) { s = s*3 % 1009 }; s = s*x",
-    "s = 1; for i in range(20) { s = s*3 // 2 - 1; if s > 50 { s = s*0.5 } }; s = s*x + w",
-    "s = 0; b = x*x; for i in range(9) { s = s + b*i }; b = 0.0",
-    "s = 0.0; a = [x, w, 1.0]; for i in range(9) { s = s + a[i % 3]*i }",
-    "s = x*ones(3); for i in range(9) { s = s*w + i }; s = sum(s)",
-    "s = 0.0; for i in range(9) { x = x*w; s = s + x }",
-    "s = 0.0; for i in range(9) { x := x*0.5; s = s + x*w }",
-    "s = 0.0; for a in [x, w, x*w, 2.0] { s = s + a*a }",
-    "s = 0.0; f = fn(z) = z*z*x; for i in range(9) { s = s + f(w)*i; if i == 4 { f = fn(z) = z*w } }",
-    "s = 0.0; g = fn(z) = z*s; for i in range(9) { s = s + x }; s = s + g(w)",
-    "s = x; for i in range(9) { s = detach(s)*w + x }",
-    "s = x; t = 1.0; for i in range(9) { s = s*w; if i > 20 { t = s } }; s = s + t",
-    "s = x; for i in range(9) { s = s*w; if i > 7 { late_name = s } }; s = s + late_name",
-    "s = 0.5; for i in range(9) { s = s*k }; y = 2.0; for i in range(30) { y = y*0.9 + s }",
-    "s = x; for i in range(9) { s = s*1e80 }; s = s/(1.0 + s*s)",
-    "s = x - 0.7; for i in range(9) { s = s*s*w }; s = sqrt(s)*(x - 0.7)",
-    "s = x - 0.7; for i in range(5) { s = sqrt(s)*1.0 }",
-    "s = x; for i in range(9) { s = s/(i - 4) }",
-    "s = x; for i in range(9) { s = log(s - 1.0)*w }",
-    "s = x; n = 1; for i in range(70) { n = n*3; s = s + w }",
-    "s = x; for i in range(9) { s = s + w // (5 - i) }",
-    "s = x; for i in range(9) { s = s + nothing }",
-    "s = x; for i in range(9) { expect s < 100.0; s = s + w }",
-    "s = x; for i in range(9) { s = abs(s - w)*maximum(s, 0.3) + x**i }",
-    "s = x; for i in range(9) { s = x + 0.0*s*w }",
-    "s = x; for i in range(9) { s = relu(s - 0.1*i) + pow(w, s) + tanh(s)*erf(w) + lgamma(s + 2.0) }",
-    "s = x; n = 0; while n < 9 { n += 1; s = floor(2.0 if n < 0 else s) }",
-    "s = x; for i in range(9) { s = floor(x if i > 9 else s) }",
-    "s = x; for i in range(9) { y = c; s = s*w + y }; c := 5.0; s = s + y",
-    "s = x; r = x; a = c; d = k; for i in range(9) { r = a; a = d; d = r; s = s*w + a*x }; c := 5.0; s = s + a*d",
-    "s = x; for i in range(9) { y = c if i > 3 else w; s = s*w }; s = s + y",
-    "s = x; fn same(v) = v; for i in range(9) { y = same(w); s = s*w + late(w) }; s = s*y",
-    "s = x; for a in [0.1*k for k in range(30)] { s = s*a + w; if s > 9.0 { break } }; s = s*a",
-    "s = x; for n in [3, 1, 4, 1, 5, 9] { if n == 1 { continue }; s = s*n + w }; s = s*n",
-    "s = x; for a in [1, 2.5, x, 4] { s = s*a }",
-    "s = x; for a in x*ones(9) { s = s*a + w }; for a in ones(9) { s = s*a + w }",
-    "t = [0.1*k for k in range(80)]; n = [k % 7 for k in range(80)]; s = x; for i in range(80) { s = s*t[i] + t[-1 - i]*w + n[i]; r = len(t) }; s = s*r",
-    "t = [0.1*k for k in range(80)]; s = x; for i in range(90) { s = s + t[i]*w }",
-    "t = [0.1*k for k in range(80)]; s = x; for i in range(20) { u = t; if i > 30 { u = [1.0] }; s = s + t[i]*w }; s = s*u[3]",
-    "t = [0.1*k for k in range(80)]; s = x; for i in range(20) { t[i] = 2.0; s = s + t[i]*w }",
-    "d = {a: x, n: 0, l: [w, 1.0]}; for i in range(9) { d.a = d.a*w + i; d.n += 1; d.l[0] = d.a*d.l[1] }; s = d.a*d.n + d.l[0]",
-    "d = {a: x, b: w}; s = 0.0; for i in range(9) { s = s + d.a; d = {a: d.b*1.1, b: d.a} }; s = s*d.a",
-    "d = {a: x}; s = 0.0; for i in range(9) { s = s + d.a; d.b = s }; s = s*d.b",
-    "s = 0.0; fn f(a) { for i in range(20) { a = a*1.1; if a > 2.0 { return 3 }; if a < -9.0 { return a } }; return a*i }; s = f(x) + f(w) + f(-x)*w",
-    "s = 0.0; fn f(a) { for i in range(20) { a = a*1.1; if a > 2.0 { return [a, i] } }; return [w, 0] }; a, n = f(x); s = a*n + f(0.1)[0]",
-    "s = 0.0; fn f(a) { for i in range(20) { if i*a > 2.0 { return {v: a*i, n: i} } } }; s = f(x).v*f(w).n",
-    "s = 0.0; fn f(a) { for i in range(20) { if i*a > 2.0 { return } }; return a }; s = w if f(x) == none else f(w)",
-    "s = 0.0; fn f(v, a) { for e in v { if e*a > 0.3 { return e*a } }; return a }; s = f([0.1, 0.9], x) + f(linspace(0.0, 1.0, 20), w)",
-    "s = x; for i in range(20) { s = s*1.1 + w; if i % 7 == 3 { print(s) } }",
-    "s = x; for i in range(20) { s = s*1.1 + w; if i % 7 == 3 { print(i); s = s - w } elif s > 5.0 { break }; r = s }; s = s*r",
-    "s = x; n = 0; while s < 30.0 { n += 1; if n > 4 and n % 5 == 0 { expect s > 0.0; continue }; s = s*1.1 + w }; s = s*n",
-    "s = x; for i in range(20) { if i > 15 { print(i) }; s = s*w + i; if i == 18 { s = s // (i - 18) } }",
-    "s = x; for i in range(20) { if i == 9 { t = 2.0*x } ; s = s*w + i; if i == 12 { c := s; t = w }; s = s*c }",
-    "s = x; for a in [0.1*k for k in range(30)] { s = s*a + w; if a > 2.0 { if s > 0.5 { print(a) } else { s = s + 1.0 } } }",
-    "s = x; for i in range(6) { for j in range(9) { s = s*0.9 + w*j }; if i % 2 == 1 { print(s) }; for j in range(3) { if j == 5 { print(j) }; s = s + x } }",
-    "s = 0.0; fn f(a) { for i in range(40) { a = a*1.1 + w; if i == 20 { print(a) }; if a > 9.0 { return a*i } }; return a }; s = f(x) + f(w)",
-    "s = 0.0; fn f(a) { for i in range(20) { if i == 7 { print(i); return a }; a = a*w + i }; return 0.5 }; s = f(x)*f(w)",
-    "s = x; for i in range(20) { print(i); s = s*w }",
-    "s = 0.0; fn f(a) { n = 0; while true { n += 1; if n > 12 { return a*n }; a = a*1.1 } }; s = f(x)*w",
-    "s = 0.0; fn f(a) { for i in range(12) { a = a*1.1 + w }; return a }; s = f(x) + f(w) + f(2)",
-]  # fmt: skip
-
 
 NEVER = 2**62
 

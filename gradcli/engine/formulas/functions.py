@@ -40,6 +40,14 @@ def scalar_function(op: Op) -> Callable[..., Any]:
     return source.function(_operands(op), source.value(forward_formula(op)), scalar_by_name)
 
 
+@per_op
+def is_plain(op: Op) -> bool:
+    """Whether an op on floats needs Python's numbers alone, and nothing of NumPy or SciPy."""
+    if op.forward is None:
+        return hasattr(scalars, op.name)
+    return all(is_plain(OPS[node.kind]) for node in forward_formula(op) if node.arguments)
+
+
 def scalar_by_name(name: str) -> Callable[..., Any]:
     """Returns the function of an op on floats, which never raises."""
     return scalar_function(OPS[name])

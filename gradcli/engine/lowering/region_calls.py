@@ -6,6 +6,7 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...ops.op import Op
@@ -73,6 +74,10 @@ class RegionCall:
             for k, value in zip(moving, boxed, strict=True):
                 found[k] = value
         return found
+
+    def run(self, numbers: list[Any]) -> Sequence[Any]:
+        """The results for plain numbers. Raises StepBack."""
+        return self._kernel.run(numbers)
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int

@@ -38,6 +38,13 @@ def copied(block: Block, names: Renamed) -> Block:
     return Block(parameters, instructions, _used(block.results, names))
 
 
+def inlined(block: Block, arguments: Iterable[Value]) -> tuple[list[Instruction], Sequence[Value]]:
+    """A copy of a block's instructions, with `arguments` in place of its parameters, and the values
+    that are its results."""
+    names = dict(zip(block.parameters, arguments, strict=True))
+    return [_copied(made, names) for made in block.instructions], _used(block.results, names)
+
+
 def _used(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
     return tuple([names.get(value, value) for value in values])
 

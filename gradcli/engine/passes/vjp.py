@@ -46,24 +46,27 @@ def vjp(
     wrt: Sequence[int],
     regions: Regions | None = None,
     unsure: Sequence[int] = (),
+    of: Sequence[int] | None = None,
 ) -> Region:
-    """A region of the same parameters and a cotangent for each float result. It gives the results;
-    then, for each parameter of `wrt`, its cotangent and whether it is connected with a result. It
-    may call one of the `regions`, to which those that it calls are added. Of the given cotangents
-    at the positions `unsure`, further parameters say whether they are connected.
+    """A region of the same parameters and a cotangent for each float result, or of those at the
+    positions `of`. It gives the results; then, for each parameter of `wrt`, its cotangent and
+    whether it is connected with a result. It may call one of the `regions`, to which those that it
+    calls are added. Of the given cotangents at the positions `unsure`, further parameters say
+    whether they are connected.
 
     Raises NoRule.
     """
     block = hoist(region).block  # so that no constant is a residual
     inputs = [block.parameters[k] for k in wrt]
-    seeds = [Value(value.type) for value in block.results if has_tangents(value.type)]
+    targets = block.results if of is None else [block.results[k] for k in of]
+    targets = [value for value in targets if has_tangents(value.type)]
+    seeds = [Value(value.type) for value in targets]
     flags = {k: Value(BOOL) for k in unsure}
-    given = iter([Derivative(seed, flags.get(k)) for k, seed in enumerate(seeds)])
     pullback = _Pullback(block, varied(block, set(inputs)), regions or Regions())
     cotangents: Derivatives = {}
-    for value in block.results:
-        if has_tangents(value.type) and (seed := next(given)) and value in pullback.varied:
-            pullback.add(cotangents, value, seed)
+    for k, (value, seed) in enumerate(zip(targets, seeds, strict=True)):
+        if value in pullback.varied:
+            pullback.add(cotangents, value, Derivative(seed, flags.get(k)))
     pullback.back(block, cotangents)
     block.parameters += (*seeds, *flags.values())
     block.results += pullback.results(inputs, map(cotangents.get, inputs))

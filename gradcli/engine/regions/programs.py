@@ -12,10 +12,22 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar
+from ..passes.calls import Regions
+from ..passes.copying import used
 from ..passes.expansion import expand
 from .arrays import array_kind
 from .flow import assigned
-from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, in_python, is_value, kind_of
+from .kinds import (
+    ArrayOf,
+    Kind,
+    StoredOf,
+    flat,
+    fresh,
+    in_python,
+    is_value,
+    kind_of,
+    types_of,
+)
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 
@@ -33,13 +45,20 @@ class Lowered(NamedTuple):
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
     others      the regions that it calls: functions that call themselves
+    original    the region as it is differentiated, before derivative rules are written out
+    regions     those that it calls, as they are differentiated, and their derivatives
+    states      of the variables whose values in the program are computed from constants alone: the
+                regions of these, of the same kind as the variable
     """
 
     region: Region
     parameters: dict[str, Kind]
     results: dict[str, Kind]
     reasons: list[NotCompiled]
-    others: Sequence[Region] = ()
+    others: Sequence[Region]
+    original: Region
+    regions: Regions
+    states: dict[str, Region]
 
     def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
         """The outputs, of the numbers that the region gives."""
@@ -67,6 +86,7 @@ class _Main:
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
+        self.states: dict[str, Region] = {}
         self.imports: dict[int, Members] = {}  # by the identity of the program
         self.path = ""  # of the import that is being lowered, with a dot
         everything = own_nodes(node.body, frozenset())
@@ -82,7 +102,16 @@ class _Main:
         kinds = {name: kind_of(held) for name, held in self.results.items()}
         region = Region("main", self.block)
         others = [expand(called) for called in self.lowering.regions.called_by(region)]
-        return Lowered(expand(region), self.parameters, kinds, self.reasons, others)
+        return Lowered(
+            expand(region),
+            self.parameters,
+            kinds,
+            self.reasons,
+            others,
+            region,
+            self.lowering.regions,
+            self.states,
+        )
 
     def statement(self, node: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)
@@ -153,7 +182,7 @@ class _Main:
         """A declared variable is a parameter of the type that its state has."""
         name, span = self.path + node.slot.name, node.span
         before = dict(self.lowering.names.held)
-        with self.lowering.builder.inside(Block()):
+        with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
             if type(value) is tuple:
                 value = self.lowering.as_array(value, span)
@@ -165,6 +194,9 @@ class _Main:
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
         if node.slot.cell and self.updates:
             raise NotCompiled("functions may update this variable with `:=`", span)
+        state.results = tuple(flat(value))
+        if [v.type for v in state.results] == [*types_of(kind)] and not used([state]):
+            self.states[name] = Region("state", state)
         held = fresh(kind)
         self.block.parameters += tuple(flat(held))
         self.parameters[name] = kind

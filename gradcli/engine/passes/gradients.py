@@ -1,0 +1,61 @@
+"""A region together with derivatives of its results, which begin with ones: what a program and its
+gradients are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Region, Value
+from ..ir.types import ArrayType, Type, has_tangents
+from .calls import Regions
+from .copying import inlined
+from .jvp import jvp
+from .vjp import vjp
+
+
+def with_gradients(
+    region: Region, targets: Sequence[Sequence[int]], wrt: Sequence[int], regions: Regions
+) -> Region:
+    """A region that gives the results of another one; then, for each target, which is some of the
+    results by their positions, and each parameter of `wrt`, the gradient of the target's sum and
+    whether there is one. Raises NoRule."""
+    kinds = [value.type for value in region.block.results]
+    parts = [
+        (
+            vjp(region, wrt, regions, of=of),
+            [kinds[k] for k in of if has_tangents(kinds[k])],
+        )
+        for of in targets
+    ]
+    return _joined(region, parts)
+
+
+def with_tangents(region: Region, wrt: Sequence[int], regions: Regions) -> Region:
+    """A region that gives the results of another one; then, for each parameter of `wrt` and each
+    float result, the tangent along the parameter and whether there is one. Raises NoRule."""
+    kinds = [value.type for value in region.block.parameters]
+    return _joined(region, [(jvp(region, (k,), regions), [kinds[k]]) for k in wrt])
+
+
+def _joined(region: Region, parts: Iterable[tuple[Region, Sequence[Type]]]) -> Region:
+    """A region and others that take its parameters, and further ones of these types, which are
+    ones, and give its results and more."""
+    block = Block(tuple([Value(value.type) for value in region.block.parameters]))
+    builder = Builder(block)
+    instructions, found = inlined(region.block, block.parameters)
+    block.instructions += instructions
+    results = [*found]
+    for part, ones in parts:
+        seeds = [_ones(builder, kind) for kind in ones]
+        instructions, found = inlined(part.block, [*block.parameters, *seeds])
+        block.instructions += instructions
+        results[: len(region.block.results)] = found[: len(region.block.results)]
+        results += found[len(region.block.results) :]
+    block.results = tuple(results)
+    return Region(region.name, block)
+
+
+def _ones(builder: Builder, kind: Type) -> Value:
+    one = builder.constant(1.0)
+    return builder.filled(kind, one) if isinstance(kind, ArrayType) else one

@@ -1,0 +1,148 @@
+"""Whole programs as regions that are called: their outputs and gradients, by one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from ..lang.program import Program
+from .backends.backend import CPU
+from .codegen.python import StepBack
+from .formulas.functions import is_plain
+from .ir.instructions import Block, Branch, Call, Constant, Operation, Region, While, blocks_of
+from .lowering.region_calls import RegionCall
+from .passes.expansion import expand
+from .passes.gradients import with_gradients, with_tangents
+from .passes.rules import NoRule
+from .program_values import (
+    Part,
+    count_of,
+    few,
+    forward_parts,
+    moves,
+    part_of,
+    places_of,
+    reverse_parts,
+    takes,
+)
+from .regions.names import NotCompiled
+from .regions.programs import Lowered, lower_program
+from .trace.running import running
+
+__all__ = ["NoRule", "NotCompiled", "ProgramCall"]
+
+
+class Answered(NamedTuple):
+    """The outputs, and the gradients of the targets by the sources: None where there is none."""
+
+    outputs: dict[str, Any]
+    gradients: dict[str, dict[str, Any]]
+
+
+class ProgramCall:
+    """A program that is run with values from outside of one kind.
+
+    outputs      their names
+    is_straight  whether all numbers from outside are floats, and nothing that it does, nor which
+                 gradients there are, depends on them
+    """
+
+    def __init__(
+        self,
+        node: Program,
+        inputs: Mapping[str, Any],
+        targets: Sequence[str],
+        sources: Sequence[str],
+        forward: bool,
+    ) -> None:
+        """Raises NotCompiled, and NoRule."""
+        lowered = lower_program(node, inputs)
+        for reason in lowered.reasons:
+            raise reason
+        if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
+            raise NotCompiled("what is asked for isn't in this region", None)
+        self._takes = list(takes(lowered, inputs))
+        self._given = len(inputs)
+        of, by = places_of(lowered.results), places_of(lowered.parameters)
+        moving = [k for name in sources for k in by[name] if moves(lowered.parameters[name])]
+        self._gradients: dict[str, dict[str, Part]]
+        if forward:
+            whole = with_tangents(lowered.original, few(moving), lowered.regions)
+            self._gradients = forward_parts(lowered, targets, sources)
+        else:
+            ends = [of[name] for name in targets] if moving else []
+            whole = with_gradients(lowered.original, ends, moving, lowered.regions)
+            self._gradients = reverse_parts(lowered, targets, sources)
+        self._call = RegionCall(whole, lowered.regions)
+        self.outputs = list(lowered.results)
+        self._outputs = {
+            name: part_of(kind, of[name].start) for name, kind in lowered.results.items()
+        }
+        region = self._call.region
+        others = lowered.regions.called_by(region)
+        blocks = [expand(each).block for each in (region, *others)]
+        self.is_straight = (
+            not any(map(_depends, blocks))
+            and _are_known(region, lowered)
+            and all(moves(lowered.parameters[name]) for name in inputs)
+        )
+        self._context: Callable[[], AbstractContextManager[None]] = (
+            running if others or any(map(_is_special, blocks)) else nullcontext
+        )
+
+    def numbers(self, inputs: Mapping[str, Any]) -> list[Any] | None:
+        """The numbers of values from outside; None if they are of other kinds."""
+        numbers: list[Any] = []
+        if len(inputs) != self._given:
+            return None
+        for name, reader in self._takes:
+            if not reader(inputs.get(name), numbers):
+                return None
+        return numbers
+
+    def run(self, numbers: list[Any]) -> Answered | None:
+        """The answer; None if the interpreter must run the program, also where anything isn't
+        finite."""
+        try:
+            with self._context():
+                found = self._call.run(numbers)
+        except StepBack:
+            return None
+        for number in found:
+            if number - number != 0 if type(number) is not CPU.ndarray else not _is_finite(number):
+                return None
+        outputs = {name: part(found) for name, part in self._outputs.items()}
+        gradients = {
+            of: {by: part(found) for by, part in row.items()} for of, row in self._gradients.items()
+        }
+        return Answered(outputs, gradients)
+
+
+def _is_finite(array: Any) -> bool:
+    return bool(CPU.xp.isfinite(array).all())
+
+
+def _depends(block: Block) -> bool:
+    """Whether what a block does may depend on its numbers."""
+    return any(
+        isinstance(made, Branch | While | Call) or any(map(_depends, blocks_of(made)))
+        for made in block.instructions
+    )
+
+
+def _are_known(region: Region, lowered: Lowered) -> bool:
+    """Whether it is known which gradients there are."""
+    block = region.block
+    known = {made.result for made in block.instructions if isinstance(made, Constant)}
+    flags = block.results[count_of(lowered.results) + 1 :: 2]
+    return known.issuperset(flags)
+
+
+def _is_special(block: Block) -> bool:
+    """Whether a block may call functions of NumPy or SciPy, which warn of what isn't finite."""
+    return any(
+        (isinstance(made, Operation) and not is_plain(made.op))
+        or any(map(_is_special, blocks_of(made)))
+        for made in block.instructions
+    )

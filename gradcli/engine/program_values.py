@@ -1,0 +1,247 @@
+"""What the kernel of a program takes of values from outside, and what it gives as it is outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import prod
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from .backends.backend import CPU, INT_MAX, INT_MIN
+from .codegen.python import compiled
+from .ir.types import BOOL, DTYPES, F64, I64, OF_PYTHON, ArrayType, Scalar, has_tangents
+from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, types_of
+from .regions.names import NotCompiled
+from .regions.programs import Lowered
+
+EXACT = 2**53  # up to here float64 holds every integer
+MOST = 8  # tangents that one kernel computes
+# What a value from outside is as numbers of the region, which are appended; False if it is of
+# another kind.
+Reader: TypeAlias = Callable[[Any, list[Any]], bool]
+# A part of what a kernel gives, as it is outside the program.
+Part: TypeAlias = Callable[[Sequence[Any]], Any]
+
+
+# ---- what a kernel takes -------------------------------------------------------------------------
+
+
+def takes(lowered: Lowered, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Reader]]:
+    """The name of each parameter, and its reader."""
+    if not inputs.keys() <= lowered.parameters.keys():
+        raise NotCompiled("an input is no variable", None)
+    for name, kind in lowered.parameters.items():
+        if name in inputs:
+            yield name, _reader(kind, inputs[name])
+        elif name in lowered.states:
+            yield name, _fixed(list(compiled(lowered.states[name])()))
+        else:
+            raise NotCompiled(f"the value of `{name}` isn't known before a run", None)
+
+
+def _reader(kind: Kind, given: Any) -> Reader:
+    if isinstance(kind, Scalar):
+        return _NUMBERS[kind] if type(given) in OF_PYTHON else _numpy_float(type(given))
+    if isinstance(kind, StoredOf):
+        return _stored(kind.type)
+    assert isinstance(kind, ArrayOf)
+    return _array(kind)
+
+
+def _fixed(state: list[Any]) -> Reader:
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        numbers += state
+        return True
+
+    return reader
+
+
+def _float(value: Any, numbers: list[Any]) -> bool:
+    if type(value) is int and -EXACT <= value <= EXACT:
+        value = float(value)
+    numbers.append(value)
+    return type(value) is float
+
+
+def _numpy_float(kind: type) -> Reader:
+    """Floats of NumPy, which are Python's, too. Raises NotCompiled for other things."""
+    if not issubclass(kind, float):
+        raise NotCompiled("an input of this type is not compiled", None)
+
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        numbers.append(float(value) if type(value) is kind else value)
+        return type(value) is kind
+
+    return reader
+
+
+def _int(value: Any, numbers: list[Any]) -> bool:
+    numbers.append(value)
+    return type(value) is int and INT_MIN <= value <= INT_MAX
+
+
+def _bool(value: Any, numbers: list[Any]) -> bool:
+    numbers.append(value)
+    return type(value) is bool
+
+
+_NUMBERS: dict[Scalar, Reader] = {F64: _float, I64: _int, BOOL: _bool}
+
+
+def _array(kind: ArrayOf) -> Reader:
+    dtype, number, shape = DTYPES[kind.type], _NUMBERS[kind.type], kind.shape
+
+    def nested(value: Any, sizes: tuple[int, ...], numbers: list[Any]) -> bool:
+        if not sizes:
+            return number(value, numbers)
+        if type(value) is not list or len(value) != sizes[0]:
+            return False
+        return all([nested(item, sizes[1:], numbers) for item in value])  # noqa: C419
+
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not CPU.ndarray:
+            return nested(value, shape, numbers)
+        numbers += value.ravel().tolist()
+        return bool(value.shape == shape and value.dtype == dtype)
+
+    return reader
+
+
+def _stored(kind: ArrayType) -> Reader:
+    dtype = DTYPES[kind.element]
+
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        numbers.append(value)
+        return bool(
+            type(value) is CPU.ndarray and value.shape == kind.shape and value.dtype == dtype
+        )
+
+    return reader
+
+
+# ---- what it gives -------------------------------------------------------------------------------
+
+
+def places_of(kinds: Mapping[str, Kind]) -> dict[str, range]:
+    """The positions of the numbers of each name, among those of all."""
+    ends = [*accumulate([len([*types_of(kind)]) for kind in kinds.values()], initial=0)]
+    return {name: range(a, b) for name, a, b in zip(kinds, ends, ends[1:], strict=False)}
+
+
+def part_of(kind: Kind, k: int) -> Part:
+    """What is of a kind and whose numbers begin at `k`."""
+    if isinstance(kind, Scalar):
+        return itemgetter(k)
+    if isinstance(kind, ListOf | RecordOf):
+        ends = accumulate([len([*types_of(item)]) for item in kind.items], initial=k)
+        parts = [part_of(item, start) for item, start in zip(kind.items, ends, strict=False)]
+        if isinstance(kind, ListOf):
+            return lambda found: [part(found) for part in parts]
+        keys = kind.keys
+        return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
+    if isinstance(kind, ArrayOf):
+        shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
+        return lambda found: CPU.xp.array(found[k:end], dtype).reshape(shape)
+    if isinstance(kind, StoredOf):
+        return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
+    raise NotCompiled("this output is an int or a float", None)
+
+
+def moves(kind: Kind) -> bool:
+    return all(map(has_tangents, types_of(kind)))
+
+
+def few(moving: list[int]) -> list[int]:
+    if len(moving) > MOST:
+        raise NotCompiled("there are too many tangents", None)
+    return moving
+
+
+def count_of(kinds: Mapping[str, Kind]) -> int:
+    return sum([len(places) for places in places_of(kinds).values()])
+
+
+def reverse_parts(
+    lowered: Lowered, targets: Sequence[str], sources: Sequence[str]
+) -> dict[str, dict[str, Part]]:
+    """The gradients of each target by each source."""
+    k = count_of(lowered.results)
+    found: dict[str, dict[str, Part]] = {}
+    for of in targets:
+        found[of] = {}
+        for by in sources:
+            kind = lowered.parameters[by]
+            found[of][by] = _gradient(kind, k) if moves(kind) else _nothing
+            k += 2 * len([*types_of(kind)]) if moves(kind) else 0
+    return found
+
+
+def _nothing(found: Sequence[Any]) -> None:
+    return None
+
+
+def _gradient(kind: Kind, k: int) -> Part:
+    """A gradient, of the numbers from `k`, each followed by whether it is one."""
+    if not isinstance(kind, ArrayOf):
+        return lambda found: found[k] if found[k + 1] else None
+    shape, end = kind.shape, k + 2 * prod(kind.shape)
+
+    def gradient(found: Sequence[Any]) -> Any:
+        numbers, connected = found[k:end:2], found[k + 1 : end : 2]
+        return CPU.xp.array(numbers).reshape(shape) if any(connected) else None
+
+    return gradient
+
+
+def forward_parts(
+    lowered: Lowered, targets: Sequence[str], sources: Sequence[str]
+) -> dict[str, dict[str, Part]]:
+    """The gradients of each target by each source, which are the sums of tangents."""
+    types = [kind for each in lowered.results.values() for kind in types_of(each)]
+    places = places_of(lowered.results)
+    floats = {k: n for n, k in enumerate([k for k, kind in enumerate(types) if has_tangents(kind)])}
+    found: dict[str, dict[str, Part]] = {of: {} for of in targets}
+    start = len(types)
+    for by in sources:
+        kind = lowered.parameters[by]
+        if isinstance(kind, StoredOf):
+            raise NotCompiled("a gradient by many elements in forward mode is not compiled", None)
+        count = len([*types_of(kind)]) if moves(kind) else 0
+        for of in targets:
+            if any(not isinstance(part, Scalar) for part in _leaves(lowered.results[of])):
+                raise NotCompiled("the sum of this target's tangents is not compiled", None)
+            ends = [2 * floats[k] for k in places[of] if k in floats]
+            rows = [[start + 2 * len(floats) * j + k for k in ends] for j in range(count)]
+            found[of][by] = _assembled(kind, rows)
+        start += 2 * len(floats) * count
+    return found
+
+
+def _leaves(kind: Kind) -> Iterator[Kind]:
+    if isinstance(kind, ListOf | RecordOf):
+        for item in kind.items:
+            yield from _leaves(item)
+    else:
+        yield kind
+
+
+def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
+    """A gradient: for each of its numbers, the sum of the tangents at some places, each followed by
+    whether it is one."""
+
+    def total(found: Sequence[Any], row: list[int]) -> float | None:
+        there = [found[k] for k in row if found[k + 1]]
+        return sum(there[1:], there[0]) if there else None
+
+    def gradient(found: Sequence[Any]) -> Any:
+        totals = [total(found, row) for row in rows]
+        if all(t is None for t in totals):
+            return None
+        if isinstance(kind, Scalar):
+            return totals[0]
+        assert isinstance(kind, ArrayOf)
+        numbers = [0.0 if t is None else t for t in totals]
+        return CPU.xp.array(numbers).reshape(kind.shape)
+
+    return gradient

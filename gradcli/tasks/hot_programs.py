@@ -1,0 +1,129 @@
+"""Programs that run again and again: a kernel answers once the runs have done much work.
+
+What doesn't depend on the numbers is taken from a run of the interpreter on values of the same
+kind: which outputs are differentiated by what, the notes and the warnings. Where the program isn't
+compiled, is given other values, or its kernel steps back, the interpreter runs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..engine.backends.tiers import policy
+from ..engine.execution import Compiled
+from ..engine.values.kinds import Variable
+from .answer import Answer
+from .evaluation import Evaluation, Options
+from .omissions import nonfinite
+
+if TYPE_CHECKING:
+    from ..engine.program_calls import ProgramCall
+
+EACH = 2**6  # operations that a run is worth, beside those that it does
+MAX_KINDS = 4  # of values that a program is compiled for
+
+
+class Ready(NamedTuple):
+    """A kernel for values of one kind, what the interpreter answered to some, and the pairs of
+    names for which it found no gradient."""
+
+    call: ProgramCall
+    answered: Evaluation
+    missing: frozenset[tuple[str, str]]
+
+
+class HotProgram:
+    """The runs of a program, compiled for these options."""
+
+    def __init__(self, compiled: Compiled, options: Options) -> None:
+        self._compiled, self._options = compiled, options
+        self._tries = MAX_KINDS if _is_usual(options) and policy().writes else 0
+        self._work, self._hot = 0, policy().heat.work
+        self._ready: list[Ready] = []
+
+    def evaluation(self, inputs: Mapping[str, Any]) -> Evaluation | None:
+        """The answer of a kernel; None if the interpreter must run the program."""
+        if self._work < self._hot:
+            return None
+        for ready in self._ready:
+            numbers = ready.call.numbers(inputs)
+            if numbers is not None:
+                found = _evaluation(ready, numbers)
+                if found is None:
+                    self._work = 0  # so that it isn't tried again soon
+                return found
+        return None
+
+    def learn(self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation) -> None:
+        """Takes note of a run of the interpreter, from which a kernel may be made."""
+        self._work += EACH + answer.run.work
+        if self._tries == 0 or self._work < self._hot:
+            return
+        if all(ready.call.numbers(inputs) is None for ready in self._ready):
+            self._tries -= 1
+            ready = self._made(inputs, answer, evaluation)
+            self._ready += [] if ready is None else [ready]
+
+    def _made(
+        self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation
+    ) -> Ready | None:
+        """A kernel for values of such kinds; None if there is none that answers as the interpreter
+        does."""
+        from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
+
+        if answer.run.replaced or any(type(v) is not Variable for v in answer.sources.values()):
+            return None
+        targets, sources = list(answer.targets), list(answer.sources)
+        forward = evaluation.mode == "forward"
+        try:
+            call = ProgramCall(
+                answer.node, inputs, targets if self._options.grad else [], sources, forward
+            )
+        except (NotCompiled, NoRule):
+            return None
+        told = evaluation.diagnostics != self._compiled.facts.discarded
+        if (told or answer.missing) and not call.is_straight:
+            return None  # why there is no gradient may depend on the numbers
+        same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
+        return Ready(call, evaluation, frozenset(answer.missing)) if same else None
+
+
+def _is_usual(options: Options) -> bool:
+    """Whether no more is asked than outputs and gradients, of a program that nothing limits."""
+    return options == Options(
+        of=options.of,
+        wrt=options.wrt,
+        grad=options.grad,
+        mode=options.mode,
+        unconnected=options.unconnected,
+        seed=options.seed,
+        ignore_extra=options.ignore_extra,
+    )
+
+
+def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:
+    """What a kernel answers to numbers; None if the interpreter must."""
+    started = time.perf_counter()
+    found = ready.call.run(numbers)
+    if found is None:
+        return None
+    answered = ready.answered
+    for of, row in found.gradients.items():
+        for by, gradient in row.items():
+            if (gradient is None) != ((of, by) in ready.missing):
+                return None
+            if gradient is None:
+                row[by] = copy(answered.gradients[of][by])
+    return Evaluation(
+        answered.file,
+        found.outputs,
+        found.gradients,
+        summed=[*answered.summed],
+        diagnostics=[*answered.diagnostics],
+        notes=[*answered.notes],
+        timings=[time.perf_counter() - started],
+        mode=answered.mode,
+    )

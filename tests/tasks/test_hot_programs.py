@@ -1,0 +1,266 @@
+"""Programs that run again and again: kernels answer as the interpreter does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.execution import Execution
+from gradcli.tasks.evaluation import Evaluation
+
+from ..engine.loop_programs import FUNCTIONS, LOOPS
+from ..engine.loop_programs import HEAD as LOOP_HEAD
+from ..engine.region_cases import HEAD as CASE_HEAD
+from ..engine.region_cases import PROGRAMS, STEPS_BACK
+from ..engine.region_programs import HEAD, Writer
+
+AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0)
+POINTS: list[dict[str, Any]] = [{}, {"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}, {"y": -2.0}, {}]
+LOOP_POINTS: list[dict[str, Any]] = [{}, {}, {"x": 0.7, "w": 0.4}, {"w": 0.4, "x": 0.7}]
+CASE_POINTS: list[dict[str, Any]] = [{}, {"x": 0.4}, {"x": 1.1}, {"x": 1}, {}]
+NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]?\d+)?")
+
+
+def shown(value: Any) -> Any:
+    """A value as text, with all of its digits, its type and its shape."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)} {value.tolist()}"
+    if isinstance(value, dict):
+        return {key: shown(item) for key, item in value.items()}
+    return [shown(item) for item in value] if isinstance(value, list) else repr(value)
+
+
+def said(evaluation: Evaluation) -> str:
+    """All but the numbers of an answer."""
+    told = [(d.code, d.message, d.span, d.help, d.reason) for d in evaluation.diagnostics]
+    parts = (evaluation.summed, evaluation.notes, evaluation.mode, evaluation.printed)
+    return f"{told} {parts} {len(evaluation.timings)} {len(evaluation.expectations)}"
+
+
+def answers(
+    program: gradcli.Program, points: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, Any, str]]:
+    """What is said, the outputs and the gradients at each point."""
+    found = []
+    for point in points:
+        try:
+            answer = program.run(point)
+        except GradcliError as error:
+            found.append((str([(d.code, d.message, d.span) for d in error.diagnostics]), None, ""))
+        else:
+            found.append((said(answer), shown(answer.outputs), str(shown(answer.gradients))))
+    return found
+
+
+def compare(
+    source: str, points: Sequence[Mapping[str, Any]], tier: int = WRITTEN, **options: Any
+) -> bool:
+    """Whether there was a kernel: values to the last bit; of gradients, sums may be added up in
+    another order."""
+    program = gradcli.load(source=source)
+    with only(INTERPRETED):
+        expected = answers(program.with_options(**options), points)
+    hot = program.with_options(**options)
+    with only(tier, AT_ONCE):
+        found = answers(hot, points)
+    for a, b in zip(found, expected, strict=True):
+        assert a[:2] == b[:2]
+        assert NUMBER.sub("", a[2]) == NUMBER.sub("", b[2])
+        numbers = ([float(n) for n in NUMBER.findall(each[2])] for each in (a, b))
+        np.testing.assert_allclose(*numbers, rtol=1e-10, atol=1e-13)
+    assert hot._hot is not None
+    return bool(hot._hot._ready)
+
+
+VECTOR = "var x\nvar w = [1.0, 2.0, 3.0]\n"
+TAKEN = {
+    "var x\ny = x*x": [{"x": 3.0}, {"x": -1.5}, {"x": 2}, {"x": np.float64(0.1)}],
+    "x**2 * sin(y)": [{"x": 3.0, "y": 0.5}, {"y": 1.5, "x": -2.0}],
+    f"{HEAD}fn f(a) = a*n + x\nfn g(f, a) {{ return f(f(a)) }}\noutput g(f, x), g(f, y)": POINTS,
+    f"{HEAD}z = x if x > 1.0 else y*x\nif z > y {{ z = z*y }} else {{ z = -z*y }}\nz": POINTS,
+    f"{HEAD}s = 0.0\nfor i in range(n) {{ s = s*x + y*i }}\noutput s": [*POINTS, {"n": 5}, {"n": 9}],
+    f"{HEAD}fn f(a) = a*a*x*y\noutput a = grad(f)(x)\noutput b = f(y)\noutput k = 2*n": POINTS,
+    f"{VECTOR}output a = sum(x*w)\noutput b = x*w - 1.0\noutput c = [x[0]*w[2], w]\noutput d = {{e: w*x[1]}}": [
+        {"x": [0.5, 1.5, 2.0]},
+        {"x": np.array([0.1, -0.5, 2.5]), "w": [1.0, 2.0, 3]},
+        {"x": [[1.0, 2.0, 3.0], [0.5, 0.2, 0.1]]},
+        {"x": np.array([[1.0, 2.0, 3.0], [0.1, -0.1, 0.2]])},
+    ],
+    f"{VECTOR}s = 0.0\nfor i in range(100) {{ s = s + x[i]*w[i % 3] }}\noutput s, x[3]*w[0]": [
+        {"x": np.linspace(0.0, 1.0, 100)},
+        {"x": np.linspace(-1.0, 1.0, 100)},
+    ],
+    f"{HEAD}fn f(k, a) {{ if k > 5.0 {{ return a }}; return f(k*2.0, a*x) + f(k + 3.0, a) }}\ny*f(y + 1.1, x)":
+    [{"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}],
+    f"{HEAD}output digamma(x)*y, y*digamma(x + 2.0)": [{}, {"x": 0.5}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("mode", ["reverse", "auto"])
+@pytest.mark.parametrize("source", TAKEN)
+def test_kernels_answer_as_the_interpreter(source: str, mode: str, tier: int) -> None:
+    assert compare(source, [*TAKEN[source], *TAKEN[source]], tier, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("loop", [loop for loop in LOOPS if "nothing" not in loop])
+def test_loops(loop: str, mode: str) -> None:
+    compare(f"{LOOP_HEAD}{FUNCTIONS}{loop}\noutput s", LOOP_POINTS, mode=mode)
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_regions_are_tried_with(source: str) -> None:
+    compare(CASE_HEAD + source, CASE_POINTS)
+
+
+@pytest.mark.parametrize("source", STEPS_BACK)
+def test_errors_are_the_interpreter_s(source: str) -> None:
+    compare(CASE_HEAD + source, CASE_POINTS)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed: int) -> None:
+    compare(Writer(seed).program(), POINTS, mode=("reverse", "forward")[seed % 2])
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The runs of the interpreter."""
+    found: list[Any] = []
+    original = Execution.execute
+
+    def execute(self: Execution) -> Execution:
+        found.append(self)
+        return original(self)
+
+    monkeypatch.setattr(Execution, "execute", execute)
+    return found
+
+
+@pytest.mark.parametrize("source", TAKEN)
+def test_the_interpreter_runs_once_for_each_kind_of_values(
+    source: str, interpreted: list[Any]
+) -> None:
+    program = gradcli.load(source=source).with_options(mode="reverse")
+    with only(WRITTEN, AT_ONCE):
+        for point in TAKEN[source]:
+            program.run(point)
+        before = len(interpreted)
+        for point in TAKEN[source]:
+            program.run(point)
+    assert len(interpreted) == before
+
+
+def test_it_takes_some_runs(interpreted: list[Any]) -> None:
+    program = gradcli.load(source="var x\ny = x*x")
+    with only():
+        found = [program.run(x=float(x)).gradients["y"]["x"] for x in range(300)]
+    assert found == [2.0 * x for x in range(300)]
+    assert 50 < len(interpreted) < 250
+
+
+def test_what_steps_back_is_not_tried_at_each_run(
+    interpreted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = gradcli.load(source="var x\ny = log(x)")
+    with only(heat=HEAT._replace(work=64 * 10)):
+        for _ in range(12):
+            program.run(x=2.0)
+        assert len(interpreted) == 10
+        for _ in range(20):
+            assert program.run(x=-1.0).diagnostics[0].code == "W205"
+        assert program._hot is not None
+        tried = []
+        call = program._hot._ready[0].call
+        monkeypatch.setattr(call, "run", lambda numbers: tried.append(numbers))
+        for _ in range(20):
+            program.run(x=-1.0)
+    assert 1 <= len(tried) <= 2
+
+
+STRAIGHT = "var x = 0.5\nvar w = 0.25\noutput a = x*x\noutput b = x*2.0\noutput c = floor(w)*x"
+
+
+@pytest.mark.parametrize("unconnected", ["none", "zero"])
+def test_why_there_is_no_gradient_is_found_once(unconnected: str, interpreted: list[Any]) -> None:
+    points = [{"x": 0.1 * k, "w": 1.1 * k} for k in range(5)]
+    assert compare(STRAIGHT, points, unconnected=unconnected)
+    program = gradcli.load(source=STRAIGHT).with_options(unconnected=unconnected, mode="reverse")
+    with only(WRITTEN, AT_ONCE):
+        first = program.run(points[1])
+        del interpreted[:]
+        again = program.run(points[2])
+    assert not interpreted
+    assert first.diagnostics == again.diagnostics
+    assert len(first.diagnostics) > 1 or unconnected == "zero"
+
+
+def test_why_there_is_no_gradient_is_asked_again_where_it_may_depend_on_the_path() -> None:
+    source = "var x\nvar w = 1.0\nif x > 0.0 { y = detach(w)*x } else { y = x }\noutput y"
+    assert not compare(source, [{"x": x} for x in (1.0, -1.0, 2.0, -2.0)], mode="reverse")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": "float32"}, {"max_steps": 1000}, {"jacobian": True}, {"hessian": True},
+        {"repeat": 2}, {"debug_nan": True}, {"max_memory": 10**9},
+    ],
+)  # fmt: skip
+def test_the_interpreter_answers_all_other_requests(options: dict[str, Any]) -> None:
+    assert not compare("var x\ny = x*x*x", [{"x": 0.5}, {"x": 1.5}, {"x": 2.5}], **options)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "var x\nprint(x)\ny = x*x",
+        "var x\nexpect x > 0.0\ny = x*x",
+        "var x\nx := x*2.0\ny = x*x",
+        "var x\nx = x*2.0\ny = x*x",
+        "var x\nvar w = normal(2)\ny = sum(w)*x",
+        "var x\nvar w = 2*x\ny = w*x",
+        "var x\nconst w = 2*x\ny = w*x",
+        "var x\ntape t { y = x*x }\nz = t.gradient(y, x)",
+    ],
+)
+def test_the_interpreter_runs_all_other_programs(source: str) -> None:
+    assert not compare(source, [{"x": 0.5}, {"x": 1.5}, {"x": -2.5}])
+
+
+@pytest.mark.parametrize(
+    "given", ["1.0", None, True, 2**70, [1.0], [[1.0], 2.0], 1j, np.float32(0.1), np.array(0.5)]
+)
+def test_other_values_than_before(given: Any) -> None:
+    points = [{"x": 0.5}, {"x": 1.5}, {"x": given}, {"x": given}, {"x": 2.5}, {"z": 2.0}, {}]
+    assert compare("var x\ny = x*x", points)
+    assert compare("var x = 0.5\ny = x*x", points)
+
+
+@pytest.mark.parametrize(
+    "given", [[1, 2], [1.0, True], [1.0, "nan"], [1.0], np.arange(2), np.float32([0.1, 0.2]), 2.0]
+)
+def test_other_vectors_than_before(given: Any) -> None:
+    points = [{"x": [0.5, 1.5]}, {"x": [1.0, 2.0]}, {"x": given}, {"x": given}]
+    assert compare("var x\ny = x*x", points)
+
+
+def test_answers_are_new_each_time() -> None:
+    program = gradcli.load(source=STRAIGHT).with_options(mode="reverse")
+    with only(WRITTEN, AT_ONCE):
+        answer = [program.run() for _ in range(3)][-1]
+        expected = answers(program, [{}])
+        answer.outputs.clear()
+        for row in answer.gradients.values():
+            row.clear()
+        answer.diagnostics.clear()
+        answer.summed.append("a")
+        assert answers(program, [{}]) == expected
