@@ -166,16 +166,6 @@ OPS = [
         aliases=("positive",),
         partials=(lambda m, y, x: 1.0,),
     ),
-    _op(
-        "fixed",
-        "x",
-        "The value itself, of which nothing depends on anything.",
-        internal=True,
-        symbolic=lambda s, x: x,
-        primitive="positive",
-        integers="keep",
-        differentiable=False,
-    ),
     # ---- powers and logarithms -------------------------------------------------------------------
     _op(
         "square",

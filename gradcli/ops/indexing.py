@@ -124,6 +124,16 @@ OPS = [
         partials=(lambda m, y, x, other: 1.0, lambda m, y, x, other: 0.0),
     ),
     Op(
+        "fixed",
+        "x",
+        "The value of a number, through which no derivative passes.",
+        category="casting",
+        internal=True,
+        symbolic=lambda s, x: x,
+        forward=lambda m, x: x,
+        differentiable=False,
+    ),
+    Op(
         "strict_mul",
         "a, b",
         "The product of a cotangent or tangent and a partial: exactly 0 where either is.",

@@ -114,7 +114,7 @@ ON_FLOATS = _read(
 )
 ON_INTS = _read(
     {
-        **dict.fromkeys(("pos", "fixed", "real", "floor", "ceil", "round", "trunc"), (1, _same)),
+        **dict.fromkeys(("pos", "real", "floor", "ceil", "round", "trunc"), (1, _same)),
         "imag": (1, lambda m, x: 0),
         "neg": (1, lambda m, x: m.sub(0, x)),
         "abs": (1, lambda m, x: m.where(x < 0, -x, x)),

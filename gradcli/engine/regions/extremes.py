@@ -64,7 +64,7 @@ class Extremes(Products):
         else:
             self.count(span, len(items))
             found = reduce(further, items)
-        return self.builder.apply("fixed", [found], span)
+        return self.builder.apply("fixed", [found], span) if found.type == F64 else found
 
     def check_finite(self, number: Value, span: Span) -> None:
         builder = self.builder
