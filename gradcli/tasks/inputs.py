@@ -26,7 +26,6 @@ from .outside import Inputs
 
 _NUMBER = re.compile(rb"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 _LOOK = 1 << 12
-_MATRIX = "write @FILE:COLUMN for one of its columns"
 
 
 class Files:

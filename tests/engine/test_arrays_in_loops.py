@@ -51,6 +51,8 @@ PROGRAMS = [
     "for k in range(4) { a = v > 0.5; b = a; s = any(a); t = all(a[20:]); n = sum(a[0:9]); a[3] = true }\noutput a, b, s, t, n * x",
     "var u = [1.0, 2.0]\nfor k in range(4) { y = u * x; z = u }\noutput y, z",
     "for k in range(9) { a = zeros([30]); if k > 4 { a[k] = x }; b = a if k % 2 == 0 else w }\noutput a, b",
+    "fn f(l) = l[1]\na = [1.0 * k for k in range(70)]\nb = [[1.0, x] if k % 2 == 0 else [3.0] for k in range(70)]\ns = [\"s\" for k in range(70)]\nt = 0\nfor l in [a, b, s, a] { r = f(l); t += len(l) }\noutput r, t * x",
+    "r = [1.0]\nfor k in range(70) { r = append(r, \"s\") if k < 0 else append(r, x) }\nq = []\nfor k in range(70) { q = append(q, \"s\") }\noutput sum(r), len(q)",
 ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from ..regions.entries import (
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
 from .frame_entries import number_type
+from .region_values import given
 
 # Whether a value is of an entry; if so its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -141,8 +142,10 @@ def _long_list(kind: ArrayType) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
         if type(value) is not List or len(value) != length:
             return False
-        numbers.append(CPU.xp.array(value.items))
-        return number_type(value.items) == kind.element
+        if number_type(value.items) != kind.element:
+            return False
+        numbers.append(given(value))
+        return True
 
     return reader
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from math import inf
 from typing import Any
@@ -13,7 +13,7 @@ from ..ir.types import F64
 from .kinds import Stored
 from .names import NotCompiled
 from .products import Products
-from .reductions import Group, Options, size_of
+from .reductions import Group, Options, number_of
 from .stored import Pending
 
 
@@ -34,15 +34,12 @@ class Extremes(Products):
         builder, zero, one = self.builder, self.builder.constant(0.0), self.builder.constant(1.0)
         self.check_finite(y, span)
 
-        def chosen(of: Callable[[Value], Value], item: Value) -> Value:
-            is_extreme = builder.apply("eq", [item, y], span)
-            return builder.apply("where", [is_extreme, of(item), zero], span)
-
         def moved(item: Value) -> Value:
-            return chosen(lambda item: builder.apply("sub", [item, y], span), item)
+            move = builder.apply("sub", [item, y], span)
+            return builder.apply("where", [builder.apply("eq", [item, y], span), move, zero], span)
 
         def counted(item: Value) -> Value:
-            return chosen(lambda item: one, item)
+            return builder.apply("where", [builder.apply("eq", [item, y], span), one, zero], span)
 
         moves, ties = [self.total(self.each(items, F64, of), span) for of in (moved, counted)]
         return self.added([y, builder.apply("div", [moves, ties], span)], span)
@@ -129,5 +126,5 @@ class Extremes(Products):
         """Elements as an array."""
         if isinstance(items, Pending):
             return items
-        self.count(span, size_of(items))
+        self.count(span, number_of(items))
         return self.tied(self.array(shape, items, span))

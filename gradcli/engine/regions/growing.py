@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
+from ..ir.types import F64, I64, ArrayType
 from .kinds import Growing, Kind, ListOf, Stored, kind_of
 from .names import Name
 from .transforms import Transforms
@@ -54,9 +54,9 @@ def _appended(before: Kind, after: Kind) -> ArrayType | None:
     """The type of a list's numbers as an array, if the list has got one more; else None."""
     if not isinstance(before, ListOf) or not isinstance(after, ListOf):
         return None
-    first = after.items[0] if after.items else None
-    if len(after.items) != len(before.items) + 1 or set(after.items) != {first}:
+    if len(after.items) != len(before.items) + 1:
         return None
-    if not isinstance(first, Scalar) or first not in (F64, I64):
-        return None
-    return ArrayType(first, (len(before.items),))
+    for kind in (F64, I64):
+        if all(item == kind for item in after.items):
+            return ArrayType(kind, (len(before.items),))
+    return None

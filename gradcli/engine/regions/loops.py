@@ -16,7 +16,7 @@ from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
-from .flow import breaks, returns
+from .flow import appends, breaks, returns
 from .growing import GrowingLists, Grown
 from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
 from .names import RETURNED, STOPPED, Absent, Name, NotCompiled, Unknown, Unresolved
@@ -157,11 +157,10 @@ class Loops(GrowingLists):
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each of the iterations, which nothing can leave."""
-        lists = any(type(held) is tuple for held in self.names.of(loop.names))
-        if not lists or loop.leaves or loop.short:
+        if loop.leaves or loop.short or not appends(loop.node):
             return []
-        size = self.size
-        given = _given(loop, self.iteration(loop, [kind_of(h) for h in self.names.of(loop.names)]))
+        size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
+        given = _given(loop, self.iteration(loop, kinds))
         self.size = size
         return self.grow(loop.names, given, turns, loop.node.span)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, ArrayType
+from ..ir.types import BOOL, F64, I64
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -35,8 +35,7 @@ class Products(Reductions):
 
     def factor(self, held: Any, span: Span) -> Array | Stored:
         found = held if isinstance(held, Stored) else self.as_array(held, span)
-        kind = getattr(found, "type", None)
-        kind = kind.element if isinstance(kind, ArrayType) else kind
+        kind = found.type.element if isinstance(found, Stored) else found.type
         if not isinstance(found, Array | Stored) or kind == BOOL:
             raise NotCompiled("a product with what is no array of numbers is not compiled", span)
         return found

@@ -18,7 +18,8 @@ Options = Mapping[str, Any]
 Group = Sequence[Value] | Pending  # elements that are reduced together
 
 
-def size_of(items: Group) -> int:
+def number_of(items: Group) -> int:
+    """How many elements there are."""
     return items.size if isinstance(items, Pending) else len(items)
 
 
@@ -119,7 +120,7 @@ class Reductions(Elements):
 
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         def of(items: Group) -> Value:
-            total, size = self.total(self.as_all(items, F64), span), size_of(items)
+            total, size = self.total(self.as_all(items, F64), span), number_of(items)
             return self.builder.apply("div", [total, self.builder.constant(size)], span)
 
         return self.reduced(operands[0], options, span, of)

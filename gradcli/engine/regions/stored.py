@@ -196,11 +196,13 @@ class StoredArrays(Arrays):
         return self.builder.apply("mod", [place, self.builder.constant(shape[axis])])
 
     def times(self, index: Value, step: int) -> Value:
+        """An int times another that is known."""
         return (
             index if step == 1 else self.builder.apply("mul", [index, self.builder.constant(step)])
         )
 
     def sum_of_ints(self, terms: Sequence[Value]) -> Value:
+        """The sum of ints, but for those that are known to be 0."""
         zero = self.builder.constant(0)
         total = zero
         for term in terms:
