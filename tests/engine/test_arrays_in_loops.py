@@ -53,6 +53,9 @@ PROGRAMS = [
     "for k in range(9) { a = zeros([30]); if k > 4 { a[k] = x }; b = a if k % 2 == 0 else w }\noutput a, b",
     "fn f(l) = l[1]\na = [1.0 * k for k in range(70)]\nb = [[1.0, x] if k % 2 == 0 else [3.0] for k in range(70)]\ns = [\"s\" for k in range(70)]\nt = 0\nfor l in [a, b, s, a] { r = f(l); t += len(l) }\noutput r, t * x",
     "r = [1.0]\nfor k in range(70) { r = append(r, \"s\") if k < 0 else append(r, x) }\nq = []\nfor k in range(70) { q = append(q, \"s\") }\noutput sum(r), len(q)",
+    f"for k in range(4) {{ s = sum({' + '.join(['v * w'] * 200)}) }}\noutput s * x",
+    "for k in range(4) { s = sum(exp(v * x) * reshape(ones([90]), [3, 30]) + m[k, 0]) }\noutput s",
+    "for k in range(4) { s = sum(v[1:29]) + mean(w[::2] * 1) + norm(v[5:25]) + sum(m[1:, 1:]) + sum(full([20], x)) }\noutput s",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ...diagnostics import Span
 from ..ir.instructions import Block, Check, Value
 from ..ir.types import BOOL, F64, I64, Scalar
+from .arrays import is_many
 from .elements import Elements
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -65,8 +66,9 @@ class Reductions(Elements):
         """What `of` makes of the elements of an array, or of those along an axis."""
         self.only(options, ["axis"], span)
         axis = options.get("axis")
-        held = self.whole(held, span)
-        if isinstance(held, Stored):
+        if not (isinstance(held, Pending) and is_many(held.shape) and held.operations == 0):
+            held = self.whole(held, span)
+        if isinstance(held, Stored | Pending):
             return self.of_stored(self.elements(held), axis, span, of)
         array = self.some_array(held, span, whole=axis is None)
         if axis is None:

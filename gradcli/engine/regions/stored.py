@@ -21,6 +21,7 @@ from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 
+MAX_PENDING = 64  # operations of an expression that is one loop, at least
 MAX_ADDED = 4096  # elements, which are added in blocks of at most BLOCK
 BLOCK = 128
 
@@ -28,12 +29,13 @@ BLOCK = 128
 class Pending(NamedTuple):
     """An array that isn't made yet: `at` adds the instructions that give the element at a place,
     which is counted from 0, row by row. The elements of a `strided` one are apart in memory, and
-    NumPy adds them one after another."""
+    NumPy adds them one after another. An element takes so many `operations`."""
 
     shape: tuple[int, ...]
     type: Scalar
     at: Callable[[Value], Value]
     strided: bool = False
+    operations: int = 0
 
     @property
     def size(self) -> int:
@@ -150,15 +152,17 @@ class StoredArrays(Arrays):
         shape = broadcast([part.shape for part in parts if isinstance(part, Pending)])
         if shape is None:
             raise NotCompiled("the shapes of these arrays don't fit", span)
-        parts = [self.spread(p, shape) if isinstance(p, Pending) else p for p in parts]
+        parts = [self.spread(p, shape, span) if isinstance(p, Pending) else p for p in parts]
 
         def at(place: Value) -> Any:
             values = [part.at(place) if isinstance(part, Pending) else part for part in parts]
             return self.scalar(op, values, span)
 
         with self.builder.inside(Block()):  # which is thrown away
-            kind = kind_of(at(Value(I64)))
-        return Pending(shape, kind, at) if isinstance(kind, Scalar) else None
+            values = [Value(p.type) if isinstance(p, Pending) else p for p in parts]
+            kind = kind_of(self.scalar(op, values, span))
+        operations = 1 + sum([p.operations for p in parts if isinstance(p, Pending)])
+        return Pending(shape, kind, at, operations=operations) if isinstance(kind, Scalar) else None
 
     def operand(self, held: Any, span: Span) -> Any:
         """An operand of an op on many elements: an array that is read place by place, or a
@@ -169,9 +173,13 @@ class StoredArrays(Arrays):
             held = self.packed(held)
         return self.elements(held) if isinstance(held, Stored) else held
 
-    def spread(self, pending: Pending, shape: tuple[int, ...]) -> Pending:
-        """An array that is broadcast to a shape."""
-        if pending.shape == shape:
+    def spread(self, pending: Pending, shape: tuple[int, ...], span: Span) -> Pending:
+        """An operand as an array of a shape, to which it is broadcast: what takes many operations
+        is made first, and what takes any where each element is read several times."""
+        is_spread = pending.shape != shape
+        if pending.operations > (0 if is_spread else MAX_PENDING):
+            pending = self.elements(Stored(self.made(pending, span)))
+        if not is_spread:
             return pending
         sizes = (1,) * (len(shape) - len(pending.shape)) + pending.shape
         axes = [k for k, size in enumerate(sizes) if size != 1]
