@@ -149,16 +149,20 @@ def part_of(kind: Kind, k: int) -> Part:
 
 
 def moves(kind: Kind) -> bool:
+    """Whether what is of a kind can be differentiated by: it is floats alone."""
     return all(map(has_tangents, types_of(kind)))
 
 
 def few(moving: list[int]) -> list[int]:
+    """The positions of parameters by which forward mode differentiates. Raises NotCompiled where
+    they are many."""
     if len(moving) > MOST:
         raise NotCompiled("there are too many tangents", None)
     return moving
 
 
 def count_of(kinds: Mapping[str, Kind]) -> int:
+    """How many numbers and arrays there are in what is of these kinds."""
     return sum([len(places) for places in places_of(kinds).values()])
 
 
