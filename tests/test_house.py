@@ -78,6 +78,7 @@ ENGINE_DOORS = {
     "execution",  # compile a program, execute it, ask for values and derivatives
     "forward_runs",  # the same in forward mode
     "row_runs",  # the same for many rows
+    "row_calls",  # by one kernel
     "values",  # what programs compute with
     "backends",  # dtypes, shapes, devices
     "analysis",  # what the text of a program tells
@@ -239,6 +240,7 @@ FRONT = {
     "row_runs",
     "region_texts",
     "program_calls",
+    "row_calls",
     "program_values",
 }  # the files of the engine that are in no room of it
 

@@ -40,6 +40,34 @@ class Answered(NamedTuple):
     gradients: dict[str, dict[str, Any]]
 
 
+class Derived(NamedTuple):
+    """The region of a program and of its derivatives, and what of its results is what."""
+
+    call: RegionCall
+    outputs: dict[str, Part]
+    gradients: dict[str, dict[str, Part]]
+
+
+def derived(
+    lowered: Lowered, targets: Sequence[str], sources: Sequence[str], forward: bool
+) -> Derived:
+    """A program with the gradients of its targets by its sources. Raises NotCompiled, and
+    NoRule."""
+    if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
+        raise NotCompiled("what is asked for isn't in this region", None)
+    of, by = places_of(lowered.results), places_of(lowered.parameters)
+    moving = [k for name in sources for k in by[name] if moves(lowered.parameters[name])]
+    if forward:
+        whole = with_tangents(lowered.original, few(moving), lowered.regions)
+        gradients = forward_parts(lowered, targets, sources)
+    else:
+        ends = [of[name] for name in targets] if moving else []
+        whole = with_gradients(lowered.original, ends, moving, lowered.regions)
+        gradients = reverse_parts(lowered, targets, sources)
+    outputs = {name: part_of(kind, of[name].start) for name, kind in lowered.results.items()}
+    return Derived(RegionCall(whole, lowered.regions), outputs, gradients)
+
+
 class ProgramCall:
     """A program that is run with values from outside of one kind.
 
@@ -60,25 +88,10 @@ class ProgramCall:
         lowered = lower_program(node, inputs)
         for reason in lowered.reasons:
             raise reason
-        if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
-            raise NotCompiled("what is asked for isn't in this region", None)
+        self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
         self._given = len(inputs)
-        of, by = places_of(lowered.results), places_of(lowered.parameters)
-        moving = [k for name in sources for k in by[name] if moves(lowered.parameters[name])]
-        self._gradients: dict[str, dict[str, Part]]
-        if forward:
-            whole = with_tangents(lowered.original, few(moving), lowered.regions)
-            self._gradients = forward_parts(lowered, targets, sources)
-        else:
-            ends = [of[name] for name in targets] if moving else []
-            whole = with_gradients(lowered.original, ends, moving, lowered.regions)
-            self._gradients = reverse_parts(lowered, targets, sources)
-        self._call = RegionCall(whole, lowered.regions)
         self.outputs = list(lowered.results)
-        self._outputs = {
-            name: part_of(kind, of[name].start) for name, kind in lowered.results.items()
-        }
         region = self._call.region
         others = lowered.regions.called_by(region)
         blocks = [expand(each).block for each in (region, *others)]

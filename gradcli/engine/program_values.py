@@ -142,7 +142,7 @@ def part_of(kind: Kind, k: int) -> Part:
         return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
     if isinstance(kind, ArrayOf):
         shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
-        return lambda found: CPU.xp.array(found[k:end], dtype).reshape(shape)
+        return lambda found: _shaped(_stacked(found[k:end], dtype), shape)
     if isinstance(kind, StoredOf):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
     raise NotCompiled("this output is an int or a float", None)
@@ -193,9 +193,27 @@ def _gradient(kind: Kind, k: int) -> Part:
 
     def gradient(found: Sequence[Any]) -> Any:
         numbers, connected = found[k:end:2], found[k + 1 : end : 2]
-        return CPU.xp.array(numbers).reshape(shape) if any(connected) else None
+        return _shaped(_stacked(numbers), shape) if any(connected) else None
 
     return gradient
+
+
+def _stacked(items: Sequence[Any], dtype: Any = None) -> Any:
+    """Numbers, or columns of them, as an array: columns that are the rows of one, as they are."""
+    first = items[0]
+    whole = first.base if type(first) is CPU.ndarray else None
+    if whole is not None and whole.ndim == 2 and first.ndim == 1:
+        start, step = whole.ctypes.data, whole.strides[0]
+        k = (first.ctypes.data - start) // step
+        places = range(start + k * step, start + (k + len(items)) * step, step)
+        if k + len(items) <= len(whole) and [v.ctypes.data for v in items] == [*places]:
+            return whole[k : k + len(items), : len(first)]
+    return CPU.xp.array(items, dtype)
+
+
+def _shaped(numbers: Any, shape: tuple[int, ...]) -> Any:
+    """Numbers, or columns of them, as an array of a shape; the rows of columns stay last."""
+    return numbers.reshape((*shape, *numbers.shape[1:]))
 
 
 def forward_parts(
@@ -245,7 +263,8 @@ def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
         if isinstance(kind, Scalar):
             return totals[0]
         assert isinstance(kind, ArrayOf)
-        numbers = [0.0 if t is None else t for t in totals]
-        return CPU.xp.array(numbers).reshape(kind.shape)
+        there = next(t for t in totals if t is not None)
+        zero = CPU.xp.zeros_like(there)
+        return _shaped(_stacked([zero if t is None else t for t in totals]), kind.shape)
 
     return gradient

@@ -9,7 +9,7 @@ message that it gives alone. What a row gives never depends on the rows beside i
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
 
 Ask = Callable[[Execution], Any]  # what is wanted of a run that has ended
+# What machine code answers for so many rows of columns, and the numbers of the other rows.
+Compute = Callable[[Mapping[str, Any], int], tuple[Iterable["Answered"], Any]]
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
 _OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
@@ -50,8 +52,8 @@ class Failed(NamedTuple):
 
 class RowRuns:
     """Runs of one program for rows of `columns`: by declared name the values from outside, with the
-    rows last. `inputs` are those that all rows share. `runs` counts how often the program ran, and
-    `records` what the longest trace held."""
+    rows last. `inputs` are those that all rows share. `compute` answers for the rows that it can.
+    `runs` counts how often the program ran, and `records` what the longest trace held."""
 
     def __init__(
         self,
@@ -59,8 +61,10 @@ class RowRuns:
         inputs: Mapping[str, Any],
         columns: Mapping[str, Any],
         ask: Ask,
+        compute: Compute | None = None,
     ) -> None:
         self.compiled, self.inputs, self.columns, self.ask = compiled, inputs, columns, ask
+        self.compute = compute
         self.runs = self.records = 0
         self.is_native = False  # whether native code computes whatever is hot
         self._crowded = False  # whether the last rows were too many for the memory
@@ -68,7 +72,11 @@ class RowRuns:
     def answers(self, size: int) -> Iterator[Answered | Failed]:
         """The answers for `size` rows, in no order. Raises GradcliError for limits that are those
         of the whole job."""
-        pending = [np.arange(size)]
+        others: Any = np.arange(size)
+        if self.compute is not None:
+            answered, others = self.compute(self.columns, size)
+            yield from answered
+        pending = [others] if len(others) else []
         while pending:
             rows = pending.pop()
             if len(rows) < 2:

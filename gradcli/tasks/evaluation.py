@@ -76,6 +76,19 @@ class Options:
         return self.grad or self.jacobian or self.hessian or self.hessian_blocks
 
     @property
+    def is_plain(self) -> bool:
+        """Whether no more is asked than outputs and gradients, of a program that nothing limits."""
+        return self == Options(
+            of=self.of,
+            wrt=self.wrt,
+            grad=self.grad,
+            mode=self.mode,
+            unconnected=self.unconnected,
+            seed=self.seed,
+            ignore_extra=self.ignore_extra,
+        )
+
+    @property
     def settings(self) -> Settings:
         """What concerns the run itself."""
         return Settings(

@@ -40,7 +40,7 @@ class HotProgram:
 
     def __init__(self, compiled: Compiled, options: Options) -> None:
         self._compiled, self._options = compiled, options
-        self._tries = MAX_KINDS if _is_usual(options) and policy().writes else 0
+        self._tries = MAX_KINDS if options.is_plain and policy().writes else 0
         self._work, self._hot = 0, policy().heat.work
         self._ready: list[Ready] = []
 
@@ -89,19 +89,6 @@ class HotProgram:
             return None  # why there is no gradient may depend on the numbers
         same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
         return Ready(call, evaluation, frozenset(answer.missing)) if same else None
-
-
-def _is_usual(options: Options) -> bool:
-    """Whether no more is asked than outputs and gradients, of a program that nothing limits."""
-    return options == Options(
-        of=options.of,
-        wrt=options.wrt,
-        grad=options.grad,
-        mode=options.mode,
-        unconnected=options.unconnected,
-        seed=options.seed,
-        ignore_extra=options.ignore_extra,
-    )
 
 
 def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:

@@ -23,6 +23,7 @@ n = 0
 while n < 20000 { s = s + sin(x * n) / (n + 1); n = n + 1 }
 output s
 """
+INTERPRETED = SLOW + "expect s < 100\n"  # expectations aren't compiled
 SINGLE = """var x
 v = zeros([int64(100000 * x) % 1000 + 1]) + x
 output s = v[0] * 2
@@ -32,7 +33,12 @@ QUICK = "var x\noutput s = x**2\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in {"slow": SLOW, "single": SINGLE, "quick": QUICK}.items():
+    for name, text in {
+        "slow": SLOW,
+        "interpreted": INTERPRETED,
+        "single": SINGLE,
+        "quick": QUICK,
+    }.items():
         (tmp_path / f"{name}.tg").write_text(text)
     rows = "".join(f"{k / 100_000:.5f}\n" for k in range(100_000))
     (tmp_path / "all.csv").write_text("x\n" + rows)
@@ -110,7 +116,7 @@ def test_all_cores_have_work(folder: Path) -> None:
         "-m",
         "gradcli",
         "batch",
-        "slow.tg",
+        "interpreted.tg",
         "--rows",
         "all.csv",
         "-o",

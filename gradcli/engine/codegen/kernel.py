@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backends.tiers import policy
 from ..ir.instructions import Region, size_of
 from . import python
 from .machine import can_compile
+
+if TYPE_CHECKING:
+    from .rows import RowsKernel
 
 
 class Kernel:
@@ -61,3 +64,18 @@ def _machine_code(
         return llvm.compiled(region, others)
     except llvm.NotNative:
         return python.compiled(region, others)
+
+
+def rows_kernel(
+    region: Region, others: Sequence[Region], by_row: Sequence[bool]
+) -> RowsKernel | None:
+    """A region as a function of columns: see `RowsKernel`. None where there is no machine code."""
+    size = sum([size_of(each.block) for each in (region, *others)])
+    if not policy().compiles or not can_compile(size):
+        return None
+    from . import rows
+
+    try:
+        return rows.RowsKernel(region, others, by_row)
+    except rows.NotNative:
+        return None

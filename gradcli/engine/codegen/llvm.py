@@ -56,16 +56,22 @@ def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tup
     Raises NotNative for what has no machine code.
     """
     text, called = kernel_text(region, others)
-    engine, address = assembled(text)
+    function = loaded(*assembled(text), [scalar_function(OPS[name]) for name in called])
+    kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
+    return _with_arrays(function, region) if any(map(_is_array, kinds)) else function
+
+
+def loaded(
+    engine: Any, address: int, functions: Sequence[Callable[..., Any]] = ()
+) -> Callable[..., tuple[Any, ...]]:
+    """The code of an engine at an address, as a function of Python; it calls these `functions`."""
     definition = _Definition(b"kernel", address, FASTCALL, None)
-    functions = [scalar_function(OPS[name]) for name in called]
     # The function holds what its code reads, and at the end the code itself.
     held = (StepBack, *functions, definition, engine)
     function: Callable[..., tuple[Any, ...]] = _new_function(
         ctypes.addressof(definition), held, None
     )
-    kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
-    return _with_arrays(function, region) if any(map(_is_array, kinds)) else function
+    return function
 
 
 def _is_array(kind: Type) -> bool:

@@ -42,7 +42,7 @@ from .llvm_guards import Counts, Guards, Stack
 from .llvm_regions import Called, call, function_of
 from .llvm_scalars import NotNative, Scalars
 
-__all__ = ["NotNative", "kernel_text"]
+__all__ = ["NotNative", "functions_of", "is_straight", "kernel_text", "llvm_type", "llvm_types"]
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
@@ -61,26 +61,39 @@ class KernelText(NamedTuple):
 
 def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
     """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
-    module = ir.Module()
-    called: list[str] = []
-    functions = {
-        each.name: function_of(
-            module,
-            f"region{k}",
-            _types(each.block.parameters),
-            _types(each.block.results),
-        )
-        for k, each in enumerate(others)
-    }
-    for each in others:
-        _called(each.block, functions[each.name], functions, called)
+    module, called = ir.Module(), list[str]()
+    functions = functions_of(module, others, called)
     _kernel(region.block, Kernel(module), functions, called)
     return KernelText(str(module), tuple(called))
 
 
+def functions_of(
+    module: Any,
+    regions: Sequence[Region],
+    called: list[str],
+    unlocked: bool = False,
+    vectors: bool = False,
+) -> dict[str, Any]:
+    """The functions of regions that may call each other, by name. `unlocked`: whether other threads
+    have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
+    compute several numbers at once."""
+    functions = {
+        each.name: function_of(
+            module,
+            f"region{k}",
+            llvm_types(each.block.parameters),
+            llvm_types(each.block.results),
+        )
+        for k, each in enumerate(regions)
+    }
+    for each in regions:
+        _called(each.block, functions[each.name], functions, called, unlocked, vectors)
+    return functions
+
+
 def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
-    types = _types([*block.parameters, *arrays])  # the last are where these are to go
+    types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
@@ -100,20 +113,31 @@ def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list
     frame.done(numbers, release)
 
 
-def _called(block: Block, function: Any, functions: dict[str, Any], called: list[str]) -> None:
+def _called(
+    block: Block,
+    function: Any,
+    functions: dict[str, Any],
+    called: list[str],
+    unlocked: bool,
+    vectors: bool,
+) -> None:
     frame = Called(function)
-    guards = Guards(frame, frame.left)
-    frame.verify_stack()
-    guards.count(_work([block]))
-    results = _Emitter(frame, guards, functions, called).run(block, frame.parameters)
+    guards = Guards(frame, frame.left, unlocked)
+    if not is_straight(block):
+        frame.verify_stack()
+        guards.count(_work([block]))
+    emitter = _Emitter(frame, guards, functions, called, vectors)
+    results = emitter.run(block, frame.parameters)
     frame.done([_scalar(value) for value in results], guards.release, guards.counts)
 
 
-def _types(values: Sequence[Value]) -> list[Any]:
-    return [_llvm_type(value.type) for value in values]
+def llvm_types(values: Sequence[Value]) -> list[Any]:
+    """The types of values. Raises NotNative."""
+    return [llvm_type(value.type) for value in values]
 
 
-def _llvm_type(kind: Type) -> Any:
+def llvm_type(kind: Type) -> Any:
+    """A type of the IR as LLVM has it. Raises NotNative."""
     if isinstance(kind, ArrayType) and kind.element in _ARRAYS:
         return _ARRAYS[kind.element]
     if kind not in _TYPES:
@@ -125,10 +149,15 @@ class _Emitter:
     """Emits the instructions of a region where a builder stands."""
 
     def __init__(
-        self, frame: Frame, guards: Guards, functions: dict[str, Any], called: list[str]
+        self,
+        frame: Frame,
+        guards: Guards,
+        functions: dict[str, Any],
+        called: list[str],
+        vectors: bool = False,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
-        self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called))
+        self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called, vectors))
         self.arrays = Arrays(frame, guards)
         self.values: dict[Value, Any] = {}
 
@@ -144,9 +173,9 @@ class _Emitter:
 
     def instruction(self, made: Instruction) -> None:
         if isinstance(made, Constant):
-            self.values[made.result] = ir.Constant(_llvm_type(made.result.type), made.value)
+            self.values[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
         elif isinstance(made, Cast):
-            to = _llvm_type(made.result.type)
+            to = llvm_type(made.result.type)
             self.values[made.result] = self.scalars.converted(self.values[made.operand], to)
         elif isinstance(made, Operation):
             self.operation(made)
@@ -157,7 +186,7 @@ class _Emitter:
             self.guards.push(stack, self.read(made.entry))
         elif isinstance(made, Pop):
             stack = self.values[made.result] = self.values[made.stack]
-            found = self.guards.pop(stack, _types(made.entry))
+            found = self.guards.pop(stack, llvm_types(made.entry))
             self.values.update(zip(made.entry, found, strict=True))
         elif isinstance(made, NewArray | Element | Put | Copy | Free):
             self.array(made)
@@ -178,7 +207,7 @@ class _Emitter:
         """What makes, reads, changes or frees an array. A change is made in place."""
         first, *others = self.read(made.operands)
         if isinstance(made, NewArray):
-            kind, size = _llvm_type(made.result.type), _size(made.result)
+            kind, size = llvm_type(made.result.type), _size(made.result)
             self.values[made.result] = self.arrays.filled(kind, size, first)
         elif isinstance(made, Element):
             self.values[made.result] = self.arrays.element(first, *others)
@@ -191,13 +220,13 @@ class _Emitter:
             self.arrays.free(first, _size(made.array))
 
     def operation(self, made: Operation) -> None:
-        kind = DOUBLE if _llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
+        kind = DOUBLE if llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
         try:
             found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
         except NotNative as reason:
             reason.span = made.span
             raise
-        to = _llvm_type(made.result.type)
+        to = llvm_type(made.result.type)
         self.values[made.result] = self.scalars.converted(found, to)
 
     def branch(self, made: Branch) -> None:
@@ -304,6 +333,15 @@ def _is_short(body: Block, count: Any, work: int) -> bool:
     return is_known and not any(
         isinstance(made, Call | NewArray | Push) or any(blocks_of(made))
         for made in body.instructions
+    )
+
+
+def is_straight(block: Block) -> bool:
+    """Whether a block has no loop, calls no region, and needs no memory."""
+    return all(
+        not isinstance(made, While | For | Call | NewArray | Copy | NewStack)
+        and all(map(is_straight, blocks_of(made)))
+        for made in block.instructions
     )
 
 

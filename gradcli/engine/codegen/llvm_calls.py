@@ -8,7 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from .llvm_frame import ADDRESS, DOUBLE, INT, NULL, STATUS, Frame, declared, python, text_of
-from .machine import has_function
+from .llvm_vectors import vector_function, vector_versions
+from .machine import address_of
 
 # The functions that `math` has from the C library, which returns what IEEE 754 asks for where
 # `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
@@ -21,13 +22,17 @@ LIBRARY = {
 class Calls:
     """Emits calls on doubles."""
 
-    def __init__(self, frame: Frame, called: list[str]) -> None:
-        """`called` are the ops whose Python functions the kernel holds; it grows."""
+    def __init__(self, frame: Frame, called: list[str], vectors: bool = False) -> None:
+        """`called` are the ops whose Python functions the kernel holds; it grows. `vectors`:
+        whether functions may be those that compute several numbers at once."""
         self.frame, self.builder, self.called = frame, frame.builder, called
+        self.vectors = vectors
 
     def call(self, name: str, values: Sequence[Any]) -> Any:
         """The function of an op that no formula says more about."""
-        if name in LIBRARY and has_function(name):
+        if self.vectors and (versions := vector_versions(name, len(values))):
+            return self.builder.call(vector_function(self.builder.module, name, versions), values)
+        if name in LIBRARY and address_of(name):
             kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
             function = declared(self.builder.module, name, kind)
             function.attributes.add("nobuiltin")  # LLVM's own knowledge may give other bits

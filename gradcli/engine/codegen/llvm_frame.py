@@ -28,6 +28,8 @@ _INTERFACE: dict[str, tuple[Any, list[Any]]] = {
     "PyErr_SetNone": (NOTHING, [ADDRESS]),
     "PyEval_RestoreThread": (NOTHING, [ADDRESS]),
     "PyEval_SaveThread": (ADDRESS, []),
+    "PyGILState_Ensure": (STATUS, []),
+    "PyGILState_Release": (NOTHING, [STATUS]),
     "PyFloat_AsDouble": (DOUBLE, [ADDRESS]),
     "PyLong_AsLongLong": (INT, [ADDRESS]),
     "PyMem_RawFree": (NOTHING, [ADDRESS]),

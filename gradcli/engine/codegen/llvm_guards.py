@@ -1,6 +1,6 @@
 """What keeps machine code within bounds: stacks that grow, a count of work, and a poll for signals.
 
-A kernel holds the interpreter's lock. After every `INTERVAL` instructions or so a
+A kernel of one call holds the interpreter's lock. After every `INTERVAL` instructions or so a
 kernel lets other threads have it, and asks Python to run the handlers of pending signals. Where one
 raises, as that of Ctrl-C or of a timer does, the kernel stops, and the call raises that exception.
 This needs no thread, no pipe and no callback, and holds on every system: in other threads than the
@@ -40,9 +40,9 @@ class Counts(NamedTuple):
 class Guards:
     """Emits pushes and pops, and the count of work."""
 
-    def __init__(self, frame: Frame, left: Counts) -> None:
-        """`left` is what the limits leave."""
-        self.frame, self.builder = frame, frame.builder
+    def __init__(self, frame: Frame, left: Counts, unlocked: bool = False) -> None:
+        """`left` is what the limits leave. `unlocked`: whether other threads have Python's lock."""
+        self.frame, self.builder, self.unlocked = frame, frame.builder, unlocked
         self.stacks: list[Stack] = []
         self.left = Counts(*[frame.variable(ir.Constant(INT, 0)) for _ in left])
         self.set_counts(left)
@@ -153,8 +153,14 @@ class Guards:
         poll.linkage = "internal"
         poll.attributes.add("noinline")
         make = ir.IRBuilder(poll.append_basic_block())
-        python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
-        make.ret(python(make, "PyErr_CheckSignals"))
+        if self.unlocked:
+            state = python(make, "PyGILState_Ensure")
+            raised = python(make, "PyErr_CheckSignals")
+            python(make, "PyGILState_Release", state)
+        else:
+            python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
+            raised = python(make, "PyErr_CheckSignals")
+        make.ret(raised)
         return poll
 
     def release(self) -> None:

@@ -30,7 +30,17 @@ def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequ
 
 
 def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
-    """Emits a call; gives its results."""
+    """Emits a call that leaves as the function does; gives its results."""
+    status, results = attempt(frame, guards, function, operands)
+    frame.leave_if(ended(frame, status, STEPPED_BACK), frame.step_back)
+    frame.leave_if(ended(frame, status, RAISED), frame.raised)
+    return results
+
+
+def attempt(
+    frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """Emits a call; gives how the function ended, and its results."""
     make = frame.builder
     own = [frame.held, frame.bottom, frame.arrays, *guards.counts()]
     found = make.call(function, [*own, *operands])
@@ -38,9 +48,12 @@ def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -
         make.extract_value(found, k) for k in range(len(function.function_type.return_type))
     ]
     guards.set_counts(Counts(*values[:_COUNTS]))
-    for end, block in ((STEPPED_BACK, frame.step_back), (RAISED, frame.raised)):
-        frame.leave_if(make.icmp_signed("==", status, STATUS(end)), block)
-    return values[_COUNTS:]
+    return status, values[_COUNTS:]
+
+
+def ended(frame: Frame, status: Any, end: int) -> Any:
+    """Whether a function ended in one of the ways that there are."""
+    return frame.builder.icmp_signed("==", status, STATUS(end))
 
 
 class Called(Frame):

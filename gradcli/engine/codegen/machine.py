@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from ..backends.host_memory import free_host_memory
 
 # Those of LLVM's passes that run: variables go to registers, and empty blocks away.
 PASSES = ("sroa", "simplify_cfg")
+ALL = ()  # as many as LLVM thinks fit, among them the one that computes several rows at once
 # Bytes that LLVM takes at most, altogether and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
 
@@ -28,7 +30,8 @@ class Processor(NamedTuple):
 
 
 @cache
-def _processor() -> Processor:
+def processor() -> Processor:
+    """What machine code is compiled for."""
     from llvmlite import binding
 
     for part in ("target", "asmprinter"):
@@ -40,27 +43,29 @@ def _processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), features)
 
 
-def _made_of(text: str) -> bytes:
+def _made_of(text: str, passes: Sequence[str]) -> bytes:
     """All that the object file of a module depends on."""
     import llvmlite
     from llvmlite import binding
 
     libraries = llvmlite.__version__, str(binding.llvm_version_info)
-    parts = (*libraries, binding.get_default_triple(), *_processor(), *PASSES, text)
+    parts = (*libraries, binding.get_default_triple(), *processor(), *passes, text)
     return "\0".join(parts).encode()
 
 
-def _object(text: str) -> bytes:
+def _object(text: str, passes: Sequence[str]) -> bytes:
     """A module as an object file."""
     from llvmlite import binding
 
-    machine, module = _processor().machine(), binding.parse_assembly(text)
+    machine, module = processor().machine(), binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
-    passes = binding.create_new_module_pass_manager()
-    for name in PASSES:
-        getattr(passes, f"add_{name}_pass")()
-    passes.run(module, builder)
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization, options.loop_unrolling = True, False
+    builder = binding.create_pass_builder(machine, options)
+    manager = binding.create_new_module_pass_manager() if passes else builder.getModulePassManager()
+    for name in passes:
+        getattr(manager, f"add_{name}_pass")()
+    manager.run(module, builder)
     return machine.emit_object(module)  # type: ignore[no-any-return]
 
 
@@ -68,17 +73,18 @@ def _engine() -> Any:
     """What holds machine code. It asks for a module, which is empty."""
     from llvmlite import binding
 
-    machine = _processor().machine()
+    machine = processor().machine()
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
-def assembled(text: str) -> tuple[Any, int]:
-    """The engine that owns the code of a module, and the address of its function `kernel`."""
+def assembled(text: str, passes: Sequence[str] = PASSES) -> tuple[Any, int]:
+    """The engine that owns the code of a module, and the address of its function `kernel`. `passes`
+    are those of LLVM's that run, or `ALL`."""
     from llvmlite import binding
 
     from .cache import cached
 
-    code, engine = cached(_made_of(text), lambda: _object(text)), _engine()
+    code, engine = cached(_made_of(text, passes), lambda: _object(text, passes)), _engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")
@@ -100,12 +106,12 @@ def _is_there() -> bool:
 
 
 @cache
-def has_function(name: str) -> bool:
-    """Whether compiled code can call a function of the C library."""
+def address_of(name: str) -> int | None:
+    """Where a function of the C library is, which compiled code can call; None if there is none."""
     from llvmlite import binding
 
     _engine()  # the first engine makes LLVM look into the libraries of the process
-    return bool(binding.address_of_symbol(name))
+    return binding.address_of_symbol(name)  # type: ignore[no-any-return]
 
 
 @cache

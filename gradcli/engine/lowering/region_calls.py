@@ -7,10 +7,10 @@ it is to be differentiated again. The pullback computes the region again from it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ops.op import Op
-from ..codegen.kernel import Kernel
+from ..codegen.kernel import Kernel, rows_kernel
 from ..ir.instructions import Region
 from ..ir.types import has_tangents
 from ..passes.activity import varied
@@ -28,6 +28,9 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
 
+if TYPE_CHECKING:
+    from ..codegen.rows import RowsKernel
+
 REGION = Op("region", "*operands", "A region as one operation.", internal=True, engine=True)
 Places = tuple[int, ...]
 
@@ -42,7 +45,8 @@ class RegionCall:
             without_dead_code(fold(hoist(each)))
             for each in (region, *self._regions.called_by(region))
         ]
-        self._kernel = Kernel(*[_expanded(each) for each in (self.region, *others)])
+        self._expanded = [_expanded(each) for each in (self.region, *others)]
+        self._kernel = Kernel(*self._expanded)
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
@@ -78,6 +82,11 @@ class RegionCall:
     def run(self, numbers: list[Any]) -> Sequence[Any]:
         """The results for plain numbers. Raises StepBack."""
         return self._kernel.run(numbers)
+
+    def on_rows(self, by_row: Sequence[bool]) -> RowsKernel | None:
+        """The region for many rows: `by_row` says which parameters have a column. None where there
+        is no machine code."""
+        return rows_kernel(self._expanded[0], self._expanded[1:], by_row)
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int

@@ -164,7 +164,7 @@ class _Main:
         if not self.path and all(
             (r.reason, r.span) != (reason.reason, reason.span) for r in self.reasons
         ):
-            self.reasons.append(reason)
+            self.reasons.append(reason.with_traceback(None))  # which would keep all frames
 
     def output(self, name: str, expression: Any) -> None:
         held, n = dict(self.lowering.names.held), len(self.block.instructions)

@@ -8,7 +8,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import IO, Any, cast
 
 from ..blocks import PartError
@@ -112,48 +112,43 @@ class Feed:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._stream: IO[bytes] | None = None
         self._head = b""
-        self.plain = False
-        self._open()
-        if path != STDIN:
-            self._close()
+        stream, compressed = opened(path)
+        self.plain = not compressed and path != STDIN
+        self._stdin = stream if path == STDIN else None
+        if self._stdin is None:
+            stream.close()
 
     def head(self, size: int) -> bytes:
         """The first `size` bytes, or all where there are fewer."""
-        stream = self._open()
         with said():
-            while len(self._head) < size and (more := stream.read(size - len(self._head))):
-                self._head += more
-        if self.path != STDIN:
-            self._close()
-            head, self._head = self._head, b""
-            return head
-        return self._head
+            if self._stdin is not None:
+                self._head += _upto(self._stdin, size - len(self._head))
+                return self._head
+            with closing(opened(self.path)[0]) as stream:
+                return _upto(stream, size)
 
     def chunks(self, skip: int = 0) -> Iterator[bytes]:
         """All but the first `skip` bytes, which must have been asked for as the head."""
-        stream = self._open()
-        try:
-            with said():
-                if self.path != STDIN:
+        with said():
+            if self._stdin is not None:
+                yield self._head[skip:]
+                self._head = b""
+                yield from _rest(self._stdin)
+            else:
+                with closing(opened(self.path)[0]) as stream:
                     stream.read(skip)
-                else:
-                    yield self._head[skip:]
-                    self._head = b""
-                while chunk := _some(stream, CHUNK):
-                    yield chunk
-        finally:
-            self._close()
+                    yield from _rest(stream)
 
-    def _open(self) -> IO[bytes]:
-        if self._stream is None:
-            self._stream, compressed = opened(self.path)
-            self.plain = not compressed and self.path != STDIN
-        return self._stream
 
-    def _close(self) -> None:
-        if self._stream is not None:
-            if self.path != STDIN:
-                self._stream.close()
-            self._stream = None
+def _upto(stream: IO[bytes], size: int) -> bytes:
+    """The next `size` bytes, or all where there are fewer."""
+    found = b""
+    while len(found) < size and (more := stream.read(size - len(found))):
+        found += more
+    return found
+
+
+def _rest(stream: IO[bytes]) -> Iterator[bytes]:
+    while chunk := _some(stream, CHUNK):
+        yield chunk

@@ -16,7 +16,7 @@ from ...engine.analysis.declared import declarations, declared_names
 from ...engine.analysis.requests import named_outputs
 from ...engine.backends.devices import CPU, Sizes
 from ...engine.backends.selection import backend_for
-from ...engine.row_runs import Answered, Ask, Failed, RowRuns
+from ...engine.row_runs import Answered, Ask, Compute, Failed, RowRuns
 from ...lang import program
 from ...naming import in_files
 from ...rows.blocks import BadPart, Block, Range
@@ -26,11 +26,11 @@ from ..answer import prepare
 from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
+from .kernels import Kernels
 from .plan import TEXT, Field, Plan, gives_columns
 from .processes import ALIGNED, Empty
 from .shared import FirstRuns
 
-FEW_RECORDS = 8  # of a trace
 PROBED = 2**10  # rows that are run to learn what all will be like
 FEW_ROWS = 16  # where each takes long
 
@@ -87,7 +87,8 @@ class Computer:
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
-        self.is_native = False  # whether native code computes nearly all of it, as the probe showed
+        self.kernels = Kernels(plan, node)
+        self.is_native = False  # whether machine code computes it, as far as the probe showed
         self.gives_columns = gives_columns(node, plan.options)
         self.first: FirstRuns | None = None  # what the probe showed
 
@@ -113,7 +114,7 @@ class Computer:
         runs = tiles = 0
         for rows, inputs in self._parts(block, rejects):
             for index, tile in _tiles(rows, inputs, self.plan.tile):
-                row_runs = self._row_runs(tile)
+                row_runs = self._row_runs(tile, compute=self.kernels.compute)
                 answers: Iterator[Answered | Failed] = row_runs.answers(_size(index))
                 while (found := next(answers, None)) is not None:
                     at = _within(index, found.rows)
@@ -160,8 +161,8 @@ class Computer:
                 first.tile = tile
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                found = row_runs.probe(_size(index), (job or 0) / PROBED)
-                self.is_native = row_runs.is_native and row_runs.records <= FEW_RECORDS
+                self.is_native = self.kernels.has(tile)
+                found = row_runs.probe(_size(index), 1.0 if self.is_native else (job or 0) / PROBED)
                 answers += [
                     (int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered
                 ]
@@ -208,11 +209,13 @@ class Computer:
         )
         return tuple([Field(name, "float64", ()) for name in [*outputs, *gradients]])
 
-    def _row_runs(self, tile: dict[str, Any], asked: Ask | None = None) -> RowRuns:
+    def _row_runs(
+        self, tile: dict[str, Any], asked: Ask | None = None, compute: Compute | None = None
+    ) -> RowRuns:
         plan = self.plan
         columns = {name: self.backend.to_device(value) for name, value in tile.items()}
         asked = asked or partial(ask, plan.options)
-        return RowRuns(self.compiled, self._shared(), columns, asked)
+        return RowRuns(self.compiled, self._shared(), columns, asked, compute)
 
     def _shared(self) -> Mapping[str, Any]:
         """What all rows have, once on the device for all tiles."""

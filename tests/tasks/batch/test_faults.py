@@ -328,7 +328,7 @@ def computing(running: Process) -> list[psutil.Process]:
 @pytest.mark.skipif(sys.platform != "linux", reason="there are no such processes elsewhere")
 def test_what_computes_ends_with_the_job(folder: Path) -> None:
     """Whatever ends that, and whatever is being computed."""
-    running = Process(folder, job("--threads", "2", program="loop.tg"))
+    running = Process(folder, job("--threads", "2", program="interpreted.tg"))
     running.wait_for(lambda: len(journal(folder / "out.csv")) == 10)
     children = computing(running)
     assert len(children) == 2
@@ -339,7 +339,7 @@ def test_what_computes_ends_with_the_job(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there are no such processes elsewhere")
 def test_what_computes_is_killed(folder: Path) -> None:
-    running = Process(folder, job("--threads", "2", program="loop.tg"))
+    running = Process(folder, job("--threads", "2", program="interpreted.tg"))
     running.wait_for(lambda: len(journal(folder / "out.csv")) == 10)
     for child in computing(running):
         child.kill()

@@ -1,0 +1,95 @@
+"""Functions of the C library that compute several numbers at once, as LLVM knows them.
+
+A call of such a function says which versions there are, by the names that the vector ABI of
+compilers gives them (`_ZGVdN4v_exp`). Where LLVM computes several rows of a loop together, it calls
+the version for as many. glibc has them in `libmvec`; elsewhere there are none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from llvmlite import binding, ir
+
+from .llvm_frame import ADDRESS, DOUBLE
+from .machine import address_of, processor
+
+LIBRARY = "libmvec.so.1"
+VERSIONS = "vector-function-abi-variant"  # the attribute that names them
+# The letter of each kind of processor, its numbers in a register, and what it must have.
+_KINDS = (("n", 2, "+neon"), ("d", 4, "+avx2"), ("e", 8, "+avx512f"))
+ULPS = 3.0  # that results are off, at most: `tests/engine/test_vector_functions.py` measures it
+ACCURATE = {
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
+    "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
+}  # fmt: skip
+
+
+class Version(NamedTuple):
+    """A function for several numbers at once: its name, how many they are, and its operands."""
+
+    name: str
+    numbers: int
+    arity: int
+
+
+@cache
+def vector_versions(name: str, arity: int) -> tuple[Version, ...]:
+    """The versions that this processor can run of a function of the C library."""
+    if name not in ACCURATE or not _is_there():
+        return ()
+    features = processor().features.split(",")
+    versions = [
+        Version(f"_ZGV{letter}N{count}{'v' * arity}_{name}", count, arity)
+        for letter, count, feature in _KINDS
+        if feature in features
+    ]
+    return tuple([v for v in versions if binding.address_of_symbol(v.name)])
+
+
+@cache
+def _is_there() -> bool:
+    try:
+        binding.load_library_permanently(LIBRARY)
+    except RuntimeError:
+        return False
+    return True
+
+
+def vector_function(module: Any, name: str, versions: tuple[Version, ...]) -> Any:
+    """The function of a module that stands for one of the C library and its versions. It has a name
+    of its own, of which LLVM knows nothing."""
+    own = f"scalar_{name}"
+    if own not in module.globals:
+        binding.add_symbol(own, address_of(name))
+        _Versions(module, own, versions)
+    return module.globals[own]
+
+
+class _Versions(ir.Function):  # type: ignore[misc]
+    """A function without effects, with what LLVM reads of its versions."""
+
+    def __init__(self, module: Any, name: str, versions: tuple[Version, ...]) -> None:
+        arity = versions[0].arity
+        super().__init__(module, ir.FunctionType(DOUBLE, [DOUBLE] * arity), name)
+        for version in versions:
+            kind = ir.VectorType(DOUBLE, version.numbers)
+            ir.Function(module, ir.FunctionType(kind, [kind] * arity), version.name)
+        mapped = [f"_ZGV_LLVM_N{v.numbers}{'v' * arity}_{name}({v.name})" for v in versions]
+        self._said = f'nounwind willreturn memory(none) "{VERSIONS}"="{",".join(mapped)}"'
+
+    def descr_prototype(self, buf: list[str]) -> None:
+        super().descr_prototype(buf)
+        buf[-1] = f"{buf[-1].rstrip()} {self._said}\n"
+
+
+def keep_versions(module: Any) -> None:
+    """Has LLVM keep the versions, which nothing calls yet."""
+    kept = [each for name, each in module.globals.items() if name.startswith("_ZGV")]
+    if kept:
+        values = [each.bitcast(ADDRESS) for each in kept]
+        kind = ir.ArrayType(ADDRESS, len(kept))
+        used = ir.GlobalVariable(module, kind, "llvm.compiler.used")
+        used.initializer = ir.Constant(kind, values)
+        used.linkage, used.section = "appending", "llvm.metadata"

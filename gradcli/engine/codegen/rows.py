@@ -1,0 +1,60 @@
+"""Regions on many rows, as machine code: import this only to compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..backends.backend import CPU
+from ..ir.instructions import Block, Constant, Region
+from ..ir.types import DTYPES, F64, Scalar
+from .llvm import loaded
+from .llvm_rows import CHUNK, NotNative, rows_text
+from .machine import ALL, assembled
+
+__all__ = ["NotNative", "RowsKernel"]
+
+
+class RowsKernel:
+    """A region as a function of columns.
+
+    by_row  which of its parameters have a column; all rows share the others
+    """
+
+    def __init__(self, region: Region, others: Sequence[Region], by_row: Sequence[bool]) -> None:
+        """Raises NotNative."""
+        block = region.block
+        known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+        self._results = [known.get(value, value.type) for value in block.results]
+        varying = tuple([value for value in block.results if value not in known])
+        computed = Region(region.name, Block(block.parameters, block.instructions, varying))
+        text, self._in_chunks = rows_text(computed, others, by_row)
+        self._function = loaded(*assembled(text, ALL))
+
+    def run(self, n: int, values: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The results for `n` rows: the column of each, or a number or bool that all rows have; and
+        for each row whether the region steps back, and its results mean nothing. Columns are
+        arrays whose elements are one after the other."""
+        room = n + -n % CHUNK if self._in_chunks else n
+        status = CPU.xp.zeros(room, bool)
+        kinds = [kind for kind in self._results if isinstance(kind, Scalar)]
+        floats = iter(CPU.xp.empty((kinds.count(F64), room)))
+        columns = [next(floats) if k is F64 else CPU.xp.empty(room, DTYPES[k]) for k in kinds]
+        whole = n if room == n else n - n % CHUNK
+        if whole:
+            self._call(whole, [status, *values, *columns])
+        if whole < n:  # the last row again and again, up to a whole chunk
+            places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
+            rest = [value[places] if _is_column(value) else value for value in values]
+            self._call(room - whole, [status[whole:], *rest, *[c[whole:] for c in columns]])
+        found = iter(columns)
+        return [
+            next(found)[:n] if isinstance(kind, Scalar) else kind for kind in self._results
+        ], status[:n]
+
+    def _call(self, n: int, values: list[Any]) -> None:
+        self._function(n, *[v.ctypes.data if _is_column(v) else v for v in values])
+
+
+def _is_column(value: Any) -> bool:
+    return type(value) is CPU.xp.ndarray

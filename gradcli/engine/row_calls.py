@@ -1,0 +1,183 @@
+"""Whole programs as regions that are called for many rows at once, by one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..lang.program import Program
+from .analysis.declared import declarations
+from .analysis.requests import requested_outputs
+from .backends.backend import CPU
+from .ir.types import DTYPES, F64, Scalar
+from .program_calls import NoRule, NotCompiled, derived
+from .program_values import EXACT, Reader, count_of, takes
+from .regions.kinds import Kind, types_of
+from .regions.programs import Lowered, lower_program
+from .values.kinds import List
+from .values.lanes import Group, Lanes
+
+__all__ = ["NoRule", "NotCompiled", "RowsCall"]
+
+
+class Rows(NamedTuple):
+    """What some rows give: by output, and by output and variable.
+
+    rows   their numbers
+    group  that of the lanes that `outputs` and `gradients` hold
+    """
+
+    rows: Any
+    group: Group
+    outputs: dict[str, Any]
+    gradients: dict[str, dict[str, Any]]
+
+
+class RowsCall:
+    """A program that is run for rows of columns of one kind.
+
+    summed  the targets whose gradients are those of a sum: all that are no scalars
+    """
+
+    def __init__(
+        self,
+        node: Program,
+        shared: Mapping[str, Any],
+        columns: Mapping[str, Any],
+        of: Sequence[str],
+        wrt: Sequence[str],
+        grad: bool,
+        forward: bool,
+    ) -> None:
+        """`columns` have the rows last. `of` and `wrt` are as for `eval`: all outputs of floats
+        that are no derivatives, by all variables, where they are empty. Raises NotCompiled, and
+        NoRule."""
+        inputs = {**shared, **{name: _first(column) for name, column in columns.items()}}
+        lowered = lower_program(node, inputs)
+        for reason in lowered.reasons:
+            raise reason
+        targets = [*(of or _targets(node, lowered))] if grad else []
+        sources = [*(wrt or _sources(node, lowered))] if grad else []
+        self.summed = {name for name in targets if not isinstance(lowered.results[name], Scalar)}
+        call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
+        self._takes = [
+            (name, _column(lowered.parameters[name]) if name in columns else reader)
+            for name, reader in takes(lowered, inputs)
+        ]
+        self._shared, self._width = shared, count_of(lowered.results)
+        by_row = [
+            name in columns for name, kind in lowered.parameters.items() for _ in types_of(kind)
+        ]
+        kernel = call.on_rows(by_row)
+        if kernel is None:
+            raise NotCompiled("there is no machine code", None)
+        self._kernel = kernel
+
+    def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
+        """What `size` rows give, and the numbers of those that the interpreter must run. None if it
+        must run all."""
+        values: list[Any] = []
+        for name, reader in self._takes:
+            if not reader(columns.get(name, self._shared.get(name)), values):
+                return None
+        found, stepped_back = self._kernel.run(size, values)
+        done = CPU.xp.flatnonzero(~stepped_back)
+        parts = [self._part(rows, given) for rows, given in self._alike(done, found, size)]
+        return parts, CPU.xp.flatnonzero(stepped_back)
+
+    def _alike(self, rows: Any, found: list[Any], size: int) -> Iterator[tuple[Any, list[Any]]]:
+        """These rows in parts that have the same gradients, each with what they give."""
+        flags = [
+            k for k in range(self._width + 1, len(found), 2) if type(found[k]) is CPU.xp.ndarray
+        ]
+        if not flags:
+            if len(rows):
+                yield rows, [_taken(each, rows, size) for each in found]
+            return
+        labels = CPU.xp.zeros(len(rows), int)
+        for k in flags:
+            labels = CPU.xp.unique(2 * labels + found[k][rows], return_inverse=True)[1]
+        for label in range(labels.max(initial=-1) + 1):
+            some = rows[labels == label]
+            given = [_taken(each, some, size) for each in found]
+            for k in flags:
+                given[k] = bool(given[k][0])
+            yield some, given
+
+    def _part(self, rows: Any, found: list[Any]) -> Rows:
+        size, group = len(rows), Group(len(rows))
+        for k, each in enumerate(found):
+            if type(each) is not CPU.xp.ndarray and not self._is_flag(k):
+                found[k] = CPU.xp.full(size, each)
+        outputs = {name: _lanes(part(found), group) for name, part in self._outputs.items()}
+        gradients = {
+            of: {by: _lanes(part(found), group) for by, part in row.items()}
+            for of, row in self._gradients.items()
+        }
+        return Rows(rows, group, outputs, gradients)
+
+    def _is_flag(self, k: int) -> bool:
+        """Whether a result says whether there is a gradient: each stands after the number."""
+        return k > self._width and (k - self._width) % 2 == 1
+
+
+def _targets(node: Program, lowered: Lowered) -> list[str]:
+    """The outputs that get a gradient unasked: those of floats that are no derivatives."""
+    requested = requested_outputs(node)
+    return [
+        name
+        for name, kind in lowered.results.items()
+        if name not in requested and F64 in types_of(kind)
+    ]
+
+
+def _sources(node: Program, lowered: Lowered) -> list[str]:
+    """The variables. Raises NotCompiled where there are others than the program's own."""
+    kinds = {declared.slot.name: declared.kind for declared in declarations(node.body)}
+    if not lowered.parameters.keys() <= kinds.keys():
+        raise NotCompiled("an imported program has variables", None)
+    return [name for name in lowered.parameters if kinds[name] == "var"]
+
+
+def _first(column: Any) -> Any:
+    """What the first row has."""
+    return column[..., 0] if column.ndim > 1 else column[0].item()
+
+
+def _column(kind: Kind) -> Reader:
+    """What reads the columns of a parameter."""
+    leaf = next(types_of(kind))
+    if not isinstance(leaf, Scalar):
+        raise NotCompiled("rows of arrays of many elements are not compiled", None)
+    dtype, shape = CPU.xp.dtype(DTYPES[leaf]), getattr(kind, "shape", ())
+
+    def reader(column: Any, values: list[Any]) -> bool:
+        if column.shape[:-1] != shape or not _fits(column, dtype):
+            return False
+        flat = column.reshape(-1, column.shape[-1])
+        values += [CPU.xp.ascontiguousarray(each, dtype) for each in flat]
+        return True
+
+    return reader
+
+
+def _fits(column: Any, dtype: Any) -> bool:
+    """Whether numbers keep their values as those of another type."""
+    if column.dtype == dtype:
+        return True
+    if column.dtype.kind == "i" and dtype.kind == "f":
+        return not len(column) or bool((abs(column) <= EXACT).all())
+    return bool(column.dtype.kind == dtype.kind and CPU.xp.can_cast(column.dtype, dtype))
+
+
+def _taken(value: Any, rows: Any, size: int) -> Any:
+    return value if type(value) is not CPU.xp.ndarray or len(rows) == size else value[rows]
+
+
+def _lanes(value: Any, group: Group) -> Any:
+    """Columns as values of the language."""
+    if type(value) is CPU.xp.ndarray:
+        return Lanes(value, group)
+    if type(value) is list:
+        return List([_lanes(item, group) for item in value])
+    return {k: _lanes(v, group) for k, v in value.items()} if type(value) is dict else value

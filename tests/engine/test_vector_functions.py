@@ -1,0 +1,117 @@
+"""Functions that compute several numbers at once, as kernels on rows call them, against high
+precision and against those that compute one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from gradcli.engine.backends.tiers import policy
+from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.formulas.functions import scalar_function
+from gradcli.engine.ir.instructions import Block, Operation, Region, Value
+from gradcli.engine.ir.types import F64
+from gradcli.ops import OPS
+
+if not policy().compiles or not can_compile(0):
+    pytest.skip("there is no machine code here", allow_module_level=True)
+
+from gradcli.engine.codegen.llvm_vectors import ACCURATE, ULPS
+from gradcli.engine.codegen.rows import RowsKernel
+
+SAMPLES = 500
+SPECIAL = [0.0, 5e-324, 1e-310, 1e-20, 0.5, 1.0, 2.0, 3.0, 710.0, 746.0, 1024.0, 1e308, math.inf]
+SPECIAL = [*SPECIAL, *[-x for x in SPECIAL], math.nan]
+
+
+def evenly(low: float, high: float) -> Any:
+    return np.random.default_rng(1).uniform(low, high, SAMPLES)
+
+
+def sizes(low: float, high: float) -> Any:
+    """Numbers of all sizes between two."""
+    return np.exp(evenly(math.log(low), math.log(high)))
+
+
+def signed(low: float, high: float) -> Any:
+    return sizes(low, high) * np.where(np.arange(SAMPLES) % 2, 1.0, -1.0)
+
+
+POINTS: dict[str, list[tuple[Any, ...]]] = {
+    "sin": [(signed(1e-5, 1e5),), (signed(1e5, 1e15),)],
+    "cos": [(signed(1e-5, 1e5),), (signed(1e5, 1e15),)],
+    "tan": [(signed(1e-5, 1e5),)],
+    "asin": [(evenly(-1, 1),)],
+    "acos": [(evenly(-1, 1),)],
+    "atan": [(signed(1e-5, 1e8),)],
+    "sinh": [(signed(1e-6, 700),)],
+    "cosh": [(signed(1e-6, 700),)],
+    "tanh": [(signed(1e-7, 25),)],
+    "asinh": [(signed(1e-7, 1e12),)],
+    "acosh": [(1 + sizes(1e-9, 1e9),)],
+    "atanh": [(signed(1e-9, 0.999999),)],
+    "exp": [(evenly(-708, 709),), (signed(1e-9, 5),)],
+    "exp2": [(evenly(-1022, 1023),)],
+    "expm1": [(signed(1e-12, 36),), (evenly(0, 700),)],
+    "log": [(sizes(1e-300, 1e300),), (evenly(0.6, 1.4),)],
+    "log2": [(sizes(1e-300, 1e300),), (evenly(0.6, 1.4),)],
+    "log10": [(sizes(1e-300, 1e300),), (evenly(0.6, 1.4),)],
+    "log1p": [(signed(1e-12, 0.999),), (sizes(1e-3, 1e30),)],
+    "cbrt": [(signed(1e-300, 1e300),)],
+    "erf": [(signed(1e-9, 6),)],
+    "erfc": [(evenly(-6, 26),)],
+    "pow": [(sizes(1e-5, 1e5), evenly(-50, 50)), (evenly(0.999, 1.001), evenly(-1e5, 1e5)[::-1])],
+    "atan2": [(evenly(-9, 9), evenly(-9, 9)[::-1]), (signed(1e-9, 1e9), evenly(-1, 1))],
+}
+EXACT: dict[str, Callable[..., Any]] = {
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "pow": mpmath.power,
+}
+
+
+def on_rows(name: str, *columns: Any) -> Any:
+    """A function of the table on columns, by a kernel."""
+    parameters, result = tuple([Value(F64) for _ in columns]), Value(F64)
+    made = Operation(OPS[name], parameters, result)
+    region = Region("f", Block(parameters, [made], (result,)))
+    kernel = RowsKernel(region, [], [True] * len(columns))
+    (found,), stepped_back = kernel.run(len(columns[0]), columns)
+    assert not stepped_back.any()
+    return found
+
+
+def test_every_function_is_measured() -> None:
+    assert POINTS.keys() == ACCURATE
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_against_high_precision(name: str) -> None:
+    exact = EXACT.get(name) or getattr(mpmath, name)
+    for columns in POINTS[name]:
+        found = on_rows(name, *map(np.ascontiguousarray, columns))
+        with mpmath.workprec(160):
+            for k, got in enumerate(found.tolist()):
+                wanted = exact(*[mpmath.mpf(float(column[k])) for column in columns])
+                ulp = math.ulp(float(wanted))
+                assert abs(mpmath.mpf(got) - wanted) <= ULPS * ulp, [c[k] for c in columns]
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_special_values(name: str) -> None:
+    """Zeros with their signs, denormals, infinities and nan."""
+    count = len(POINTS[name][0])
+    columns = np.array(np.meshgrid(*[SPECIAL] * count)).reshape(count, -1)
+    found, function = on_rows(name, *columns), scalar_function(OPS[name])
+    for k, got in enumerate(found.tolist()):
+        wanted = function(*columns[:, k].tolist())
+        if wanted == 0 or not math.isfinite(wanted):
+            assert str(got) == str(wanted), columns[:, k]
+        else:
+            assert abs(got - wanted) <= (ULPS + 1) * math.ulp(wanted), columns[:, k]

@@ -1,0 +1,171 @@
+"""Rows that machine code computes: what it gives is what the interpreter gives for each row, and
+doesn't depend on the rows beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.engine.backends.tiers import WRITTEN, only, policy
+from gradcli.engine.codegen.machine import can_compile
+from gradcli.rows.blocks import Block
+from gradcli.tasks.batch.block import Computer
+from gradcli.tasks.batch.kernels import Kernels
+from gradcli.tasks.batch.plan import Plan
+from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed
+
+pytestmark = pytest.mark.skipif(
+    not policy().compiles or not can_compile(0), reason="there is no machine code here"
+)
+
+X = np.array([0.3, -1.7, 2.5, 0.0, -0.0, 1.0, 7.25, 1e-310, np.inf, -np.inf, np.nan, 1e300, 40.0])
+LONG = np.linspace(-3.0, 3.0, 600)
+
+PROGRAMS = {
+    "a formula": "var x\noutput y = x * exp(-x**2 / 2) + sin(3 * x)",
+    "two variables, of which an output has one": (
+        "var x\nvar w = 0.7\noutput y = x * w\noutput z = w * 2"
+    ),
+    "a branch": "var x\nif x > 0 { y = log(x) } else { y = x**2 }\noutput y",
+    "a branch without a gradient": "var x\nif x > 0 { y = log(x) } else { y = 1.0 }\noutput y",
+    "two of them": (
+        "var x\nvar w = 2.0\ny = 1.0\nif x > 0 { y = x }\nz = 1.0\nif x > 1 { z = w }\noutput y, z"
+    ),
+    "a loop": "var x\ny = x\nfor i in range(7) { y = y * 0.5 + cos(x + i) }\noutput y",
+    "a loop that rows leave": (
+        "var x\nn = 0\ny = 1.0\nwhile n < 50 and y < abs(x) { y = y * 1.5 + 0.01 * x; n = n + 1 }\n"
+        "output y, n"
+    ),
+    "a loop with `break`": (
+        "var x\ny = x\nfor i in range(20) { y = y + 0.1 * sin(y)\nif y > 2 { break } }\noutput y"
+    ),
+    "a function of its own": "fn f(a, b) = a * b + a\nvar x\noutput y = f(f(x, 2), x)",
+    "recursion": (
+        "fn f(a, n) {\nif n <= 0 { return a }\nreturn a * f(a / 2, n - 1)\n}\nvar x\n"
+        "output y = f(x, 4)"
+    ),
+    "a derivative": "fn f(a) = a**3 * sin(a)\nvar x\noutput y = grad(f)(x)\noutput z = f(x)",
+    "ints": "const n: int64\noutput y = n * n % 7\noutput z = n // 3",
+    "ints that overflow": "const n: int64\nvar w = 0.5\noutput y = n * n * n\noutput z = n * w",
+    "bools": "var x\noutput y = x > 1\noutput z = not (x > 1) or x < -1",
+    "a list and a dict": 'var x\noutput y = [x, x**2]\noutput d = {"a": x, "b": 2 * x}',
+    "an array": "var x\na = [x, 2.0, x**2] * 1.0\noutput a\noutput s = sum(a * a)",
+    "an index that some rows have": (
+        "const n: int64\nvar w = 2.0\nv = [1.0, 2.0, 3.0]\noutput y = v[n] * w"
+    ),
+    "a constant": "var x\noutput y = x + 1\noutput c = 3\noutput v = [1.0, 2.0]",
+    "kinks": "var x\noutput y = abs(x) + maximum(x, 0.5) + relu(x - 1)",
+    "where": "var x\noutput y = where(x > 0, sqrt(x), 0.0)",
+    "a hidden pole": "var x\noutput y = where(x == 0, 1.0, sin(x) / x)",
+    "functions of the table": (
+        "var x\noutput a = tanh(x) + erf(x) + atan(x)\noutput b = log1p(x**2) + expm1(-x**2)"
+    ),
+}
+
+
+def kernels_for(text: str, columns: dict[str, Any]) -> Kernels:
+    node = parsed(text)
+    return Kernels(Plan(node.source, OPTIONS, columns={name: name for name in columns}), node)
+
+
+def column_of(text: str) -> dict[str, Any]:
+    if "const n" in text:
+        return {"n": np.array([1, 5, -3, 10**9, 0, 12, 7], np.int64)}
+    return {"x": X}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_are_those_of_the_interpreter(name: str) -> None:
+    text = PROGRAMS[name]
+    columns = column_of(text)
+    assert kernels_for(text, columns).has(columns)
+    with np.errstate(all="ignore"):
+        assert_same(parsed(text), columns)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_vectors_of_rows(mode: str) -> None:
+    rng = np.random.default_rng(3)
+    columns = {"x": rng.normal(size=(9, 4)), "m": rng.normal(size=(9, 2, 3))}
+    text = (
+        "var x: float[4]\nvar m: float[2, 3]\noutput f = sum((x[1:] - x[:-1]**2)**2) * sum(m @ m.T)"
+    )
+    node = parsed(text)
+    assert kernels_for(text, columns).has({k: np.moveaxis(v, 0, -1) for k, v in columns.items()})
+    assert_same(node, columns, OPTIONS.with_changes(mode=mode), rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if "const n" not in PROGRAMS[name]])
+@pytest.mark.parametrize("cuts", [[1, 2, 3], [255, 256, 257], [512]])
+def test_a_row_has_the_same_bits_wherever_it_stands(name: str, cuts: list[int]) -> None:
+    text = PROGRAMS[name]
+    node = parsed(text)
+    x = LONG
+    plan = Plan(node.source, OPTIONS, columns={"x": "x"})
+    fields, *_ = Computer(plan, node).probe(Block(0, len(x), columns={"x": x}))
+    computer = Computer(replace(plan, fields=fields, tile=2**16), node)
+
+    def columns(x: Any) -> dict[str, bytes]:
+        outcome = computer.compute(Block(0, len(x), columns={"x": x}))
+        assert not outcome.rejects
+        found = {}
+        for column in outcome.columns:
+            absent = np.zeros(len(x), bool) if column.mask is None else column.mask
+            found[column.name] = [
+                b"" if none else value.tobytes()
+                for value, none in zip(column.values, absent, strict=True)
+            ]
+        return {name: b"|".join(parts) for name, parts in found.items()}
+
+    whole = columns(x)
+    for start, stop in zip([0, *cuts], [*cuts, len(x)], strict=True):
+        if start < stop <= len(x):
+            part = columns(x[start:stop])
+            for column, bits in part.items():
+                assert bits in whole[column]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x\nexpect x < 100\noutput y = x",
+        "var x\nprint x\noutput y = x",
+        'var x\noutput y = x\noutput s = "text"',
+        "var x\noutput y = gammainc(2.0, abs(x))",
+        "var x\nv = zeros([int64(abs(x))]) + x\noutput y = sum(v)",
+        "var x\noutput y = 1 if x > 0 else 0.5",
+    ],
+)
+def test_the_others_are_the_interpreters(text: str) -> None:
+    columns = {"x": np.array([0.5, 1.5, 2.5])}
+    assert not kernels_for(text, columns).has(columns)
+    with only(WRITTEN):
+        assert_same(parsed(text), columns)
+
+
+def test_columns_of_other_types() -> None:
+    text = "var x\noutput y = x / 3"
+    for dtype in ("int64", "int32", "float32", "uint8", "float64"):
+        columns = {"x": np.array([1, 2, 3, 100], dtype)}
+        assert_same(parsed(text), columns)
+    kernels = kernels_for(text, {"x": np.array([1.0])})
+    given = {"x": np.array([1, 2**53 + 1])}  # of which a float would be another number
+    answered, others = kernels.compute(given, 2)
+    assert [*answered] == []
+    assert others.tolist() == [0, 1]
+
+
+def test_rows_of_one_column_that_is_shared() -> None:
+    node = parsed("var x\nconst k: float[3]\noutput y = sum(k * x)\noutput d = k[0]")
+    shared = {"k": np.array([1.0, 2.0, 3.0])}
+    plan = Plan(node.source, OPTIONS, columns={"x": "x"}, shared=shared)
+    assert Kernels(plan, node).has({"x": X})
+    block = Block(0, 3, columns={"x": np.array([1.0, 2.0, 4.0])})
+    fields, *_ = Computer(plan, node).probe(block)
+    outcome = Computer(replace(plan, fields=fields, tile=64), node).compute(block)
+    values = {column.name: column.values.tolist() for column in outcome.columns}
+    assert values["y"] == [6.0, 12.0, 24.0]
+    assert values["dy/dx"] == [6.0, 6.0, 6.0]
