@@ -79,15 +79,15 @@ class Outcome(NamedTuple):
 
 class Computer:
     """Computes blocks by a plan. It has the program compiled for itself: there is one for each
-    thread or process."""
+    thread or process. Threads share the `kernels`."""
 
-    def __init__(self, plan: Plan, node: program.Program) -> None:
+    def __init__(self, plan: Plan, node: program.Program, kernels: Kernels | None = None) -> None:
         self.plan, self.node = plan, node
         self.compiled = prepare(node, plan.options)
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
-        self.kernels = Kernels(plan, node)
+        self.kernels = kernels or Kernels(plan, node)
         self.is_native = False  # whether machine code computes it, as far as the probe showed
         self.gives_columns = gives_columns(node, plan.options)
         self.first: FirstRuns | None = None  # what the probe showed

@@ -26,6 +26,7 @@ from ..programs import with_inputs
 from .arriving import divided, unfinished
 from .block import PROBED, Computer, Outcome, read_range
 from .journal import fingerprint
+from .kernels import Kernels
 from .layout import fitted, together
 from .output import Output, unwritable
 from .plan import Field, Plan, bound_columns, gives_columns, verify_names
@@ -343,12 +344,13 @@ class Job:
                 ranges, self._here().work, len(self.devices), self._here().room(self.block_rows)
             )
         else:
+            kernels = None if is_gpu(request.options.device) else self._here().kernels
             yield from in_threads(
-                ranges, [partial(self._worker, device) for device in self.devices]
+                ranges, [partial(self._worker, device, kernels) for device in self.devices]
             )
 
-    def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
-        return Computer(self._on(device), self.node).work
+    def _worker(self, device: str, kernels: Kernels | None) -> Callable[[Range | BadPart], Outcome]:
+        return Computer(self._on(device), self.node, kernels).work
 
     def _here(self) -> Computer:
         """Who computes on this process's core, or on those of its forks: by the plan as far as it

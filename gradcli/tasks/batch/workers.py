@@ -39,10 +39,12 @@ def in_threads(
     """The results of the tasks, in their order, from a thread for each maker: what a maker gives,
     called in its thread, does a task. A few are done in advance, so that memory stays bounded. What
     a task raises is raised here."""
-    if len(makers) == 1:  # nobody to wait for, and interruptions come at once
-        yield from map(makers[0](), tasks)
+    tasks = iter(tasks)
+    first = list(islice(tasks, 2)) if len(makers) > 1 else []
+    if len(first) < 2:  # nobody to wait for, and interruptions come at once
+        yield from map(makers[0](), chain(first, tasks))
     else:
-        yield from _dealt_out(tasks, makers, 2 * len(makers))
+        yield from _dealt_out(chain(first, tasks), makers, 2 * len(makers))
 
 
 def in_advance(tasks: Iterable[Task], do: Callable[[Task], Result]) -> Iterator[Result]:
