@@ -132,7 +132,10 @@ def journal(out: Path) -> list[dict[str, Any]]:
 
 def blocks_of(path: Path) -> list[dict[str, Any]]:
     """The blocks in a journal, none where there is no such file."""
-    data = path.read_bytes() if path.exists() else b""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:  # a job may be moving it away at this moment
+        data = b""
     lines = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
     return [line for line in lines if "whole" not in line]
 
