@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from .backends.backend import CPU, INT_MAX, INT_MIN
+from .codegen.columns import stacked
 from .codegen.python import compiled
 from .ir.types import BOOL, DTYPES, F64, I64, OF_PYTHON, ArrayType, Scalar, has_tangents
 from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, types_of
@@ -142,7 +143,7 @@ def part_of(kind: Kind, k: int) -> Part:
         return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
     if isinstance(kind, ArrayOf):
         shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
-        return lambda found: _shaped(_stacked(found[k:end], dtype), shape)
+        return lambda found: _shaped(stacked(found[k:end], dtype), shape)
     if isinstance(kind, StoredOf):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
     raise NotCompiled("this output is an int or a float", None)
@@ -193,22 +194,9 @@ def _gradient(kind: Kind, k: int) -> Part:
 
     def gradient(found: Sequence[Any]) -> Any:
         numbers, connected = found[k:end:2], found[k + 1 : end : 2]
-        return _shaped(_stacked(numbers), shape) if any(connected) else None
+        return _shaped(stacked(numbers), shape) if any(connected) else None
 
     return gradient
-
-
-def _stacked(items: Sequence[Any], dtype: Any = None) -> Any:
-    """Numbers, or columns of them, as an array: columns that are the rows of one, as they are."""
-    first = items[0]
-    whole = first.base if type(first) is CPU.ndarray else None
-    if whole is not None and whole.ndim == 2 and first.ndim == 1:
-        start, step = whole.ctypes.data, whole.strides[0]
-        k = (first.ctypes.data - start) // step
-        places = range(start + k * step, start + (k + len(items)) * step, step)
-        if k + len(items) <= len(whole) and [v.ctypes.data for v in items] == [*places]:
-            return whole[k : k + len(items), : len(first)]
-    return CPU.xp.array(items, dtype)
 
 
 def _shaped(numbers: Any, shape: tuple[int, ...]) -> Any:
@@ -265,6 +253,6 @@ def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
         assert isinstance(kind, ArrayOf)
         there = next(t for t in totals if t is not None)
         zero = CPU.xp.zeros_like(there)
-        return _shaped(_stacked([zero if t is None else t for t in totals]), kind.shape)
+        return _shaped(stacked([zero if t is None else t for t in totals]), kind.shape)
 
     return gradient

@@ -9,7 +9,7 @@ from ..lang.program import Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU
-from .ir.types import DTYPES, F64, Scalar
+from .ir.types import DTYPES, ArrayType, Scalar, has_tangents
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
 from .regions.kinds import Kind, types_of
@@ -56,6 +56,8 @@ class RowsCall:
         lowered = lower_program(node, inputs)
         for reason in lowered.reasons:
             raise reason
+        if any(getattr(kind, "listed", False) for kind in lowered.results.values()):
+            raise NotCompiled("lists of many numbers are not compiled on rows", None)
         targets = [*(of or _targets(node, lowered))] if grad else []
         sources = [*(wrt or _sources(node, lowered))] if grad else []
         self.summed = {name for name in targets if not isinstance(lowered.results[name], Scalar)}
@@ -87,9 +89,7 @@ class RowsCall:
 
     def _alike(self, rows: Any, found: list[Any], size: int) -> Iterator[tuple[Any, list[Any]]]:
         """These rows in parts that have the same gradients, each with what they give."""
-        flags = [
-            k for k in range(self._width + 1, len(found), 2) if type(found[k]) is CPU.xp.ndarray
-        ]
+        flags = [k for k in range(self._width + 1, len(found), 2) if type(found[k]) is CPU.ndarray]
         if not flags:
             if len(rows):
                 yield rows, [_taken(each, rows, size) for each in found]
@@ -107,7 +107,7 @@ class RowsCall:
     def _part(self, rows: Any, found: list[Any]) -> Rows:
         size, group = len(rows), Group(len(rows))
         for k, each in enumerate(found):
-            if type(each) is not CPU.xp.ndarray and not self._is_flag(k):
+            if type(each) is not CPU.ndarray and not self._is_flag(k):
                 found[k] = CPU.xp.full(size, each)
         outputs = {name: _lanes(part(found), group) for name, part in self._outputs.items()}
         gradients = {
@@ -127,7 +127,7 @@ def _targets(node: Program, lowered: Lowered) -> list[str]:
     return [
         name
         for name, kind in lowered.results.items()
-        if name not in requested and F64 in types_of(kind)
+        if name not in requested and any(map(has_tangents, types_of(kind)))
     ]
 
 
@@ -146,16 +146,15 @@ def _first(column: Any) -> Any:
 
 def _column(kind: Kind) -> Reader:
     """What reads the columns of a parameter."""
-    leaf = next(types_of(kind))
-    if not isinstance(leaf, Scalar):
-        raise NotCompiled("rows of arrays of many elements are not compiled", None)
-    dtype, shape = CPU.xp.dtype(DTYPES[leaf]), getattr(kind, "shape", ())
+    leaf, shape = next(types_of(kind)), getattr(kind, "shape", ())
+    element = leaf.element if isinstance(leaf, ArrayType) else leaf
+    dtype = CPU.xp.dtype(DTYPES[element])
 
     def reader(column: Any, values: list[Any]) -> bool:
         if column.shape[:-1] != shape or not _fits(column, dtype):
             return False
-        flat = column.reshape(-1, column.shape[-1])
-        values += [CPU.xp.ascontiguousarray(each, dtype) for each in flat]
+        columns = [column] if leaf is not element else column.reshape(-1, column.shape[-1])
+        values += [CPU.xp.ascontiguousarray(each, dtype) for each in columns]
         return True
 
     return reader
@@ -171,12 +170,12 @@ def _fits(column: Any, dtype: Any) -> bool:
 
 
 def _taken(value: Any, rows: Any, size: int) -> Any:
-    return value if type(value) is not CPU.xp.ndarray or len(rows) == size else value[rows]
+    return value if type(value) is not CPU.ndarray or len(rows) == size else value[..., rows]
 
 
 def _lanes(value: Any, group: Group) -> Any:
     """Columns as values of the language."""
-    if type(value) is CPU.xp.ndarray:
+    if type(value) is CPU.ndarray:
         return Lanes(value, group)
     if type(value) is list:
         return List([_lanes(item, group) for item in value])

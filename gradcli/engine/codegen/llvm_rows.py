@@ -9,15 +9,16 @@ threads have Python's lock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..ir.instructions import Region, size_of
+from ..ir.instructions import Region, Value, size_of
+from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
 from .llvm_blocks import NotNative, functions_of, is_straight, llvm_types
-from .llvm_frame import BIT, BYTE, INT, Kernel, python
+from .llvm_frame import BIT, BYTE, INT, Frame, Kernel, python
 from .llvm_guards import Counts, Guards
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_vectors import keep_versions
@@ -25,13 +26,15 @@ from .llvm_vectors import keep_versions
 __all__ = ["CHUNK", "NotNative", "RowsText", "rows_text"]
 
 CHUNK = 256  # rows after which the kernel asks whether to go on
+MAX_ELEMENTS = 16  # of arrays that are copied without a loop
 
 
 class RowsText(NamedTuple):
     """The module of the function `kernel`, and whether it needs a multiple of `CHUNK` rows. Its
     parameters are the number of rows; the address of a byte for each row, which is set where the
-    region steps back; the columns of the region's parameters, or what rows share; and the columns
-    of its results. Columns are addresses."""
+    region steps back; for each parameter of the region its column, or what rows share; and for each
+    result its column. Columns are addresses. Behind that of an array, whose elements have a column
+    each, stands how many numbers further the next column begins."""
 
     text: str
     in_chunks: bool
@@ -45,12 +48,16 @@ def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) 
     functions = functions_of(module, (region, *others), called, unlocked=True, vectors=in_chunks)
     if called:
         raise NotNative(f"`{called[0]}` is Python's")
-    takes, gives = llvm_types(region.block.parameters), llvm_types(region.block.results)
-    columns = [_column(kind) if each else kind for kind, each in zip(takes, by_row, strict=True)]
-    types = [INT, BYTE.as_pointer(), *columns, *map(_column, gives)]
+    takes = [
+        _Column(value) if each else _Shared(value)
+        for value, each in zip(region.block.parameters, by_row, strict=True)
+    ]
+    gives = [_Column(value) for value in region.block.results]
+    types = [kind for each in (*takes, *gives) for kind in each.types]
+    types = [INT, BYTE.as_pointer(), *types]
     loop = function_of(module, "rows", types, [])
     work_of_row = size_of(region.block) if in_chunks else 1  # others count their own
-    _loop(loop, functions[region.name], by_row, in_chunks, work_of_row)
+    _loop(loop, functions[region.name], takes, gives, CHUNK * work_of_row, in_chunks)
     frame = Kernel(module)
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
@@ -65,46 +72,116 @@ def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) 
     return RowsText(str(module), in_chunks)
 
 
-def _column(kind: Any) -> Any:
-    if isinstance(kind, ir.PointerType):
-        raise NotNative("rows of arrays have no machine code")
-    return (BYTE if kind == BIT else kind).as_pointer()
+class _Shared:
+    """A parameter that is the same for all rows."""
+
+    def __init__(self, value: Value) -> None:
+        self.types = llvm_types([value])
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> Callable[[Any], Any]:
+        """What gives the value of a row, from the next of the parameters."""
+        given = next(parameters)
+        return lambda index: given
 
 
-def _loop(function: Any, row: Any, by_row: Sequence[bool], in_chunks: bool, work: int) -> None:
-    """The function that goes over the rows. `row` computes one, which counts as some work."""
+class _Column:
+    """A parameter or a result with a value for each row."""
+
+    def __init__(self, value: Value) -> None:
+        (self.kind,) = llvm_types([value])
+        self.size = value.type.size if isinstance(value.type, ArrayType) else 0
+        element = self.kind.pointee if self.size else self.kind
+        column = (BYTE if element == BIT else element).as_pointer()
+        self.types = [column, INT] if self.size else [column]
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> Callable[[Any], Any]:
+        """What gives the value of a row, from the next of the parameters. That of an array is in
+        memory, which the next row takes over."""
+        make, column = frame.builder, next(parameters)
+        if not self.size:
+            return lambda index: _loaded(make, make.gep(column, [index], inbounds=True))
+        step, kind = next(parameters), ir.ArrayType(self.kind.pointee, self.size)
+        array = make.bitcast(make.alloca(kind), self.kind)
+
+        def load(index: Any) -> Any:
+            def element(k: Any) -> None:
+                value = _loaded(make, _place(make, column, index, k, step))
+                make.store(value, make.gep(array, [k], inbounds=True))
+
+            _each(make, self.size, element)
+            return array
+
+        return load
+
+    def leave(self, frame: Frame, parameters: Iterator[Any]) -> Callable[[Any, Any], None]:
+        """What puts the value of a row into the column."""
+        make, column = frame.builder, next(parameters)
+        if not self.size:
+            return lambda index, value: _store(
+                make, value, make.gep(column, [index], inbounds=True)
+            )
+        step = next(parameters)
+
+        def store(index: Any, array: Any) -> None:
+            def element(k: Any) -> None:
+                value = make.load(make.gep(array, [k], inbounds=True))
+                _store(make, value, _place(make, column, index, k, step))
+
+            _each(make, self.size, element)
+
+        return store
+
+
+def _place(make: Any, column: Any, index: Any, k: Any, step: Any) -> Any:
+    """The place of an element of a row's array."""
+    return make.gep(column, [make.add(make.mul(k, step), index)], inbounds=True)
+
+
+def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
+    """Emits something for each element of an array, without a loop where they are few."""
+    if size > MAX_ELEMENTS:
+        _count_up(make, ir.Constant(INT, size), 1, body)
+        return
+    for k in range(size):
+        body(ir.Constant(INT, k))
+
+
+def _loop(
+    function: Any,
+    row: Any,
+    takes: Sequence[_Shared | _Column],
+    gives: Sequence[_Column],
+    work: int,
+    in_chunks: bool,
+) -> None:
+    """The function that goes over the rows. `row` computes one; a chunk of them counts as some
+    work."""
     function.attributes.add("noinline")
     for argument in function.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
     frame = Called(function)
     make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, status, *places = frame.parameters
-    takes, gives = places[: len(by_row)], places[len(by_row) :]
+    n, status, *rest = frame.parameters
+    parameters = iter(rest)
+    loads = [each.enter(frame, parameters) for each in takes]
+    stores = [each.leave(frame, parameters) for each in gives]
 
     def each(index: Any) -> None:
-        def place(column: Any) -> Any:
-            return make.gep(column, [index], inbounds=True)
-
-        given = [
-            _loaded(make, place(value)) if varies else value
-            for value, varies in zip(takes, by_row, strict=True)
-        ]
-        end, found = attempt(frame, guards, row, given)
+        end, found = attempt(frame, guards, row, [load(index) for load in loads])
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):
             with back:
-                make.store(BYTE(1), place(status))
-                release_arrays(frame)
+                make.store(BYTE(1), make.gep(status, [index], inbounds=True))
             with done:
-                for column, value in zip(gives, found, strict=True):
-                    stored = make.zext(value, BYTE) if value.type == BIT else value
-                    make.store(stored, place(column))
+                for store, value in zip(stores, found, strict=True):
+                    store(index, value)
+        release_arrays(frame)
 
     chunk = ir.Constant(INT, CHUNK)
 
     def some(start: Any) -> None:
-        guards.count(CHUNK * work)
+        guards.count(work)
         rest = make.sub(n, start)
         few = make.icmp_signed("<", rest, chunk)
         count = chunk if in_chunks else make.select(few, rest, chunk)
@@ -117,6 +194,10 @@ def _loop(function: Any, row: Any, by_row: Sequence[bool], in_chunks: bool, work
 def _loaded(make: Any, place: Any) -> Any:
     value = make.load(place)
     return make.trunc(value, BIT) if value.type == BYTE else value
+
+
+def _store(make: Any, value: Any, place: Any) -> None:
+    make.store(make.zext(value, BYTE) if value.type == BIT else value, place)
 
 
 def _count_up(make: Any, end: Any, step: int, body: Any) -> None:

@@ -19,6 +19,7 @@ from .plan import MISS
 
 if TYPE_CHECKING:
     from .function_calls import FunctionCalls
+    from .mapped_calls import MappedCalls
 
 
 def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
@@ -41,6 +42,7 @@ class HotCalls:
         # Of the interpreter's calls since a kernel was tried; and before.
         self._work = self._times = self._done = 0
         self._calls: FunctionCalls | None = None
+        self._rows: MappedCalls | None = None
 
     def call(
         self,
@@ -54,7 +56,11 @@ class HotCalls:
         """The result of a call; `path` is where it goes to."""
         if type(function) is not Function and type(function) is not Transform:
             return call_value(run, function, arguments, named, site, path)
-        if run.group is None and self._work >= max(self._hot, self._least * self._times):
+        if run.group is None and type(function) is Transform and function.kind == "vmap":
+            found = self._mapped(function, arguments, named)
+            if found is not MISS:
+                return found
+        elif run.group is None and self._work >= max(self._hot, self._least * self._times):
             if self._calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
@@ -69,3 +75,11 @@ class HotCalls:
         result = call_value(run, function, arguments, named, site, path)
         self._work, self._times = self._work + run.work - before, self._times + 1
         return result
+
+    def _mapped(self, function: Transform, arguments: list[Any], named: dict[str, Any]) -> Any:
+        """What `vmap(f)` gives for many rows; MISS if the interpreter must make the call."""
+        if self._rows is None:
+            from .mapped_calls import MappedCalls
+
+            self._rows = MappedCalls(self._span)
+        return self._rows.run(function, arguments, named)

@@ -32,10 +32,15 @@ class FrameCall(NamedTuple):
 
 
 def lower_call(
-    function: Entry, arguments: Sequence[Entry], named: Mapping[str, Entry], span: Span
+    function: Entry,
+    arguments: Sequence[Entry],
+    named: Mapping[str, Entry],
+    span: Span,
+    in_memory: bool = True,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
-    entries. Raises NotCompiled."""
+    entries. `in_memory`: whether arrays of few elements are one value of the result, as larger ones
+    are. Raises NotCompiled."""
     block = Block()
     lowering = Lowering(Builder(block), Liveness(()))
 
@@ -47,7 +52,8 @@ def lower_call(
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         callee, positional = held(function), [held(entry) for entry in arguments]
         given = {k: held(e) for k, e in named.items()}
-        result = lowering.in_memory(lowering.called(callee, positional, given, span))
+        result = lowering.called(callee, positional, given, span)
+        result = lowering.in_memory(result) if in_memory else result
         kind = kind_of(result)
         if not is_settled(kind):
             raise NotCompiled("what this call gives is no number, and no list of these", span)
