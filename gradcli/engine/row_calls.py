@@ -53,7 +53,7 @@ class RowsCall:
         that are no derivatives, by all variables, where they are empty. Raises NotCompiled, and
         NoRule."""
         inputs = {**shared, **{name: _first(column) for name, column in columns.items()}}
-        lowered = lower_program(node, inputs)
+        lowered = lower_program(node, inputs, checks_expectations=True)
         for reason in lowered.reasons:
             raise reason
         if any(getattr(kind, "listed", False) for kind in lowered.results.values()):

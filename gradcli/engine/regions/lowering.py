@@ -12,6 +12,7 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
+from ..ir.instructions import Check
 from .elements import Path
 from .flow import COMPILED, is_loop, leaves, returns
 from .kinds import Maybe, without_variable
@@ -22,11 +23,16 @@ MAX_PATHS = 64  # through what follows an `if` that ends some paths
 
 
 class Lowering(Loops):
-    """The lowering of one region."""
+    """The lowering of one region.
+
+    checks_expectations  whether the region steps back where an expectation fails; otherwise it has
+                         none
+    """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.paths = 0
+        self.checks_expectations = False
 
     # ---- paths -----------------------------------------------------------------------------------
 
@@ -143,6 +149,12 @@ class Lowering(Loops):
     def evaluate(self, node: program.Evaluate) -> None:
         self.expression(node.value)
 
+    def expect(self, node: program.Expect) -> None:
+        """An expectation that fails makes the region step back."""
+        if not self.checks_expectations or node.close_to is not None:
+            raise self.not_compiled(node)
+        self.builder.add(Check(self.condition(node.value)))
+
     def branch(self, node: program.If) -> None:
         merged = self.surviving(node, self.liveness.after(node))
 
@@ -170,6 +182,7 @@ _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
     program.If: Lowering.branch,
     program.While: Lowering.while_loop,
     program.For: Lowering.for_loop,
+    program.Expect: Lowering.expect,
 }
 _WORDS: dict[type, str] = {
     program.Print: "print",

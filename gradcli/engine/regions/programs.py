@@ -71,18 +71,24 @@ class Lowered(NamedTuple):
         return text([self.region, *self.others])
 
 
-def lower_program(node: program.Program, inputs: Mapping[str, Any]) -> Lowered:
+def lower_program(
+    node: program.Program, inputs: Mapping[str, Any], checks_expectations: bool = False
+) -> Lowered:
     """The region of a program; `inputs` are values from outside, by name, of which only the types
-    count."""
-    return _Main(node, inputs).lowered()
+    count. `checks_expectations`: whether it steps back where an expectation fails; otherwise they
+    are in no region."""
+    return _Main(node, inputs, checks_expectations).lowered()
 
 
 class _Main:
-    def __init__(self, node: program.Program, inputs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, node: program.Program, inputs: Mapping[str, Any], checks_expectations: bool
+    ) -> None:
         self.node, self.inputs = node, inputs
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
         self.lowering = Lowering(Builder(self.block), Liveness((*node.body, *read)))
+        self.lowering.checks_expectations = checks_expectations
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
