@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,14 @@ LIBRARY = {
 }  # fmt: skip
 
 
+POWERS = (1.0, 2.0, 3.0)  # exponents whose powers are within 2 ulps as products
+
+
+def _power_of(exponent: Any) -> float:
+    """The exponent of a power if it is a constant, else nan."""
+    return float(exponent.constant) if isinstance(exponent, ir.Constant) else math.nan
+
+
 class Calls:
     """Emits calls on doubles."""
 
@@ -30,6 +39,8 @@ class Calls:
 
     def call(self, name: str, values: Sequence[Any]) -> Any:
         """The function of an op that no formula says more about."""
+        if self.vectors and name == "pow" and _power_of(values[1]) in POWERS:
+            return self._product(values[0], _power_of(values[1]))
         if self.vectors and (versions := vector_versions(name, len(values))):
             return self.builder.call(vector_function(self.builder.module, name, versions), values)
         if name in LIBRARY and address_of(name):
@@ -38,6 +49,13 @@ class Calls:
             function.attributes.add("nobuiltin")  # LLVM's own knowledge may give other bits
             return self.builder.call(function, values)
         return self._python(name, values)
+
+    def _product(self, base: Any, exponent: float) -> Any:
+        """A power with a small whole exponent, as products."""
+        found = base
+        for _ in range(int(exponent) - 1):
+            found = self.builder.fmul(found, base)
+        return found
 
     def _python(self, name: str, values: Sequence[Any]) -> Any:
         """What a Python function of floats gives. What it raises ends the kernel."""

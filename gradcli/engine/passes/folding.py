@@ -4,8 +4,11 @@ carries but never changes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
 
+from ...ops import OPS
+from ..formulas.functions import scalar_function
 from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
@@ -33,6 +36,9 @@ class _Known(NamedTuple):
 
 
 _Held: TypeAlias = Value | _Known
+# Operations on floats that IEEE 754 rounds in one way: on constants, they are done at once.
+EXACT = {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "eq", "ne", "lt", "le", "gt", "ge"}
+MUL, STRICT_MUL = OPS["mul"], OPS["strict_mul"]
 
 
 def fold(region: Region, last: bool = False) -> Region:
@@ -95,10 +101,12 @@ class _Folding:
             self.cast(made)
         elif isinstance(made, Operation):
             held = _simplified(made, [self.of(value) for value in made.operands], self.last)
-            if held is None:
-                self.keep(made)
-            else:
+            if held is not None:
                 self.held[made.result] = held
+            elif self.last:
+                self.keep(_weaker(made, [self.of(value) for value in made.operands]))
+            else:
+                self.keep(made)
         elif isinstance(made, Branch):
             self.branch(made)
         elif isinstance(made, While | For):
@@ -197,8 +205,26 @@ def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | N
             return a if condition.value else b
         return condition if _is(a, True) and _is(b, False) else a if a == b else None
     name = made.op.name
-    neutral = -0.0 if name == "add" else 1.0 if name in ("mul", "strict_mul") else None
-    if neutral is not None:
+    if name in ("add", "mul", "strict_mul"):
+        neutral = -0.0 if name == "add" else 1.0
         a, b = operands
-        return b if _is(a, neutral) else a if _is(b, neutral) else None
+        if _is(a, neutral) or _is(b, neutral):
+            return b if _is(a, neutral) else a
+    if last and name == "pow" and _is(operands[1], 1.0):
+        return operands[0]
+    if last and name in EXACT and all(isinstance(held, _Known) for held in operands):
+        values = [held.value for held in operands if isinstance(held, _Known)]
+        return _known(scalar_function(made.op)(*values)) if _are_floats(values) else None
     return None
+
+
+def _are_floats(values: Sequence[Any]) -> bool:
+    return all(type(value) is float for value in values)
+
+
+def _weaker(made: Operation, operands: Sequence[_Held]) -> Operation:
+    """The product that a strict one is, where one of the factors is a number that isn't 0."""
+    factors = [held.value for held in operands if isinstance(held, _Known)]
+    if made.op is not STRICT_MUL or not any(f != 0 and isfinite(f) for f in factors):
+        return made
+    return Operation(MUL, made.operands, made.result, made.span)
