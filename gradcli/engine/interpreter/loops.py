@@ -143,7 +143,8 @@ def _loop(
         exits, staying = None, True
         began = turn = trace.limit  # see Note [Turning over] in tape.py
         go = turns(items, step) if type(items) is RowRange else step
-        ended, iterations = None, 0
+        ended: Completion = None  # how the loop ends, and after how many iterations
+        iterations = 0
         for item in items:
             iterations += 1
             if trace.limit > turn or trace.number > trace.limit - ROOM:
@@ -161,16 +162,12 @@ def _loop(
                     if staying:
                         continue
                     break
-                if exits is not None:
-                    return exits.rejoin(frame, completion, staying=True)
-                if completion != BREAK:
-                    return completion
-                ended = BREAK
+                ended, staying = completion, True
                 break
         frame[0].work += iterations * (1 + operations)
         if exits is not None:
-            return exits.rejoin(frame, None, staying)
-        if trace.limit > began:
+            return exits.rejoin(frame, ended, staying)
+        if trace.limit > began and ended in (None, BREAK):
             trace.turn_over()
         return ended
 

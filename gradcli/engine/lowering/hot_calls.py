@@ -57,10 +57,8 @@ class HotCalls:
         if type(function) is not Function and type(function) is not Transform:
             return call_value(run, function, arguments, named, site, path)
         if run.group is None and type(function) is Transform and function.kind == "vmap":
-            found = self._mapped(function, arguments, named)
-            if found is not MISS:
-                return found
-        elif run.group is None and self._work >= max(self._hot, self._least * self._times):
+            return self._mapped(run, function, arguments, named, site)
+        if run.group is None and self._work >= max(self._hot, self._least * self._times):
             if self._calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
@@ -76,10 +74,23 @@ class HotCalls:
         self._work, self._times = self._work + run.work - before, self._times + 1
         return result
 
-    def _mapped(self, function: Transform, arguments: list[Any], named: dict[str, Any]) -> Any:
-        """What `vmap(f)` gives for many rows; MISS if the interpreter must make the call."""
+    def _mapped(
+        self,
+        run: Run,
+        function: Transform,
+        arguments: list[Any],
+        named: dict[str, Any],
+        site: Site,
+    ) -> Any:
+        """What `vmap(f)` gives for its rows."""
         if self._rows is None:
             from .mapped_calls import MappedCalls
 
             self._rows = MappedCalls(self._span)
-        return self._rows.run(function, arguments, named)
+        found = self._rows.run(function, arguments, named)
+        if found is not MISS:
+            return found
+        before = run.work
+        result = call_value(run, function, arguments, named, site, None)
+        self._rows.learn(run.work - before)
+        return result

@@ -63,7 +63,8 @@ class MappedCalls:
     """What makes the calls of `vmap(f)` at a place."""
 
     def __init__(self, span: Span) -> None:
-        self._work = 0  # numbers that were given
+        self._numbers = self._work = 0  # that were given, and operations on rows
+        self._rows = 0  # of the last call
         self._calls = Variants(lambda observed, how: MappedCall(observed, how[0], how[1], span))
 
     def run(self, function: Transform, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -73,18 +74,23 @@ class MappedCalls:
         if found is None or not n or not policy().compiles:
             return MISS
         numbers = sum([each.value.size for each in found if each.axis is not None])
-        self._work += numbers
-        if self._work < policy().heat.elements:
+        self._numbers, self._rows = self._numbers + numbers, n
+        if self._numbers < policy().heat.elements and self._work < policy().heat.operations:
             return MISS
         observed = observe_values([function.function, *[each.first for each in found]])
         if observed.is_boxed:
             return MISS
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
-        if call is None or self._work * call.size < policy().heat.operations:
+        work = self._work + self._numbers * (0 if call is None else call.size)
+        if call is None or work < policy().heat.operations:
             return MISS
         tile = min(MOST, max(LEAST, NUMBERS * n // numbers))
         return call.run(n, tile, [given(value) for value in observed.values], found)
+
+    def learn(self, operations: int) -> None:
+        """Takes note of a call that the interpreter made, with so many operations on all rows."""
+        self._work += operations * self._rows
 
 
 class MappedCall:
