@@ -42,7 +42,15 @@ from .llvm_guards import Counts, Guards, Stack
 from .llvm_regions import Called, call, function_of
 from .llvm_scalars import NotNative, Scalars
 
-__all__ = ["NotNative", "functions_of", "is_straight", "kernel_text", "llvm_type", "llvm_types"]
+__all__ = [
+    "Emitter",
+    "NotNative",
+    "functions_of",
+    "is_straight",
+    "kernel_text",
+    "llvm_type",
+    "llvm_types",
+]
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
@@ -98,7 +106,7 @@ def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
     given, n = frame.parameters(types), len(block.parameters)
-    emitter = _Emitter(frame, guards, functions, called)
+    emitter = Emitter(frame, guards, functions, called)
     results = emitter.run(block, given[:n])
     for value, place in zip(arrays, given[n:], strict=True):
         copy(frame.builder, place, emitter.values[value], _size(value))
@@ -126,7 +134,7 @@ def _called(
     if not is_straight(block):
         frame.verify_stack()
         guards.count(_work([block]))
-    emitter = _Emitter(frame, guards, functions, called, vectors)
+    emitter = Emitter(frame, guards, functions, called, vectors)
     results = emitter.run(block, frame.parameters)
     frame.done([_scalar(value) for value in results], guards.release, guards.counts)
 
@@ -145,7 +153,7 @@ def llvm_type(kind: Type) -> Any:
     return _TYPES[kind]
 
 
-class _Emitter:
+class Emitter:
     """Emits the instructions of a region where a builder stands."""
 
     def __init__(

@@ -72,6 +72,7 @@ class Frame:
     held       the address of the kernel's `self`
     bottom     where the C stack stood when the kernel was called, as an int
     arrays     the place of the address of the first array in the kernel's list
+    is_masked  whether code goes on where it steps back, and its results are not kept
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
     """
@@ -79,6 +80,7 @@ class Frame:
     held: Any
     bottom: Any
     arrays: Any
+    is_masked = False
 
     def __init__(self, function: Any) -> None:
         function.attributes.add("nounwind")
@@ -95,6 +97,10 @@ class Frame:
             place = self.builder.alloca(value.type)
             self.builder.store(value, place)
         return place
+
+    def step_back_if(self, condition: Any) -> None:
+        """Steps back where a condition holds."""
+        self.leave_if(condition, self.step_back)
 
     def leave_if(self, condition: Any, block: Any) -> None:
         """Branches to one of the blocks that leave the kernel, which is seldom."""

@@ -72,15 +72,20 @@ class Guards:
 
     def push(self, stack: Stack, entry: Sequence[Any]) -> None:
         make = self.builder
-        used, size = make.load(stack.used), make.load(stack.size)
-        total = ir.Constant(INT, sum(_size(value.type) for value in entry))
-        end = make.add(used, total)
-        with make.if_then(make.icmp_unsigned(">", end, size), likely=False):
-            self._grow(stack, size, total)
+        used = self.room(stack, ir.Constant(INT, sum(_size(value.type) for value in entry)))
         places = self._places(stack, used, [value.type for value in entry])
         for value, place in zip(entry, places, strict=True):
             make.store(make.zext(value, BYTE) if value.type == BIT else value, place, align=1)
+
+    def room(self, stack: Stack, total: Any) -> Any:
+        """Makes room for so many bytes, a constant; gives where they begin."""
+        make = self.builder
+        used, size = make.load(stack.used), make.load(stack.size)
+        end = make.add(used, total)
+        with make.if_then(make.icmp_unsigned(">", end, size), likely=False):
+            self._grow(stack, size, total)
         make.store(end, stack.used)
+        return used
 
     def pop(self, stack: Stack, types: Sequence[Any]) -> list[Any]:
         make = self.builder

@@ -19,6 +19,7 @@ from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
 from .llvm_blocks import NotNative, functions_of, is_straight, llvm_types
 from .llvm_frame import BIT, BYTE, INT, Frame, Kernel, python
+from .llvm_groups import GROUP, Groups, RowEmitter, fits_groups
 from .llvm_guards import Counts, Guards
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_vectors import keep_versions
@@ -30,24 +31,20 @@ MAX_ELEMENTS = 16  # of arrays that are copied without a loop
 
 
 class RowsText(NamedTuple):
-    """The module of the function `kernel`, and whether it needs a multiple of `CHUNK` rows. Its
+    """The module of the function `kernel`, and of what the number of rows is a multiple. Its
     parameters are the number of rows; the address of a byte for each row, which is set where the
     region steps back; for each parameter of the region its column, or what rows share; and for each
     result its column. Columns are addresses. Behind that of an array, whose elements have a column
     each, stands how many numbers further the next column begins."""
 
     text: str
-    in_chunks: bool
+    multiple: int
 
 
 def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) -> RowsText:
     """A kernel that computes a region for many rows. `by_row` says which parameters have columns.
     Raises NotNative, also where it would call Python for each row."""
     module, called = ir.Module(), list[str]()
-    in_chunks = is_straight(region.block)
-    functions = functions_of(module, (region, *others), called, unlocked=True, vectors=in_chunks)
-    if called:
-        raise NotNative(f"`{called[0]}` is Python's")
     takes = [
         _Column(value) if each else _Shared(value)
         for value, each in zip(region.block.parameters, by_row, strict=True)
@@ -56,8 +53,21 @@ def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) 
     types = [kind for each in (*takes, *gives) for kind in each.types]
     types = [INT, BYTE.as_pointer(), *types]
     loop = function_of(module, "rows", types, [])
-    work_of_row = size_of(region.block) if in_chunks else 1  # others count their own
-    _loop(loop, functions[region.name], takes, gives, CHUNK * work_of_row, in_chunks)
+    if is_straight(region.block):
+        multiple = CHUNK
+    else:
+        multiple = GROUP if fits_groups(region, by_row) else 1
+    if multiple == GROUP:
+        _group_loop(loop, region, takes, gives, called)
+    else:
+        in_chunks = multiple > 1
+        functions = functions_of(
+            module, (region, *others), called, unlocked=True, vectors=in_chunks
+        )
+        work_of_row = size_of(region.block) if in_chunks else 1  # others count their own
+        _loop(loop, functions[region.name], takes, gives, CHUNK * work_of_row, in_chunks)
+    if called:
+        raise NotNative(f"`{called[0]}` is Python's")
     frame = Kernel(module)
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
@@ -67,9 +77,10 @@ def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) 
     status, _ = attempt(frame, guards, loop, given)
     python(frame.builder, "PyEval_RestoreThread", thread)
     frame.leave_if(ended(frame, status, RAISED), frame.raised)
+    frame.leave_if(ended(frame, status, STEPPED_BACK), frame.step_back)
     frame.done([], lambda: release_arrays(frame))
     keep_versions(module)
-    return RowsText(str(module), in_chunks)
+    return RowsText(str(module), multiple)
 
 
 class _Shared:
@@ -82,6 +93,10 @@ class _Shared:
         """What gives the value of a row, from the next of the parameters."""
         given = next(parameters)
         return lambda index: given
+
+    def of_group(self, groups: Groups, value: Value, start: Any, parameters: Iterator[Any]) -> None:
+        """Tells where the rows of a group find it."""
+        groups.shared[value] = next(parameters)
 
 
 class _Column:
@@ -112,6 +127,15 @@ class _Column:
             return array
 
         return load
+
+    def of_group(self, groups: Groups, value: Value, start: Any, parameters: Iterator[Any]) -> None:
+        """Tells where the rows of a group find it."""
+        make, column = groups.builder, next(parameters)
+        if not self.size:
+            groups.places[value] = make.gep(column, [start], inbounds=True)
+            return
+        step = next(parameters)
+        groups.columns[value] = lambda k: _place(make, column, start, ir.Constant(INT, k), step)
 
     def leave(self, frame: Frame, parameters: Iterator[Any]) -> Callable[[Any, Any], None]:
         """What puts the value of a row into the column."""
@@ -146,6 +170,47 @@ def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
         body(ir.Constant(INT, k))
 
 
+def _begun(function: Any) -> Called:
+    """The frame of the function that goes over the rows: its columns are apart in memory."""
+    function.attributes.add("noinline")
+    for argument in function.args:
+        if isinstance(argument.type, ir.PointerType):
+            argument.add_attribute("noalias")
+    return Called(function)
+
+
+def _group_loop(
+    function: Any,
+    region: Region,
+    takes: Sequence[_Shared | _Column],
+    gives: Sequence[_Column],
+    called: list[str],
+) -> None:
+    """The function that goes over groups of rows."""
+    frame = _begun(function)
+    make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
+    n, status, *rest = frame.parameters
+    groups = Groups(frame, guards, region, called)
+
+    def group(start: Any) -> None:
+        parameters = iter(rest)
+        groups.status = make.gep(status, [start], inbounds=True)
+        for value, each in zip(region.block.parameters, takes, strict=True):
+            each.of_group(groups, value, start, parameters)
+        places = [make.gep(next(parameters), [start], inbounds=True) for _ in gives]
+
+        def finish(emitter: RowEmitter, row: Any) -> None:
+            results = emitter.read(region.block.results)
+            for place, value in zip(places, results, strict=True):
+                groups.store(value, place, row)
+
+        guards.count(GROUP * size_of(region.block) // 4)
+        groups.run(region.block, None, region.block.results, finish)
+
+    _count_up(make, n, GROUP, group)
+    frame.done([], guards.release, guards.counts)
+
+
 def _loop(
     function: Any,
     row: Any,
@@ -156,11 +221,7 @@ def _loop(
 ) -> None:
     """The function that goes over the rows. `row` computes one; a chunk of them counts as some
     work."""
-    function.attributes.add("noinline")
-    for argument in function.args:
-        if isinstance(argument.type, ir.PointerType):
-            argument.add_attribute("noalias")
-    frame = Called(function)
+    frame = _begun(function)
     make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
     n, status, *rest = frame.parameters
     parameters = iter(rest)

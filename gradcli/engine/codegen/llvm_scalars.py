@@ -147,7 +147,7 @@ class Scalars:
         self.frame, self.builder, self.calls = frame, frame.builder, calls
 
     def step_back_if(self, condition: Any) -> None:
-        self.frame.leave_if(condition, self.frame.step_back)
+        self.frame.step_back_if(condition)
 
     def converted(self, value: Any, to: Any) -> Any:
         """A value, or a number of a formula, as one of another type."""
@@ -214,6 +214,13 @@ class Scalars:
 
     def _checked(self, name: str, a: Any, b: Any) -> Any:
         """A sum, difference or product that 64 bits hold."""
+        make = self.builder
+        if self.frame.is_masked and name != "mul":  # without a call, for several numbers at once
+            result = make.add(a, b) if name == "add" else make.sub(a, b)
+            other = b if name == "add" else make.not_(b)
+            signs = make.and_(make.xor(a, result), make.xor(other, result))
+            self.step_back_if(make.icmp_signed("<", signs, ir.Constant(INT, 0)))
+            return result
         found = getattr(self.builder, f"s{name}_with_overflow")(a, b)
         self.step_back_if(self.builder.extract_value(found, 1))
         return self.builder.extract_value(found, 0)
@@ -233,11 +240,16 @@ class Scalars:
         """A quotient rounded down, its remainder, or that of the quotient rounded to 0 (`fmod`)."""
         make = self.builder
         zero, minus_one = ir.Constant(INT, 0), ir.Constant(INT, -1)
-        self.step_back_if(make.icmp_signed("==", b, zero))
+        is_zero = make.icmp_signed("==", b, zero)
+        self.step_back_if(is_zero)
+        if self.frame.is_masked:
+            b = make.select(is_zero, ir.Constant(INT, 1), b)
         negates = make.icmp_signed("==", b, minus_one)
         if name == "floordiv":
             least = make.icmp_signed("==", a, ir.Constant(INT, INT_MIN))
             self.step_back_if(make.and_(least, negates))
+            if self.frame.is_masked:
+                a = make.select(make.and_(least, negates), zero, a)
         # The processor refuses the remainder of the least int by -1, which is 0 as that by 1.
         rest = make.srem(a, make.select(negates, ir.Constant(INT, 1), b))
         if name == "fmod":

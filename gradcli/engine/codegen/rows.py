@@ -9,8 +9,9 @@ from ..backends.backend import CPU
 from ..ir.instructions import Block, Constant, Region
 from ..ir.types import DTYPES, F64, ArrayType, Scalar
 from .llvm import loaded
-from .llvm_rows import CHUNK, NotNative, rows_text
+from .llvm_rows import NotNative, rows_text
 from .machine import ALL, assembled
+from .python import StepBack
 
 __all__ = ["NotNative", "RowsKernel"]
 
@@ -29,7 +30,7 @@ class RowsKernel:
         varying = tuple([value for value in block.results if value not in known])
         computed = Region(region.name, Block(block.parameters, block.instructions, varying))
         self._by_row = list(by_row)
-        text, self._in_chunks = rows_text(computed, others, by_row)
+        text, self._multiple = rows_text(computed, others, by_row)
         self._function = loaded(*assembled(text, ALL))
 
     def run(self, n: int, values: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -38,15 +39,15 @@ class RowsKernel:
 
         Columns are arrays whose elements are one after the other. Arrays have the rows last.
         """
-        room = n + -n % CHUNK if self._in_chunks else n
+        room = n + -n % self._multiple
         status = CPU.xp.zeros(room, bool)
         kinds = [kind for kind in self._results if isinstance(kind, Scalar | ArrayType)]
         floats = iter(CPU.xp.empty((kinds.count(F64), room)))
         columns = [next(floats) if kind is F64 else _empty(kind, room) for kind in kinds]
-        whole = n if room == n else n - n % CHUNK
+        whole = n - n % self._multiple
         if whole:
             self._call(whole, status, values, columns)
-        if whole < n:  # the last row again and again, up to a whole chunk
+        if whole < n:  # the last row again and again, up to a multiple
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
             rest = [
                 CPU.xp.take(v, places, axis=-1) if varies else v
@@ -68,7 +69,10 @@ class RowsKernel:
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
             if varies and value.ndim > 1:
                 given.append(value.strides[-2] // value.itemsize)
-        self._function(*given)
+        try:
+            self._function(*given)
+        except StepBack:  # for want of memory
+            status[:n] = True
 
 
 def _empty(kind: Scalar | ArrayType, n: int) -> Any:
