@@ -50,7 +50,7 @@ Finish = Callable[["RowEmitter", Any], None]
 
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
     """Whether a region can run on groups: it has loops, and neither arrays of its own nor calls,
-    and no loop that reads the entries of one stack and adds to another. Which elements it reads of
+    and nothing that reads the entries of one stack and adds to another. Which elements it reads of
     the arrays that rows have, `by_row`, is known."""
     varying = {p for p, varies in zip(region.block.parameters, by_row, strict=True) if varies}
     constants = {made.result for made in _all(region.block) if isinstance(made, Constant)}
@@ -84,6 +84,8 @@ def _fits(block: Block) -> bool:
             return False
         if isinstance(made, For) and all(_outer(made.body, kind) for kind in (Push, Pop)):
             return False
+        if isinstance(made, Branch) and all(_holds(made, kind) for kind in (Push, Pop)):
+            return False
         if not all(map(_fits, blocks_of(made))):
             return False
     return True
@@ -94,6 +96,11 @@ def _outer(body: Block, kind: type) -> bool:
     return any(isinstance(value.type, StackType) for value in body.parameters) and any(
         isinstance(made, kind) for made in _all(body)
     )
+
+
+def _holds(made: Branch, kind: type) -> bool:
+    """Whether there is an instruction of a kind on either side."""
+    return any(isinstance(inner, kind) for block in blocks_of(made) for inner in _all(block))
 
 
 def _is_straight(made: Instruction) -> bool:
@@ -273,11 +280,13 @@ class Groups:
             self.for_loop(made, mask)
 
     def branch(self, made: Branch, mask: Any) -> None:
-        """A branch with loops inside: each side runs if any row takes it."""
+        """A branch with loops inside: each side runs if any row takes it. Where it pops, the sides
+        come in the other order than where their entries were pushed."""
         for result in made.results:
             if not isinstance(result.type, StackType):
                 self.place_of(result)
-        for block, holds in ((made.then, True), (made.otherwise, False)):
+        sides = [(made.then, True), (made.otherwise, False)]
+        for block, holds in reversed(sides) if _holds(made, Pop) else sides:
             taken = self.new_place(BIT)
 
             def takes(

@@ -19,6 +19,8 @@ from gradcli.lang import program
 from gradcli.naming import read_name
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.batch.answers import ask
+from gradcli.tasks.batch.kernels import Kernels
+from gradcli.tasks.batch.plan import Plan
 from gradcli.tasks.evaluation import Evaluation, Options
 from gradcli.tasks.programs import parse_program
 
@@ -129,7 +131,9 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
     columns = {
         name: np.array([point[name] for point in points]) for name in _given(node, points[0])
     }
-    runs = RowRuns(prepare(node, OPTIONS), {}, columns, partial(ask, OPTIONS))
+    kernels = Kernels(Plan(node.source, OPTIONS), node)
+    compiled = prepare(node, OPTIONS)
+    runs = RowRuns(compiled, {}, columns, partial(ask, OPTIONS), kernels.compute)
     answers: dict[int, Answer] = {}
     for found in runs.answers(len(points)):
         rows = found.rows.tolist()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.backends.tiers import WRITTEN, only, policy
+from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only, policy
 from gradcli.engine.codegen.machine import can_compile
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer
@@ -42,6 +42,58 @@ PROGRAMS = {
     ),
     "a loop with `break`": (
         "var x\ny = x\nfor i in range(20) { y = y + 0.1 * sin(y)\nif y > 2 { break } }\noutput y"
+    ),
+    "loops in loops": (
+        "var x\ny = x\nn = 0\nwhile n < abs(x) and n < 9 {\nk = 0\n"
+        "while k < n and abs(y) < 20 { y = y + 0.3 * cos(y * k); k = k + 1 }\n"
+        "y = y * 1.1\nn = n + 1\n}\noutput y, n"
+    ),
+    "a loop in a branch": (
+        "var x\ny = x\nif x > 1 {\nfor i in range(6) { y = y * 0.9 + sin(y) }\n}\noutput y"
+    ),
+    "loops on both sides": (
+        "var x\ny = x\nif x > 1 {\nfor i in range(6) { y = y * 0.9 + sin(y) }\n} else {\n"
+        "while y < 5 { y = y + 1 + y**2 }\n}\noutput y"
+    ),
+    "a branch in a loop": (
+        "var x\ny = x\nfor i in range(8) {\nif y > 1 { y = y / 2 } else { y = y * y + 0.1 }\n}\n"
+        "output y"
+    ),
+    "loops in a branch in a loop": (
+        "var x\ny = x\nfor i in range(5) {\nif y > 1 {\nwhile y > 0.5 and y < 1e4 { y = y * 0.7 }\n} else {\n"
+        "for k in range(3) { y = y * y + 0.4 }\n}\n}\noutput y"
+    ),
+    "`continue`, and `break` from inside": (
+        "var x\ny = x\nfor i in range(12) {\nif i % 3 == 1 { continue }\ny = y + 0.1 * exp(-y * y)\n"
+        "if y > 2 { break }\n}\noutput y"
+    ),
+    "`return` from a loop": (
+        "fn f(x) {\ny = x\nfor i in range(30) {\nif y > 3 { return y * i }\ny = y + 0.5\n}\n"
+        "return y\n}\nvar x\noutput y = f(x)"
+    ),
+    "a derivative of a loop": (
+        "fn f(x) {\ny = x\nwhile abs(y) > 0.3 { y = y * 0.6 * cos(y) }\nreturn y\n}\nvar x\n"
+        "output y = grad(f)(x) * x"
+    ),
+    "a tangent through a loop": (
+        "fn f(x) {\ny = x\nwhile abs(y) > 0.3 { y = y * 0.6 * cos(y) }\nreturn y\n}\nvar x\n"
+        "output y = jvp(f)(x, 2.0)"
+    ),
+    "Newton's method": (
+        "fn root(a) {\nx = a\nn = 0\n"
+        "while abs(x * x - a) > 1e-9 * a and n < 50 { x = (x + a / x) / 2; n = n + 1 }\n"
+        "return x\n}\nvar x\noutput y = root(abs(x))"
+    ),
+    "ints of a loop that overflow": (
+        "const n: int64\nvar w = 0.5\nk = 1\nfor i in range(6) { k = k * n + i }\noutput y = k * w"
+    ),
+    "ints of a loop that divide by zero": (
+        "const n: int64\nvar w = 0.5\nk = 0\nfor i in range(4) { k = k + 100 // (n - i) }\n"
+        "output y = k * w"
+    ),
+    "an index in a loop": (
+        "const n: int64\nvar w = 0.5\nv = [1.0, 2.0, 4.0, 8.0]\ny = w\nk = 0\n"
+        "while k < n { y = y * v[k]; k = k + 1 }\noutput y"
     ),
     "a function of its own": "fn f(a, b) = a * b + a\nvar x\noutput y = f(f(x, 2), x)",
     "recursion": (
@@ -162,6 +214,27 @@ def test_columns_of_other_types() -> None:
     answered, others = kernels.compute(given, 2)
     assert [*answered] == []
     assert others.tolist() == [0, 1]
+
+
+def test_elements_of_an_array_that_rows_share() -> None:
+    """Of which some rows read where there are none."""
+    text = (
+        "const n: int64\nvar w = 0.5\nconst k: float[20]\ny = w\n"
+        "for i in range(3) { y = y + k[n + 5 * i] * y }\noutput y"
+    )
+    node, shared = parsed(text), {"k": np.linspace(1, 2, 20)}
+    plan = Plan(node.source, OPTIONS, columns={"n": "n"}, shared=shared)
+    block = Block(0, 60, columns={"n": np.arange(60) - 25})
+    fields, *_ = Computer(plan, node).probe(block)
+    found = []
+    for how in (NATIVE, INTERPRETED):
+        with only(how):
+            assert Kernels(plan, node).has({"n": block.columns["n"]}) == (how == NATIVE)
+            outcome = Computer(replace(plan, fields=fields, tile=2**10), node).compute(block)
+        rejected = [(r.row, r.diagnostics[0].message) for r in outcome.rejects]
+        found.append((rejected, [c.values for c in outcome.columns]))
+    assert found[0][0] == found[1][0] != []
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
 
 
 def test_rows_of_one_column_that_is_shared() -> None:
