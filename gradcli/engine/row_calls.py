@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..lang.program import Program
+from ..lang.program import Declare, Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU
 from .ir.types import DTYPES, ArrayType, Scalar, has_tangents
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
+from .regions.flow import assigned
 from .regions.kinds import Kind, types_of
 from .regions.programs import Lowered, lower_program
 from .values.kinds import List
@@ -59,7 +60,8 @@ class RowsCall:
         if any(getattr(kind, "listed", False) for kind in lowered.results.values()):
             raise NotCompiled("lists of many numbers are not compiled on rows", None)
         targets = [*(of or _targets(node, lowered))] if grad else []
-        sources = [*(wrt or _sources(node, lowered))] if grad else []
+        variables = _sources(node, lowered) if grad else []
+        sources = [*(wrt or variables)] if grad else []
         self.summed = {name for name in targets if not isinstance(lowered.results[name], Scalar)}
         call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = [
@@ -132,10 +134,17 @@ def _targets(node: Program, lowered: Lowered) -> list[str]:
 
 
 def _sources(node: Program, lowered: Lowered) -> list[str]:
-    """The variables. Raises NotCompiled where there are others than the program's own."""
-    kinds = {declared.slot.name: declared.kind for declared in declarations(node.body)}
+    """The variables. Raises NotCompiled where there are others than the program's own, or one is
+    replaced: the gradient is by what it was."""
+    declared = declarations(node.body)
+    kinds = {each.slot.name: each.kind for each in declared}
     if not lowered.parameters.keys() <= kinds.keys():
         raise NotCompiled("an imported program has variables", None)
+    others = [each for each in node.body if not isinstance(each, Declare)]
+    replaced = {slot.index for slot in assigned(others)}
+    for each in declared:
+        if each.slot.index in replaced:
+            raise NotCompiled(f"`{each.slot.name}` is replaced by a plain value", each.span)
     return [name for name in lowered.parameters if kinds[name] == "var"]
 
 

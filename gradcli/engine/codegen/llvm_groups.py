@@ -10,7 +10,7 @@ iterations of the pullback's loop, not in the first, and finds its entries where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -18,14 +18,10 @@ from llvmlite import ir
 from ..ir.instructions import (
     Block,
     Branch,
-    Cast,
-    Check,
     Constant,
-    Element,
     For,
     Instruction,
     NewStack,
-    Operation,
     Pop,
     Push,
     Region,
@@ -34,106 +30,25 @@ from ..ir.instructions import (
     blocks_of,
     size_of,
 )
-from ..ir.types import ArrayType, StackType
+from ..ir.types import StackType
 from ..passes.copying import used
-from .llvm_blocks import Emitter, llvm_type
-from .llvm_frame import BIT, BYTE, INT, Frame
-from .llvm_guards import Guards, Stack
+from .llvm_blocks import llvm_type
+from .llvm_frame import BIT, INT, Frame
+from .llvm_guards import Guards
+from .llvm_masks import RowEmitter
+from .llvm_places import Places
+from .row_groups import GROUP, carries, is_straight, is_there
 
-GROUP = 32  # rows
-MOST_PLACES = 2**18  # bytes of a group's values
-_STRAIGHT = (Constant, Cast, Operation, Check, Element)
-_BYTES = 8  # of a number
-
-Finish = Callable[["RowEmitter", Any], None]
+Finish = Callable[[RowEmitter, Any], None]
 
 
-def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
-    """Whether a region can run on groups: it has loops, and neither arrays of its own nor calls,
-    and nothing that reads the entries of one stack and adds to another. Which elements it reads of
-    the arrays that rows have, `by_row`, is known."""
-    varying = {p for p, varies in zip(region.block.parameters, by_row, strict=True) if varies}
-    constants = {made.result for made in _all(region.block) if isinstance(made, Constant)}
-    return (
-        _has_loops(region.block)
-        and _fits(region.block)
-        and all(
-            made.place in constants
-            for made in _all(region.block)
-            if isinstance(made, Element) and made.array in varying
-        )
-        and not any(isinstance(value.type, ArrayType) for value in region.block.results)
-        and size_of(region.block) * GROUP * _BYTES < MOST_PLACES
-    )
-
-
-def _all(block: Block) -> Iterator[Instruction]:
-    for made in block.instructions:
-        yield made
-        for inner in blocks_of(made):
-            yield from _all(inner)
-
-
-def _has_loops(block: Block) -> bool:
-    return any(isinstance(made, While | For) for made in _all(block))
-
-
-def _fits(block: Block) -> bool:
-    for made in block.instructions:
-        if not isinstance(made, (*_STRAIGHT, Branch, While, For, NewStack, Push, Pop)):
-            return False
-        if isinstance(made, For) and all(_outer(made.body, kind) for kind in (Push, Pop)):
-            return False
-        if isinstance(made, Branch) and all(_holds(made, kind) for kind in (Push, Pop)):
-            return False
-        if not all(map(_fits, blocks_of(made))):
-            return False
-    return True
-
-
-def _outer(body: Block, kind: type) -> bool:
-    """Whether a loop's body pushes to, or pops from, stacks that it carries."""
-    return any(isinstance(value.type, StackType) for value in body.parameters) and any(
-        isinstance(made, kind) for made in _all(body)
-    )
-
-
-def _holds(made: Branch, kind: type) -> bool:
-    """Whether there is an instruction of a kind on either side."""
-    return any(isinstance(inner, kind) for block in blocks_of(made) for inner in _all(block))
-
-
-def _is_straight(made: Instruction) -> bool:
-    return isinstance(made, _STRAIGHT) or (
-        isinstance(made, Branch)
-        and all(all(map(_is_straight, block.instructions)) for block in blocks_of(made))
-    )
-
-
-class Groups:
-    """Emits what computes a group of rows.
-
-    status  the address of the byte of the group's first row, which is set where the region steps
-            back
-    """
-
-    status: Any
+class Groups(Places):
+    """Emits what computes a group of rows."""
 
     def __init__(self, frame: Frame, guards: Guards, region: Region, called: list[str]) -> None:
-        self.frame, self.guards, self.region, self.called = frame, guards, region, called
-        self.builder = frame.builder
-        self.places: dict[Value, Any] = {}  # the addresses of values, one after the other
-        self.shared: dict[Value, Any] = {}  # values that are the same for all rows
-        self.columns: dict[Value, Callable[[int], Any]] = {}  # addresses of elements of arrays
-        self.stacks: dict[Value, Stack] = {}
-        self.constants: dict[Value, Any] = {}
+        super().__init__(frame, guards, called)
         self.uses: Counter[Value] = Counter()
-        self._offsets: dict[int, Any] = {}  # of entries on stacks, by the identity of what is done
         self._read(region.block)
-        module = frame.builder.module  # what LLVM is told: stacks and places are apart in memory
-        scope = module.add_metadata(["stacks", module.add_metadata(["memory"])])
-        self._on_stacks = module.add_metadata([scope])
-        self._bad = frame.variable(ir.Constant(BIT, 0))
         self._any = frame.variable(ir.Constant(BIT, 0))
         self._most = frame.variable(ir.Constant(INT, 0))
 
@@ -146,43 +61,6 @@ class Groups:
             self.uses.update(made.operands)
             for inner in blocks_of(made):
                 self._read(inner)
-
-    # ---- places ----------------------------------------------------------------------------------
-
-    def new_place(self, kind: Any) -> Any:
-        """Room for a value of each row."""
-        with self.builder.goto_entry_block():
-            whole = ir.ArrayType(BYTE if kind == BIT else kind, GROUP)
-            place = self.builder.alloca(whole)
-            self.builder.store(ir.Constant(whole, None), place)
-            return self.builder.bitcast(place, whole.element.as_pointer())
-
-    def place_of(self, value: Value) -> Any:
-        if value not in self.places:
-            self.places[value] = self.new_place(llvm_type(value.type))
-        return self.places[value]
-
-    def load(self, place: Any, row: Any, kind: Any) -> Any:
-        """The value of a row at a place."""
-        value = self.builder.load(self.builder.gep(place, [row], inbounds=True))
-        value.set_metadata("noalias", self._on_stacks)
-        return self.builder.trunc(value, BIT) if kind == BIT else value
-
-    def store(self, value: Any, place: Any, row: Any) -> None:
-        value = self.builder.zext(value, BYTE) if value.type == BIT else value
-        made = self.builder.store(value, self.builder.gep(place, [row], inbounds=True))
-        made.set_metadata("noalias", self._on_stacks)
-
-    def load_entry(self, place: Any, kind: Any) -> Any:
-        """A number of an entry of a stack."""
-        value = self.builder.load(place, align=1)
-        value.set_metadata("alias.scope", self._on_stacks)
-        return self.builder.trunc(value, BIT) if kind == BIT else value
-
-    def store_entry(self, value: Any, place: Any) -> None:
-        value = self.builder.zext(value, BYTE) if value.type == BIT else value
-        made = self.builder.store(value, place, align=1)
-        made.set_metadata("alias.scope", self._on_stacks)
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -260,9 +138,9 @@ class Groups:
                 self.stacks[made.result] = self.guards.new_stack()
             elif isinstance(made, Push | Pop):
                 self.stacks[made.result] = self.stacks[made.stack]
-                self._offsets[id(made)] = self._moved(made)
+                self.move(made)
                 waiting.append(made)
-            elif _is_straight(made):
+            elif is_straight(made):
                 waiting.append(made)
             else:
                 self.straight(waiting, mask)
@@ -286,7 +164,7 @@ class Groups:
             if not isinstance(result.type, StackType):
                 self.place_of(result)
         sides = [(made.then, True), (made.otherwise, False)]
-        for block, holds in reversed(sides) if _holds(made, Pop) else sides:
+        for block, holds in reversed(sides) if is_there(made, Pop) else sides:
             taken = self.new_place(BIT)
 
             def takes(
@@ -381,7 +259,7 @@ class Groups:
     def for_loop(self, made: For, mask: Any) -> None:
         """A loop with as many iterations as any row has. Where it pops, rows take part in the last
         ones, else in the first."""
-        make, at_end = self.builder, _outer(made.body, Pop)
+        make, at_end = self.builder, carries(made.body, Pop)
         self.begin(made, mask)
         make.store(ir.Constant(INT, 0), self._most)
 
@@ -421,105 +299,6 @@ class Groups:
         make.branch(head)
         make.position_at_end(after)
 
-    # ---- stacks ----------------------------------------------------------------------------------
-
-    def _moved(self, made: Push | Pop) -> Any:
-        """Makes room on a stack for an entry of each row, or takes it back; gives its offset."""
-        make, stack = self.builder, self.stacks[made.stack]
-        total = ir.Constant(INT, GROUP * sum(map(_size, made.entry)))
-        if isinstance(made, Push):
-            return self.guards.room(stack, total)
-        start = make.sub(make.load(stack.used), total)
-        self.frame.leave_if(make.icmp_signed("<", start, ir.Constant(INT, 0)), self.frame.step_back)
-        make.store(start, stack.used)
-        return start
-
-    def entry_places(self, made: Push | Pop, row: Any) -> Iterator[tuple[Any, Any]]:
-        """The addresses of the numbers of a row's entry, and their types."""
-        make, before = self.builder, 0
-        start = make.gep(make.load(self.stacks[made.stack].base), [self._offsets[id(made)]])
-        for value in made.entry:
-            size, kind = _size(value), llvm_type(value.type)
-            offset = make.add(
-                ir.Constant(INT, before * GROUP), make.mul(row, ir.Constant(INT, size))
-            )
-            place = make.gep(start, [offset], inbounds=True)
-            yield make.bitcast(place, (BYTE if kind == BIT else kind).as_pointer()), kind
-            before += size
-
-
-class _RowFrame(Frame):
-    """The frame where a row is computed: where the region would step back, that is noted."""
-
-    def __init__(self, groups: Groups, active: Any, bad: Any) -> None:
-        frame = groups.frame
-        self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
-        self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, frame.step_back
-        self.is_masked = True
-        self.active, self.bad = active, bad
-        self.notes = False
-
-    def step_back_if(self, condition: Any) -> None:
-        self.notes = True
-        steps = self.builder.and_(condition, self.active)
-        self.builder.store(self.builder.or_(self.builder.load(self.bad), steps), self.bad)
-
-
-class RowEmitter(Emitter):
-    """Emits instructions for a row of a group. `active` says whether the row takes part."""
-
-    frame: _RowFrame
-
-    def __init__(self, groups: Groups, row: Any, mask: Any) -> None:
-        self.groups, self.row = groups, row
-        active = ir.Constant(BIT, 1) if mask is None else groups.load(mask, row, BIT)
-        groups.builder.store(ir.Constant(BIT, 0), groups._bad)
-        frame = _RowFrame(groups, active, groups._bad)
-        super().__init__(frame, groups.guards, {}, groups.called, vectors=True)
-        self.active = active
-        self.values = dict(groups.shared)
-
-    def instruction(self, made: Instruction) -> None:
-        if isinstance(made, Push):
-            for value, (place, _) in zip(
-                self.read(made.entry), self.groups.entry_places(made, self.row), strict=True
-            ):
-                self.groups.store_entry(value, place)
-        elif isinstance(made, Pop):
-            for value, (place, kind) in zip(
-                made.entry, self.groups.entry_places(made, self.row), strict=True
-            ):
-                self.values[value] = self.groups.load_entry(place, kind)
-        else:
-            super().instruction(made)
-
-    def array(self, made: Any) -> None:
-        """An element of a row's array; or of one that rows share, of which those that don't take
-        part read the first."""
-        if made.array in self.groups.columns:
-            place = self.groups.columns[made.array](self.groups.constants[made.place])
-            kind = llvm_type(made.result.type)
-            self.values[made.result] = self.groups.load(place, self.row, kind)
-            return
-        array, place = self.read(made.operands)
-        reads = self.builder.and_(self.active, self.builder.not_(self.builder.load(self.frame.bad)))
-        place = self.builder.select(reads, place, ir.Constant(INT, 0))
-        self.values[made.result] = self.arrays.element(array, place)
-
-    def is_good(self) -> Any:
-        """Whether the row hasn't stepped back."""
-        make = self.builder
-        return make.not_(make.or_(self._has_stepped_back(), make.load(self.frame.bad)))
-
-    def end(self) -> None:
-        """Notes a row that has stepped back."""
-        if self.frame.notes:
-            before, now = self._has_stepped_back(), self.builder.load(self.frame.bad)
-            self.groups.store(self.builder.or_(before, now), self.groups.status, self.row)
-
-    def _has_stepped_back(self) -> Any:
-        return self.groups.load(self.groups.status, self.row, BIT)
-
 
 def _count(block: Block, counts: Counter[Value]) -> None:
     """Counts the uses of values."""
@@ -528,10 +307,6 @@ def _count(block: Block, counts: Counter[Value]) -> None:
         counts.update(made.operands)
         for inner in blocks_of(made):
             _count(inner, counts)
-
-
-def _size(value: Value) -> int:
-    return 1 if llvm_type(value.type) == BIT else _BYTES
 
 
 def _work(block: Block) -> int:

@@ -19,10 +19,12 @@ from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
 from .llvm_blocks import NotNative, functions_of, is_straight, llvm_types
 from .llvm_frame import BIT, BYTE, INT, Frame, Kernel, python
-from .llvm_groups import GROUP, Groups, RowEmitter, fits_groups
+from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
+from .llvm_masks import RowEmitter
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_vectors import keep_versions
+from .row_groups import GROUP, fits_groups
 
 __all__ = ["CHUNK", "NotNative", "RowsText", "rows_text"]
 

@@ -191,6 +191,7 @@ def test_a_row_has_the_same_bits_wherever_it_stands(name: str, cuts: list[int]) 
     [
         "var x\nexpect x ~= 1 within (atol=9)\noutput y = x",
         "var x\nprint x\noutput y = x",
+        "var x\ny = 2.0\nif x > 1 { x = 2 * x }\noutput y = y * x",
         'var x\noutput y = x\noutput s = "text"',
         "var x\noutput y = gammainc(2.0, abs(x))",
         "var x\nv = zeros([int64(abs(x))]) + x\noutput y = sum(v)",
