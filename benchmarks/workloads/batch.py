@@ -70,8 +70,9 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
     node, blocks = parse_program(source), blocks_of(columns)
     plan = Plan(source, Options(mode="reverse"), columns=bound_columns(node, list(columns), {}, {}))
     first = Computer(plan, node)
-    fields, tile, _ = first.probe(blocks[0], job=ROWS)
-    computers = [Computer(replace(plan, fields=fields, tile=tile), node) for _ in range(cores)]
+    fields, tile, _ = first.probe(blocks[0])
+    done = replace(plan, fields=fields, tile=tile)
+    computers = [Computer(done, node, first.kernels) for _ in range(cores)]
     room = computers[0].room(BLOCK)
 
     def outcomes() -> Iterator[Any]:  # as a job has them

@@ -19,7 +19,6 @@ from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .execution import Execution
-from .kernels.native import weighted_by
 from .operations.rows.separation import SeparationError, separate_group
 from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
@@ -66,7 +65,6 @@ class RowRuns:
         self.compiled, self.inputs, self.columns, self.ask = compiled, inputs, columns, ask
         self.compute = compute
         self.runs = self.records = 0
-        self.is_native = False  # whether native code computes whatever is hot
         self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
@@ -89,14 +87,6 @@ class RowRuns:
             if self._crowded:
                 gc.collect()  # a run that was stopped refers to itself
                 self._crowded = False
-
-    def probe(self, size: int, times: float) -> list[Answered | Failed]:
-        """The answers for `size` rows, of a job of `times` as many: what becomes hot is compiled
-        with those in mind. Sets `is_native`."""
-        with weighted_by(times) as compiled:
-            found = list(self.answers(size))
-        self.is_native = bool(compiled) and all(compiled)
-        return found
 
     def singly(self, rows: Any) -> Iterator[Answered | Failed]:
         """The answers for these rows, each by itself."""

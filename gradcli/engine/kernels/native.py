@@ -7,9 +7,7 @@ NumPy. `native_source.py` writes the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,9 +16,6 @@ from ..backends.backend import CPU
 from ..backends.tiers import policy
 from ..codegen.machine import can_compile
 from .strided import FLOATS, Kernel, Strided, strided
-
-_TIMES: ContextVar[float] = ContextVar("times", default=1.0)
-_READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
 
 
 def is_there() -> bool:
@@ -31,21 +26,6 @@ def is_there() -> bool:
 @cache
 def _is_there() -> bool:
     return can_compile(0)
-
-
-@contextmanager
-def weighted_by(times: float) -> Iterator[list[bool]]:
-    """Counts what is computed inside `times` times, because as much more of the same is to come.
-
-    Yields a list that records, for each function that becomes hot, whether native code computes it.
-    """
-    read: list[bool] = []
-    tokens = _TIMES.set(max(1.0, times)), _READ.set(read)
-    try:
-        yield read
-    finally:
-        _TIMES.reset(tokens[0])
-        _READ.reset(tokens[1])
 
 
 class Kernels:
@@ -66,17 +46,14 @@ class Kernels:
 
     def are_hot(self, elements: int) -> bool:
         """Counts these elements, and returns whether native code should compute them."""
-        self._count += int(elements * _TIMES.get())
+        self._count += elements
         if self._count * self._operations < policy().heat.operations:
             return False
         if self._readable is None:
             from .native_source import can_read  # few runs need it
 
             self._readable = can_read(self._formulas)
-        is_read = self._readable and is_there()
-        if (read := _READ.get()) is not None:
-            read.append(is_read)
-        return is_read
+        return self._readable and is_there()
 
     def run(
         self,

@@ -144,14 +144,11 @@ class Computer:
         fields = [field for field in self.plan.fields if field.dtype != TEXT]
         return sum(rows * math.prod(f.shape) * np.dtype(f.dtype).itemsize + ALIGNED for f in fields)
 
-    def probe(
-        self, block: Block, sizes: Sizes = CPU, job: int | None = None
-    ) -> tuple[tuple[Field, ...], int, int]:
+    def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int, int]:
         """The columns that the first rows of a block give, how many rows should run at once on
         a device of these sizes, and how many a block should have. No columns where no row succeeds.
-        `job` is how many rows there are in all, if that is known: the code that these need is made
-        here, so that forks find it. Raises GradcliError (E003, E005) for values that all rows
-        share, and none has a use for."""
+        The kernels are made here, so that forks and threads find them. Raises GradcliError (E003,
+        E005) for values that all rows share, and none has a use for."""
         first = self.first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
         records, width, runs, seen = 0, 1, 0, 0
@@ -162,7 +159,7 @@ class Computer:
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
                 self.is_native = self.kernels.has(tile)
-                found = row_runs.probe(_size(index), 1.0 if self.is_native else (job or 0) / PROBED)
+                found = list(row_runs.answers(_size(index)))
                 answers += [
                     (int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered
                 ]

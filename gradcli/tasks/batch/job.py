@@ -310,7 +310,7 @@ class Job:
             block = read_range(self.plan, range)
             if isinstance(block, Outcome):
                 continue
-            fields, tile, rows = computer.probe(block, self.sizes, self.source.rows)
+            fields, tile, rows = computer.probe(block, self.sizes)
             self._learn(fields, tile)
             if sets_block and self.request.block_rows is None:
                 self.block_rows = self.summary.block_rows = min(self.block_rows, rows)
