@@ -116,6 +116,7 @@ def _run(
     if dies is not None:
         watch(dies)
     if largest is not None:
+        sys.dont_write_bytecode = True  # of which there would be half a file
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     from gradcli.cli import run
 
