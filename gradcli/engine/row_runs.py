@@ -52,7 +52,8 @@ class Failed(NamedTuple):
 class RowRuns:
     """Runs of one program for rows of `columns`: by declared name the values from outside, with the
     rows last. `inputs` are those that all rows share. `compute` answers for the rows that it can.
-    `runs` counts how often the program ran, and `records` what the longest trace held."""
+    `runs` counts how often the program ran, by machine code, too, and `records` what the longest
+    trace held."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class RowRuns:
         others: Any = np.arange(size)
         if self.compute is not None:
             answered, others = self.compute(self.columns, size)
+            self.runs += len(others) < size
             yield from answered
         pending = [others] if len(others) else []
         while pending:
