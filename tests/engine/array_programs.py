@@ -69,7 +69,6 @@ REASONS = {
     "output v + [1, 2]": "the shapes of these arrays don't fit",
     "output [1, 2] == [1, x]": "a comparison of lists is not compiled",
     "output x[0]": "only lists and arrays have elements here",
-    "output int64(x)": "a float as an int is not compiled",
     "output arange(0)": "an array of no elements, or of many, is not compiled",
     "output arange(0, 1, 0)": "an array of no elements, or of many, is not compiled",
     "output arange(x)": "an int is needed here",

@@ -161,7 +161,16 @@ class Scalars:
             return self.apply("ne", [value, 0], value.type)
         if value.type == BIT:
             return (self.builder.uitofp if to == DOUBLE else self.builder.zext)(value, to)
-        return self.builder.sitofp(value, to)
+        return self._whole(value) if value.type == DOUBLE else self.builder.sitofp(value, to)
+
+    def _whole(self, value: Any) -> Any:
+        """A float without its fraction as an int, which it has been found to fit into."""
+        make = self.builder
+        if self.frame.is_masked:
+            low = make.fcmp_ordered(">=", value, ir.Constant(DOUBLE, -(2.0**63)))
+            high = make.fcmp_ordered("<", value, ir.Constant(DOUBLE, 2.0**63))
+            value = make.select(make.and_(low, high), value, ir.Constant(DOUBLE, 0.0))
+        return make.fptosi(value, INT)
 
     def apply(self, name: str, operands: Sequence[Any], kind: Any) -> Any:
         """An op computed in doubles or in ints, as `kind` says."""

@@ -186,16 +186,25 @@ class Builtins(Extremes):
         return self.converted(operands[0], I64, span)
 
     def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
-        """A number or an array of another type. A float that becomes an int may not fit."""
+        """A number or an array of another type."""
         held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
-        if kind != F64 and (isinstance(held, Mixed) or held.type == F64):
-            raise NotCompiled("a float as an int is not compiled", span)
+        if kind != F64 and isinstance(held, Mixed):
+            raise NotCompiled("what is an int or a float, as an int, is not compiled", span)
         if isinstance(held, Pending):
-            return self.each(held, kind, lambda item: self.as_type(item, kind, span))
+            return self.each(held, kind, lambda item: self.cast_number(item, kind, span))
         if not isinstance(held, Array):
-            return self.as_type(held, kind, span)
-        items = [self.as_type(item, kind, span) for item in held.items]
+            return self.cast_number(held, kind, span)
+        items = [self.cast_number(item, kind, span) for item in held.items]
         return Array(held.shape, tuple(items), kind)
+
+    def cast_number(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number of another type. Steps back where a float doesn't fit into an int."""
+        if kind == I64 and isinstance(held, Value) and held.type == F64:
+            builder = self.builder
+            for name, limit in (("ge", -(2.0**63)), ("lt", 2.0**63)):
+                builder.add(Check(builder.apply(name, [held, builder.constant(limit)], span)))
+            return builder.cast(held, I64)
+        return self.as_type(held, kind, span)
 
     def stack(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
         self.only(options, [], span)

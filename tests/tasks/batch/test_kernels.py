@@ -106,6 +106,12 @@ PROGRAMS = {
     "bools": "var x\noutput y = x > 1\noutput z = not (x > 1) or x < -1",
     "a list and a dict": 'var x\noutput y = [x, x**2]\noutput d = {"a": x, "b": 2 * x}',
     "an array": "var x\na = [x, 2.0, x**2] * 1.0\noutput a\noutput s = sum(a * a)",
+    "an index that a float gives": (
+        "var x\nv = [1.0, 2.0, 3.0]\noutput y = v[int64(abs(x))] * x\noutput k = int64(x) // 2"
+    ),
+    "floats as ints in a loop": (
+        "var x\ny = x\nfor i in range(5) { k = int64(y)\ny = y * 0.5 + k }\noutput y"
+    ),
     "an index that some rows have": (
         "const n: int64\nvar w = 2.0\nv = [1.0, 2.0, 3.0]\noutput y = v[n] * w"
     ),
@@ -153,7 +159,9 @@ def test_vectors_of_rows(mode: str) -> None:
     assert_same(node, columns, OPTIONS.with_changes(mode=mode), rtol=1e-11)
 
 
-WITHOUT_REJECTS = [k for k, text in PROGRAMS.items() if not re.search("const n|expect", text)]
+WITHOUT_REJECTS = [
+    k for k, text in PROGRAMS.items() if not re.search(r"const n|expect|v\[int64", text)
+]
 
 
 @pytest.mark.parametrize("name", WITHOUT_REJECTS)
