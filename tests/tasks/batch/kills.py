@@ -50,6 +50,7 @@ OF_THE_RUN = (
     "reruns",
     "seconds",
     "rows_per_second",
+    "kind",  # a job that goes on doesn't probe, and so doesn't know of kernels
 )  # the rest is of the job
 OLD = (b"of an earlier job\n", b'{"row": "of an earlier job"}\n')  # an output, and its rejects
 
