@@ -91,7 +91,7 @@ def test_a_row_of_many_operations_has_the_smallest_blocks() -> None:
 def test_progress_of_slow_rows(folder: Path) -> None:
     """It appears at once, and rows count up while the first of 100,000 slow ones are computed."""
     pytest.importorskip("pyte")
-    arguments = ["batch", "slow.tg", "--rows", "all.csv", "-o", "o.csv", "--no-grad"]
+    arguments = ["batch", "interpreted.tg", "--rows", "all.csv", "-o", "o.csv", "--no-grad"]
     terminal = Terminal(folder, "-m", "gradcli", *arguments, streams=("stderr",), width=80)
     try:
         terminal.until(lambda lines: any("0 rows" in line for line in lines))
