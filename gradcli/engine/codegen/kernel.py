@@ -13,6 +13,8 @@ from .machine import can_compile
 if TYPE_CHECKING:
     from .rows import RowsKernel
 
+MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
+
 
 class Kernel:
     """A region as a function of its parameters that returns its results.
@@ -69,9 +71,10 @@ def _machine_code(
 def rows_kernel(
     region: Region, others: Sequence[Region], by_row: Sequence[bool]
 ) -> RowsKernel | None:
-    """A region as a function of columns: see `RowsKernel`. None where there is no machine code."""
+    """A region as a function of columns: see `RowsKernel`. None where there is no machine code, or
+    compiling would take long."""
     size = sum([size_of(each.block) for each in (region, *others)])
-    if not policy().compiles or not can_compile(size):
+    if not policy().compiles or size > MOST_ON_ROWS or not can_compile(size):
         return None
     from . import rows
 
