@@ -151,7 +151,7 @@ from gradcli.engine.codegen.llvm import compiled
 from gradcli.engine.ir.parser import parse
 
 made = machine._object
-machine._object = lambda text: print("made") or made(text)
+machine._object = lambda *given: print("made") or made(*given)
 [region] = parse("region f(%0: f64) -> (f64) {\\n%1 = sin %0 : f64\\nreturn %1\\n}\\n")
 print(*compiled(region)(0.5))
 """
