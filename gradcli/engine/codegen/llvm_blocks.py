@@ -33,6 +33,7 @@ from ..ir.instructions import (
     Value,
     While,
     blocks_of,
+    is_straight,
 )
 from ..ir.types import BOOL, F64, I64, ArrayType, Type
 from .llvm_arrays import Arrays, copy, release_arrays
@@ -46,7 +47,6 @@ __all__ = [
     "Emitter",
     "NotNative",
     "functions_of",
-    "is_straight",
     "kernel_text",
     "llvm_type",
     "llvm_types",
@@ -341,15 +341,6 @@ def _is_short(body: Block, count: Any, work: int) -> bool:
     return is_known and not any(
         isinstance(made, Call | NewArray | Push) or any(blocks_of(made))
         for made in body.instructions
-    )
-
-
-def is_straight(block: Block) -> bool:
-    """Whether a block has no loop, calls no region, and needs no memory."""
-    return all(
-        not isinstance(made, While | For | Call | NewArray | Copy | NewStack)
-        and all(map(is_straight, blocks_of(made)))
-        for made in block.instructions
     )
 
 

@@ -56,6 +56,21 @@ def declared(module: Any, name: str, kind: Any) -> Any:
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
+def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], None]) -> None:
+    """Emits a loop from 0 up to an end."""
+    before, (head, inside, after) = builder.block, [builder.append_basic_block() for _ in range(3)]
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(INT)
+    index.add_incoming(ir.Constant(INT, 0), before)
+    builder.cbranch(builder.icmp_signed("<", index, end), inside, after)
+    builder.position_at_end(inside)
+    body(index)
+    index.add_incoming(builder.add(index, ir.Constant(INT, step)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
+
+
 def text_of(builder: Any, text: str) -> Any:
     """The address of a constant text."""
     name = f"text_{text}"

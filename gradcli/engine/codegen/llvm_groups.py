@@ -4,7 +4,9 @@ What is straight is a loop over the rows of the group, which LLVM computes for s
 Values that are needed later have a place for each row. A loop of the region runs as long as any row
 of the group stays in it, and a mask says which do: what the others compute is not kept. A stack has
 entries of the whole group. So a row that leaves a loop before others takes part in the last
-iterations of the pullback's loop, not in the first, and finds its entries where it left them.
+iterations of the pullback's loop, not in the first, and finds its entries where it left them. How
+many iterations each row took is on the stack, too: a row that steps back leaves `while` and begins
+no other loop, whatever its numbers say, and the pullback has to go the same way.
 """
 
 from __future__ import annotations
@@ -28,16 +30,18 @@ from ..ir.instructions import (
     Value,
     While,
     blocks_of,
+    every,
+    is_straight,
     size_of,
 )
 from ..ir.types import StackType
 from ..passes.copying import used
 from .llvm_blocks import llvm_type
-from .llvm_frame import BIT, INT, Frame
+from .llvm_frame import BIT, INT, Frame, count_up
 from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
-from .row_groups import GROUP, carries, is_straight, is_there
+from .row_groups import GROUP, carries, has_either_side
 
 Finish = Callable[[RowEmitter, Any], None]
 
@@ -48,40 +52,15 @@ class Groups(Places):
     def __init__(self, frame: Frame, guards: Guards, region: Region, called: list[str]) -> None:
         super().__init__(frame, guards, called)
         self.uses: Counter[Value] = Counter()
-        self._read(region.block)
-        self._any = frame.variable(ir.Constant(BIT, 0))
-        self._most = frame.variable(ir.Constant(INT, 0))
-
-    def _read(self, block: Block) -> None:
-        self.uses.update(block.results)
-        for made in block.instructions:
+        _count(region.block, self.uses)
+        for made in every(region.block):
             if isinstance(made, Constant):
                 self.constants[made.result] = made.value
                 self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
-            self.uses.update(made.operands)
-            for inner in blocks_of(made):
-                self._read(inner)
+        self._any = frame.variable(ir.Constant(BIT, 0))
+        self._most = frame.variable(ir.Constant(INT, 0))
 
     # ---- rows ------------------------------------------------------------------------------------
-
-    def rows(self, emit: Callable[[Any], None]) -> None:
-        """Emits a loop over the rows of the group."""
-        make = self.builder
-        before, body, after = (
-            make.block,
-            make.append_basic_block(),
-            make.append_basic_block(),
-        )
-        make.branch(body)
-        make.position_at_end(body)
-        row = make.phi(INT)
-        row.add_incoming(ir.Constant(INT, 0), before)
-        emit(row)
-        following = make.add(row, ir.Constant(INT, 1))
-        row.add_incoming(following, make.block)
-        more = make.icmp_signed("<", following, ir.Constant(INT, GROUP))
-        make.cbranch(more, body, after)
-        make.position_at_end(after)
 
     def straight(
         self,
@@ -106,8 +85,7 @@ class Groups(Places):
         def row(index: Any) -> None:
             emitter = RowEmitter(self, index, mask)
             for value in outside:
-                kind = llvm_type(value.type)
-                emitter.values[value] = self.load(self.places[value], index, kind)
+                emitter.values[value] = self.load(self.places[value], index)
             for made in instructions:
                 emitter.instruction(made)
             for value in kept:
@@ -140,7 +118,7 @@ class Groups(Places):
                 self.stacks[made.result] = self.stacks[made.stack]
                 self.move(made)
                 waiting.append(made)
-            elif is_straight(made):
+            elif is_straight(Block((), [made])):
                 waiting.append(made)
             else:
                 self.straight(waiting, mask)
@@ -164,7 +142,7 @@ class Groups(Places):
             if not isinstance(result.type, StackType):
                 self.place_of(result)
         sides = [(made.then, True), (made.otherwise, False)]
-        for block, holds in reversed(sides) if is_there(made, Pop) else sides:
+        for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
             taken = self.new_place(BIT)
 
             def takes(
@@ -196,7 +174,7 @@ class Groups(Places):
             if t in self.places
         ]
         for target, value in found:
-            old = self.load(self.places[target], row, value.type)
+            old = self.load(self.places[target], row)
             self.store(self.builder.select(emitter.active, value, old), self.places[target], row)
 
     def note(self, holds: Any, mask: Any, row: Any) -> None:
@@ -231,8 +209,13 @@ class Groups(Places):
                 self.stacks[asked] = self.stacks[parameter]
             else:
                 self.places[asked] = self.places[parameter]
-        active = self.new_place(BIT)
-        self.straight((), mask, (), lambda emitter, row: self.store(emitter.active, active, row))
+        active, taken = self.new_place(BIT), self.new_place(INT)
+
+        def starts(emitter: RowEmitter, row: Any) -> None:
+            self.store(emitter.active, active, row)
+            self.store(ir.Constant(INT, 0), taken, row)
+
+        self.straight((), mask, (), starts)
         head, body, after = (make.append_basic_block() for _ in range(3))
         make.branch(head)
         make.position_at_end(head)
@@ -241,7 +224,9 @@ class Groups(Places):
 
         def asks(emitter: RowEmitter, row: Any) -> None:
             stays = make.and_(emitter.active, emitter.read([condition])[0])
-            self.note(make.and_(stays, emitter.is_good()), active, row)
+            stays = make.and_(stays, emitter.is_good())
+            self.note(stays, active, row)
+            self.store(make.add(self.load(taken, row), make.zext(stays, INT)), taken, row)
 
         self.run(made.condition, active, [condition], asks)
         make.cbranch(make.load(self._any), body, after)
@@ -255,49 +240,79 @@ class Groups(Places):
         )
         make.branch(head)
         make.position_at_end(after)
+        if carries(made.body, Push):
+            self.push_taken(made, taken)
 
     def for_loop(self, made: For, mask: Any) -> None:
         """A loop with as many iterations as any row has. Where it pops, rows take part in the last
         ones, else in the first."""
         make, at_end = self.builder, carries(made.body, Pop)
         self.begin(made, mask)
+        number, active, taken = made.body.parameters[0], self.new_place(BIT), self.new_place(INT)
+        if at_end:
+            self.pop_taken(made, taken)
+        else:
+            self.straight((), mask, [made.count], self.takes(made.count, taken))
+        most = self.largest(taken)
+
+        def iteration(k: Any) -> None:
+            self.guards.count(_work(made.body))
+
+            def takes(emitter: RowEmitter, row: Any) -> None:
+                count = self.load(taken, row)
+                own = make.sub(k, make.sub(most, count)) if at_end else k
+                first = make.icmp_signed(">=", own, ir.Constant(INT, 0))
+                inside = make.and_(first, make.icmp_signed("<", own, count))
+                self.store(make.and_(emitter.active, inside), active, row)
+                self.store(own, self.place_of(number), row)
+
+            self.straight((), mask, (), takes)
+            self.run(
+                made.body,
+                active,
+                made.body.results,
+                lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
+            )
+
+        count_up(make, most, 1, iteration)
+        if carries(made.body, Push):
+            self.push_taken(made, taken)
+
+    def takes(self, count: Value, taken: Any) -> Finish:
+        """What puts the number of a row's iterations at a place: none where the row takes no part,
+        or has stepped back."""
+        make = self.builder
+
+        def put(emitter: RowEmitter, row: Any) -> None:
+            runs = make.and_(emitter.active, emitter.is_good())
+            own = make.select(runs, emitter.read([count])[0], ir.Constant(INT, 0))
+            self.store(own, taken, row)
+
+        return put
+
+    def largest(self, counts: Any) -> Any:
+        """The largest int of the rows, at least 0."""
+        make = self.builder
         make.store(ir.Constant(INT, 0), self._most)
 
-        def largest(emitter: RowEmitter, row: Any) -> None:
-            count = make.select(emitter.active, emitter.read([made.count])[0], ir.Constant(INT, 0))
-            most = make.load(self._most)
+        def compare(row: Any) -> None:
+            count, most = self.load(counts, row), make.load(self._most)
             larger = make.icmp_signed(">", count, most)
             make.store(make.select(larger, count, most), self._most)
 
-        self.straight((), mask, [made.count], largest)
-        most, number, active = make.load(self._most), made.body.parameters[0], self.new_place(BIT)
-        before, (head, body, after) = make.block, [make.append_basic_block() for _ in range(3)]
-        make.branch(head)
-        make.position_at_end(head)
-        k = make.phi(INT)
-        k.add_incoming(ir.Constant(INT, 0), before)
-        make.cbranch(make.icmp_signed("<", k, most), body, after)
-        make.position_at_end(body)
-        self.guards.count(_work(made.body))
+        self.rows(compare)
+        return make.load(self._most)
 
-        def takes(emitter: RowEmitter, row: Any) -> None:
-            count = emitter.read([made.count])[0]
-            own = make.sub(k, make.sub(most, count)) if at_end else k
-            first = make.icmp_signed(">=", own, ir.Constant(INT, 0))
-            inside = make.and_(first, make.icmp_signed("<", own, count))
-            self.store(make.and_(emitter.active, inside), active, row)
-            self.store(own, self.place_of(number), row)
+    def push_taken(self, made: While | For, taken: Any) -> None:
+        """Pushes how many iterations each row took, on each stack that the loop carries."""
+        for value in made.initial:
+            if value in self.stacks:
+                self.push_counts(self.stacks[value], taken)
 
-        self.straight((), mask, [made.count], takes)
-        self.run(
-            made.body,
-            active,
-            made.body.results,
-            lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
-        )
-        k.add_incoming(make.add(k, ir.Constant(INT, 1)), make.block)
-        make.branch(head)
-        make.position_at_end(after)
+    def pop_taken(self, made: For, taken: Any) -> None:
+        for value in made.initial:
+            if value in self.stacks:
+                self.pop_counts(self.stacks[value], taken)
 
 
 def _count(block: Block, counts: Counter[Value]) -> None:

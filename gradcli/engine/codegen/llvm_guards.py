@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_frame import BIT, BYTE, INT, NULL, STATUS, Frame, python
+from .llvm_frame import BIT, INT, NULL, STATUS, Frame, python
+from .llvm_memory import in_memory, load, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
 FIRST_SIZE = 4096  # bytes of a stack
@@ -75,7 +76,7 @@ class Guards:
         used = self.room(stack, ir.Constant(INT, sum(_size(value.type) for value in entry)))
         places = self._places(stack, used, [value.type for value in entry])
         for value, place in zip(entry, places, strict=True):
-            make.store(make.zext(value, BYTE) if value.type == BIT else value, place, align=1)
+            store(make, value, place, align=1)
 
     def room(self, stack: Stack, total: Any) -> Any:
         """Makes room for so many bytes, a constant; gives where they begin."""
@@ -90,9 +91,9 @@ class Guards:
     def pop(self, stack: Stack, types: Sequence[Any]) -> list[Any]:
         make = self.builder
         start = make.sub(make.load(stack.used), ir.Constant(INT, sum(map(_size, types))))
-        found = [make.load(place, align=1) for place in self._places(stack, start, types)]
+        found = [load(make, place, align=1) for place in self._places(stack, start, types)]
         make.store(start, stack.used)
-        return [make.trunc(v, BIT) if v.type == BYTE else v for v in found]
+        return found
 
     def _places(self, stack: Stack, start: Any, types: Sequence[Any]) -> Iterator[Any]:
         """The addresses of the values of an entry."""
@@ -100,7 +101,7 @@ class Guards:
         entry = make.gep(make.load(stack.base), [start], inbounds=True)
         for kind in types:
             place = make.gep(entry, [ir.Constant(INT, offset)], inbounds=True)
-            yield make.bitcast(place, (BYTE if kind == BIT else kind).as_pointer())
+            yield make.bitcast(place, in_memory(kind).as_pointer())
             offset += _size(kind)
 
     def _grow(self, stack: Stack, size: Any, more: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
 
 from ..ir.instructions import Instruction, Pop, Push
-from .llvm_blocks import Emitter, llvm_type
+from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, Frame
 from .llvm_places import Places
 
@@ -15,12 +16,13 @@ from .llvm_places import Places
 class _RowFrame(Frame):
     """The frame where a row is computed: where the region would step back, that is noted."""
 
-    def __init__(self, places: Places, active: Any, bad: Any) -> None:
+    is_masked = True
+
+    def __init__(self, places: Places, active: Any) -> None:
         frame = places.frame
         self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
         self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, frame.step_back
-        self.is_masked = True
-        self.active, self.bad = active, bad
+        self.active, self.bad = active, places.bad
         self.notes = False
 
     def step_back_if(self, condition: Any) -> None:
@@ -36,34 +38,32 @@ class RowEmitter(Emitter):
 
     def __init__(self, places: Places, row: Any, mask: Any) -> None:
         self.places, self.row = places, row
-        active = ir.Constant(BIT, 1) if mask is None else places.load(mask, row, BIT)
+        active = ir.Constant(BIT, 1) if mask is None else places.load(mask, row)
         places.builder.store(ir.Constant(BIT, 0), places.bad)
-        frame = _RowFrame(places, active, places.bad)
+        frame = _RowFrame(places, active)
         super().__init__(frame, places.guards, {}, places.called, vectors=True)
         self.active = active
         self.values = dict(places.shared)
 
     def instruction(self, made: Instruction) -> None:
         if isinstance(made, Push):
-            for value, (place, _) in zip(
-                self.read(made.entry), self.places.entry_places(made, self.row), strict=True
-            ):
+            for value, place in zip(self.read(made.entry), self._places(made), strict=True):
                 self.places.store_entry(value, place)
         elif isinstance(made, Pop):
-            for value, (place, kind) in zip(
-                made.entry, self.places.entry_places(made, self.row), strict=True
-            ):
-                self.values[value] = self.places.load_entry(place, kind)
+            for value, place in zip(made.entry, self._places(made), strict=True):
+                self.values[value] = self.places.load_entry(place)
         else:
             super().instruction(made)
+
+    def _places(self, made: Push | Pop) -> Iterator[Any]:
+        return self.places.entry_places(self.places.entry(made), self.row)
 
     def array(self, made: Any) -> None:
         """An element of a row's array; or of one that rows share, of which those that don't take
         part read the first."""
         if made.array in self.places.columns:
             place = self.places.columns[made.array](self.places.constants[made.place])
-            kind = llvm_type(made.result.type)
-            self.values[made.result] = self.places.load(place, self.row, kind)
+            self.values[made.result] = self.places.load(place, self.row)
             return
         array, place = self.read(made.operands)
         reads = self.builder.and_(self.active, self.builder.not_(self.builder.load(self.frame.bad)))
@@ -82,4 +82,4 @@ class RowEmitter(Emitter):
             self.places.store(self.builder.or_(before, now), self.places.status, self.row)
 
     def _has_stepped_back(self) -> Any:
-        return self.places.load(self.places.status, self.row, BIT)
+        return self.places.load(self.places.status, self.row)

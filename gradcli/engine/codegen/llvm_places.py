@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
 from .llvm_blocks import llvm_type
-from .llvm_frame import BIT, BYTE, INT, Frame
+from .llvm_frame import BIT, INT, Frame, count_up
 from .llvm_guards import Guards, Stack
+from .llvm_memory import in_memory, load, store
 from .row_groups import GROUP, NUMBER
+
+
+class Entry(NamedTuple):
+    """The numbers of all rows on a stack: where they begin, and the types of those of a row."""
+
+    stack: Stack
+    start: Any
+    types: Sequence[Any]
 
 
 class Places:
@@ -38,17 +47,18 @@ class Places:
         self.columns: dict[Value, Callable[[int], Any]] = {}
         self.stacks: dict[Value, Stack] = {}
         self.bad = frame.variable(ir.Constant(BIT, 0))
-        self._offsets: dict[int, Any] = {}  # of entries, by the identity of a push or a pop
+        self._entries: dict[int, Entry] = {}  # by the identity of a push or a pop
         module = frame.builder.module  # what LLVM is told: stacks and places are apart in memory
         scope = module.add_metadata(["stacks", module.add_metadata(["memory"])])
-        self._on_stacks = module.add_metadata([scope])
+        of_stacks = module.add_metadata([scope])
+        self._apart, self._on_stack = ("noalias", of_stacks), ("alias.scope", of_stacks)
 
     # ---- places ----------------------------------------------------------------------------------
 
     def new_place(self, kind: Any) -> Any:
         """Room for a value of each row."""
         with self.builder.goto_entry_block():
-            whole = ir.ArrayType(BYTE if kind == BIT else kind, GROUP)
+            whole = ir.ArrayType(in_memory(kind), GROUP)
             place = self.builder.alloca(whole)
             self.builder.store(ir.Constant(whole, None), place)
             return self.builder.bitcast(place, whole.element.as_pointer())
@@ -58,55 +68,87 @@ class Places:
             self.places[value] = self.new_place(llvm_type(value.type))
         return self.places[value]
 
-    def load(self, place: Any, row: Any, kind: Any) -> Any:
+    def load(self, place: Any, row: Any) -> Any:
         """The value of a row at a place."""
-        value = self.builder.load(self.builder.gep(place, [row], inbounds=True))
-        value.set_metadata("noalias", self._on_stacks)
-        return self.builder.trunc(value, BIT) if kind == BIT else value
+        return load(self.builder, self._of_row(place, row), mark=self._apart)
 
     def store(self, value: Any, place: Any, row: Any) -> None:
-        value = self.builder.zext(value, BYTE) if value.type == BIT else value
-        made = self.builder.store(value, self.builder.gep(place, [row], inbounds=True))
-        made.set_metadata("noalias", self._on_stacks)
+        store(self.builder, value, self._of_row(place, row), mark=self._apart)
 
-    def load_entry(self, place: Any, kind: Any) -> Any:
+    def load_entry(self, place: Any) -> Any:
         """A number of an entry of a stack."""
-        value = self.builder.load(place, align=1)
-        value.set_metadata("alias.scope", self._on_stacks)
-        return self.builder.trunc(value, BIT) if kind == BIT else value
+        return load(self.builder, place, align=1, mark=self._on_stack)
 
     def store_entry(self, value: Any, place: Any) -> None:
-        value = self.builder.zext(value, BYTE) if value.type == BIT else value
-        made = self.builder.store(value, place, align=1)
-        made.set_metadata("alias.scope", self._on_stacks)
+        store(self.builder, value, place, align=1, mark=self._on_stack)
+
+    def _of_row(self, place: Any, row: Any) -> Any:
+        return self.builder.gep(place, [row], inbounds=True)
 
     # ---- stacks ----------------------------------------------------------------------------------
 
     def move(self, made: Push | Pop) -> None:
         """Makes room on a stack for an entry of each row, or takes it back."""
-        make, stack = self.builder, self.stacks[made.stack]
-        total = ir.Constant(INT, GROUP * sum(map(_size, made.entry)))
-        if isinstance(made, Push):
-            self._offsets[id(made)] = self.guards.room(stack, total)
-            return
-        start = make.sub(make.load(stack.used), total)
+        types, stack = [llvm_type(value.type) for value in made.entry], self.stacks[made.stack]
+        room = self._room if isinstance(made, Push) else self._taken_back
+        self._entries[id(made)] = Entry(stack, room(stack, types), types)
+
+    def entry(self, made: Push | Pop) -> Entry:
+        """The entry of a push or a pop."""
+        return self._entries[id(made)]
+
+    def push_counts(self, stack: Stack, counts: Any) -> None:
+        """Pushes an int of each row, which is at a place."""
+
+        def push(row: Any) -> None:
+            (place,) = self.entry_places(entry, row)
+            self.store_entry(self.load(counts, row), place)
+
+        entry = Entry(stack, self._room(stack, [INT]), [INT])
+        self.rows(push)
+
+    def pop_counts(self, stack: Stack, counts: Any) -> None:
+        """Pops an int of each row, and puts it at a place."""
+
+        def pop(row: Any) -> None:
+            (place,) = self.entry_places(entry, row)
+            self.store(self.load_entry(place), counts, row)
+
+        entry = Entry(stack, self._taken_back(stack, [INT]), [INT])
+        self.rows(pop)
+
+    def entry_places(self, entry: Entry, row: Any) -> Iterator[Any]:
+        """The addresses of the numbers of a row in an entry."""
+        make, before = self.builder, 0
+        start = make.gep(make.load(entry.stack.base), [entry.start])
+        for kind in entry.types:
+            own = make.mul(row, ir.Constant(INT, _size(kind)))
+            offset = make.add(ir.Constant(INT, before * GROUP), own)
+            place = make.gep(start, [offset], inbounds=True)
+            yield make.bitcast(place, in_memory(kind).as_pointer())
+            before += _size(kind)
+
+    def _room(self, stack: Stack, types: Sequence[Any]) -> Any:
+        return self.guards.room(stack, _bytes(types))
+
+    def _taken_back(self, stack: Stack, types: Sequence[Any]) -> Any:
+        make = self.builder
+        start = make.sub(make.load(stack.used), _bytes(types))
         self.frame.leave_if(make.icmp_signed("<", start, ir.Constant(INT, 0)), self.frame.step_back)
         make.store(start, stack.used)
-        self._offsets[id(made)] = start
+        return start
 
-    def entry_places(self, made: Push | Pop, row: Any) -> Iterator[tuple[Any, Any]]:
-        """The addresses of the numbers of a row's entry, and their types."""
-        make, before = self.builder, 0
-        start = make.gep(make.load(self.stacks[made.stack].base), [self._offsets[id(made)]])
-        for value in made.entry:
-            size, kind = _size(value), llvm_type(value.type)
-            offset = make.add(
-                ir.Constant(INT, before * GROUP), make.mul(row, ir.Constant(INT, size))
-            )
-            place = make.gep(start, [offset], inbounds=True)
-            yield make.bitcast(place, (BYTE if kind == BIT else kind).as_pointer()), kind
-            before += size
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def rows(self, emit: Callable[[Any], None]) -> None:
+        """Emits a loop over the rows of the group."""
+        count_up(self.builder, ir.Constant(INT, GROUP), 1, emit)
 
 
-def _size(value: Value) -> int:
-    return 1 if llvm_type(value.type) == BIT else NUMBER
+def _bytes(types: Sequence[Any]) -> Any:
+    """The bytes of an entry."""
+    return ir.Constant(INT, GROUP * sum(map(_size, types)))
+
+
+def _size(kind: Any) -> int:
+    return 1 if kind == BIT else NUMBER

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..ir.instructions import Region, Value, size_of
+from ..ir.instructions import Region, Value, is_straight, size_of
 from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
-from .llvm_blocks import NotNative, functions_of, is_straight, llvm_types
-from .llvm_frame import BIT, BYTE, INT, Frame, Kernel, python
+from .llvm_blocks import NotNative, functions_of, llvm_types
+from .llvm_frame import BYTE, INT, Frame, Kernel, count_up, python
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
 from .llvm_masks import RowEmitter
+from .llvm_memory import in_memory, load, store
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_vectors import keep_versions
 from .row_groups import GROUP, fits_groups
@@ -108,7 +109,7 @@ class _Column:
         (self.kind,) = llvm_types([value])
         self.size = value.type.size if isinstance(value.type, ArrayType) else 0
         element = self.kind.pointee if self.size else self.kind
-        column = (BYTE if element == BIT else element).as_pointer()
+        column = in_memory(element).as_pointer()
         self.types = [column, INT] if self.size else [column]
 
     def enter(self, frame: Frame, parameters: Iterator[Any]) -> Callable[[Any], Any]:
@@ -116,19 +117,19 @@ class _Column:
         memory, which the next row takes over."""
         make, column = frame.builder, next(parameters)
         if not self.size:
-            return lambda index: _loaded(make, make.gep(column, [index], inbounds=True))
+            return lambda index: load(make, make.gep(column, [index], inbounds=True))
         step, kind = next(parameters), ir.ArrayType(self.kind.pointee, self.size)
         array = make.bitcast(make.alloca(kind), self.kind)
 
-        def load(index: Any) -> Any:
+        def copied(index: Any) -> Any:
             def element(k: Any) -> None:
-                value = _loaded(make, _place(make, column, index, k, step))
+                value = load(make, _place(make, column, index, k, step))
                 make.store(value, make.gep(array, [k], inbounds=True))
 
             _each(make, self.size, element)
             return array
 
-        return load
+        return copied
 
     def of_group(self, groups: Groups, value: Value, start: Any, parameters: Iterator[Any]) -> None:
         """Tells where the rows of a group find it."""
@@ -143,19 +144,17 @@ class _Column:
         """What puts the value of a row into the column."""
         make, column = frame.builder, next(parameters)
         if not self.size:
-            return lambda index, value: _store(
-                make, value, make.gep(column, [index], inbounds=True)
-            )
+            return lambda index, value: store(make, value, make.gep(column, [index], inbounds=True))
         step = next(parameters)
 
-        def store(index: Any, array: Any) -> None:
+        def copy(index: Any, array: Any) -> None:
             def element(k: Any) -> None:
                 value = make.load(make.gep(array, [k], inbounds=True))
-                _store(make, value, _place(make, column, index, k, step))
+                store(make, value, _place(make, column, index, k, step))
 
             _each(make, self.size, element)
 
-        return store
+        return copy
 
 
 def _place(make: Any, column: Any, index: Any, k: Any, step: Any) -> Any:
@@ -166,7 +165,7 @@ def _place(make: Any, column: Any, index: Any, k: Any, step: Any) -> Any:
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
     """Emits something for each element of an array, without a loop where they are few."""
     if size > MAX_ELEMENTS:
-        _count_up(make, ir.Constant(INT, size), 1, body)
+        count_up(make, ir.Constant(INT, size), 1, body)
         return
     for k in range(size):
         body(ir.Constant(INT, k))
@@ -209,7 +208,7 @@ def _group_loop(
         guards.count(GROUP * size_of(region.block) // 4)
         groups.run(region.block, None, region.block.results, finish)
 
-    _count_up(make, n, GROUP, group)
+    count_up(make, n, GROUP, group)
     frame.done([], guards.release, guards.counts)
 
 
@@ -248,31 +247,7 @@ def _loop(
         rest = make.sub(n, start)
         few = make.icmp_signed("<", rest, chunk)
         count = chunk if in_chunks else make.select(few, rest, chunk)
-        _count_up(make, count, 1, lambda k: each(make.add(start, k)))
+        count_up(make, count, 1, lambda k: each(make.add(start, k)))
 
-    _count_up(make, n, CHUNK, some)
+    count_up(make, n, CHUNK, some)
     frame.done([], guards.release, guards.counts)
-
-
-def _loaded(make: Any, place: Any) -> Any:
-    value = make.load(place)
-    return make.trunc(value, BIT) if value.type == BYTE else value
-
-
-def _store(make: Any, value: Any, place: Any) -> None:
-    make.store(make.zext(value, BYTE) if value.type == BIT else value, place)
-
-
-def _count_up(make: Any, end: Any, step: int, body: Any) -> None:
-    """Emits a loop from 0 up to an end."""
-    before, (head, inside, after) = make.block, [make.append_basic_block() for _ in range(3)]
-    make.branch(head)
-    make.position_at_end(head)
-    index = make.phi(INT)
-    index.add_incoming(ir.Constant(INT, 0), before)
-    make.cbranch(make.icmp_signed("<", index, end), inside, after)
-    make.position_at_end(inside)
-    body(index)
-    index.add_incoming(make.add(index, ir.Constant(INT, step)), make.block)
-    make.branch(head)
-    make.position_at_end(after)

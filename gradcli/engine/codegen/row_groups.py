@@ -1,8 +1,8 @@
-"""Which regions run on groups of rows, and which of their instructions are straight."""
+"""Which regions run on groups of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..ir.instructions import (
     Block,
@@ -12,7 +12,6 @@ from ..ir.instructions import (
     Constant,
     Element,
     For,
-    Instruction,
     NewStack,
     Operation,
     Pop,
@@ -20,6 +19,7 @@ from ..ir.instructions import (
     Region,
     While,
     blocks_of,
+    every,
     size_of,
 )
 from ..ir.types import ArrayType, StackType
@@ -27,21 +27,20 @@ from ..ir.types import ArrayType, StackType
 GROUP = 32  # rows
 NUMBER = 8  # bytes
 MOST_PLACES = 2**18  # bytes of a group's values
-_STRAIGHT = (Constant, Cast, Operation, Check, Element)
+_KINDS = (Constant, Cast, Operation, Element, Check, Branch, While, For, NewStack, Push, Pop)
 
 
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
-    """Whether a region can run on groups: it has loops, and neither arrays of its own nor calls,
-    and nothing that reads the entries of one stack and adds to another. Which elements it reads of
-    the arrays that rows have, `by_row`, is known."""
+    """Whether a region can run on groups: it has neither arrays of its own nor calls, and nothing
+    that reads the entries of one stack and adds to another. Which elements it reads of the arrays
+    that rows have, `by_row`, is known."""
     varying = {p for p, varies in zip(region.block.parameters, by_row, strict=True) if varies}
-    constants = {made.result for made in _all(region.block) if isinstance(made, Constant)}
+    constants = {made.result for made in every(region.block) if isinstance(made, Constant)}
     return (
-        _has_loops(region.block)
-        and _fits(region.block)
+        _fits(region.block)
         and all(
             made.place in constants
-            for made in _all(region.block)
+            for made in every(region.block)
             if isinstance(made, Element) and made.array in varying
         )
         and not any(isinstance(value.type, ArrayType) for value in region.block.results)
@@ -49,26 +48,13 @@ def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
     )
 
 
-def _all(block: Block) -> Iterator[Instruction]:
-    for made in block.instructions:
-        yield made
-        for inner in blocks_of(made):
-            yield from _all(inner)
-
-
-def _has_loops(block: Block) -> bool:
-    return any(isinstance(made, While | For) for made in _all(block))
-
-
 def _fits(block: Block) -> bool:
-    for made in block.instructions:
-        if not isinstance(made, (*_STRAIGHT, Branch, While, For, NewStack, Push, Pop)):
+    for made in every(block):
+        if not isinstance(made, _KINDS):
             return False
         if isinstance(made, For) and all(carries(made.body, kind) for kind in (Push, Pop)):
             return False
-        if isinstance(made, Branch) and all(is_there(made, kind) for kind in (Push, Pop)):
-            return False
-        if not all(map(_fits, blocks_of(made))):
+        if isinstance(made, Branch) and all(has_either_side(made, kind) for kind in (Push, Pop)):
             return False
     return True
 
@@ -76,17 +62,10 @@ def _fits(block: Block) -> bool:
 def carries(body: Block, kind: type) -> bool:
     """Whether a loop's body pushes to, or pops from, stacks that it carries."""
     return any(isinstance(value.type, StackType) for value in body.parameters) and any(
-        isinstance(made, kind) for made in _all(body)
+        isinstance(made, kind) for made in every(body)
     )
 
 
-def is_there(made: Branch, kind: type) -> bool:
+def has_either_side(made: Branch, kind: type) -> bool:
     """Whether there is an instruction of a kind on either side."""
-    return any(isinstance(inner, kind) for block in blocks_of(made) for inner in _all(block))
-
-
-def is_straight(made: Instruction) -> bool:
-    return isinstance(made, _STRAIGHT) or (
-        isinstance(made, Branch)
-        and all(all(map(is_straight, block.instructions)) for block in blocks_of(made))
-    )
+    return any(isinstance(inner, kind) for block in blocks_of(made) for inner in every(block))

@@ -7,6 +7,7 @@ values of the blocks around it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from ...diagnostics import Span
@@ -292,12 +293,25 @@ class Call(Entity, frozen=False):
 Arrays: TypeAlias = NewArray | Element | Put | Copy | Free
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Call
+_STRAIGHT = (Constant, Cast, Operation, Element, Check, Branch)
+
+
+def every(block: Block) -> Iterator[Instruction]:
+    """The instructions of a block, and those of the blocks inside it."""
+    for made in block.instructions:
+        yield made
+        for inner in blocks_of(made):
+            yield from every(inner)
 
 
 def size_of(block: Block) -> int:
     """How many instructions a block has, also in the blocks inside it."""
-    inner = [b for made in block.instructions for b in blocks_of(made)]
-    return len(block.instructions) + sum(map(size_of, inner))
+    return sum([1 for _ in every(block)])
+
+
+def is_straight(block: Block) -> bool:
+    """Whether a block has no loop, calls no region, and needs no memory."""
+    return all(isinstance(made, _STRAIGHT) for made in every(block))
 
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:

@@ -91,6 +91,15 @@ PROGRAMS = {
         "const n: int64\nvar w = 0.5\nk = 0\nfor i in range(4) { k = k + 100 // (n - i) }\n"
         "output y = k * w"
     ),
+    "a number of iterations that overflows": (
+        "const n: int64\nvar w = 0.5\ny = w\nfor i in range(-n * n * n) { y = y * 0.99 + 0.1 * sin(y) }\n"
+        "output y"
+    ),
+    "ints that overflow on the way to loops": (
+        "const n: int64\nvar w = 0.5\ny = w\nk = 1\nfor i in range(6) {\nk = k * n + i\n"
+        "if k % 2 == 0 {\nfor j in range(abs(k) % 3) { y = y * 0.9 + sin(y) }\n} else {\n"
+        "m = 0\nwhile m < abs(k) % 4 { y = cos(y) * 1.1; m = m + 1 }\n}\n}\noutput y"
+    ),
     "an index in a loop": (
         "const n: int64\nvar w = 0.5\nv = [1.0, 2.0, 4.0, 8.0]\ny = w\nk = 0\n"
         "while k < n { y = y * v[k]; k = k + 1 }\noutput y"

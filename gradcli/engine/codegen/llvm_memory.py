@@ -1,0 +1,37 @@
+"""How values are held in memory, as LLVM text: a bool is a byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .llvm_frame import BIT, BYTE
+
+
+def in_memory(kind: Any) -> Any:
+    """The type that a value has in memory."""
+    return BYTE if kind == BIT else kind
+
+
+def load(
+    builder: Any, place: Any, align: int | None = None, mark: tuple[str, Any] | None = None
+) -> Any:
+    """Loads a value. `mark` is a kind of LLVM's metadata and its node, which say with what the
+    place may overlap."""
+    value = builder.load(place, align=align)
+    if mark is not None:
+        value.set_metadata(*mark)
+    return builder.trunc(value, BIT) if value.type == BYTE else value
+
+
+def store(
+    builder: Any,
+    value: Any,
+    place: Any,
+    align: int | None = None,
+    mark: tuple[str, Any] | None = None,
+) -> None:
+    """Stores a value. `mark` is as for `load`."""
+    held = builder.zext(value, BYTE) if value.type == BIT else value
+    made = builder.store(held, place, align=align)
+    if mark is not None:
+        made.set_metadata(*mark)
