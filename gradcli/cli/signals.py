@@ -28,15 +28,17 @@ def kept_from_threads() -> Iterator[None]:
 
 @contextmanager
 def sure_interrupts() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. Python drops an exception that is
-    raised in a `__del__`: there it waits until that is done. Where Python drops it nevertheless, as
-    in what a weak reference or the garbage collector calls, it is raised once more."""
+    """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. It waits where Python wouldn't only
+    raise it: an exception in a `__del__` is dropped; and after one in a text that `eval` or `exec`
+    runs, as for each new NamedTuple, Python ends by the signal, even if the exception was caught.
+    Where Python drops it nevertheless, as in what a weak reference or the garbage collector calls,
+    it is raised once more."""
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if _finalizes(frame):
+        if _in_text(frame) or _finalizes(frame):
             signal.setitimer(signal.ITIMER_REAL, SOON)
         else:
             raise KeyboardInterrupt
@@ -56,6 +58,10 @@ def sure_interrupts() -> Iterator[None]:
         sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _in_text(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_code.co_filename == "<string>"
 
 
 def _finalizes(frame: FrameType | None) -> bool:

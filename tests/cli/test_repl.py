@@ -190,6 +190,27 @@ def test_an_interrupt_that_python_drops_comes_again() -> None:
     assert sys.unraisablehook is hook
 
 
+def test_an_interrupt_in_a_text_that_runs_does_not_end_the_process(tmp_path: Path) -> None:
+    """Python ends by the signal once it has interrupted `eval` or `exec` of a text."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+import signal
+from gradcli.cli.signals import sure_interrupts
+
+try:
+    with sure_interrupts():
+        exec("import signal\\nsignal.raise_signal(signal.SIGINT)")
+        while True:
+            pass
+except KeyboardInterrupt:
+    print("interrupted")
+""")
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
+
+
 def test_an_interrupt_while_the_prompt_goes_is_not_lost() -> None:
     """Neither in what asyncio runs, which prompt_toolkit reads with."""
 

@@ -59,17 +59,21 @@ PROGRAMS = {
 }
 
 
+HOT_AND_COLD: tuple[dict[str, Any], ...] = ({"heat": FIRST_USE}, {"tier": INTERPRETED})
+
+
 def both(text: str, inputs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The outputs and the gradients by kernels, and by the interpreter."""
     declared = "".join(
         f"const {name}: {'int64' if value.dtype == int else 'float'}"
         f"[{', '.join(map(str, value.shape))}]\n"
         for name, value in inputs.items()
     )
     found = []
-    for how in ({"heat": FIRST_USE}, {"tier": INTERPRETED}):
-        program = gradcli.load(source=declared + text).with_options(grad=False)
-        with only(**how):  # type: ignore[arg-type]
-            found.append([*program.run(inputs).outputs.values()])
+    for how in HOT_AND_COLD:
+        with only(**how):
+            done = gradcli.load(source=declared + text).run(inputs)
+        found.append([*done.outputs.values(), done.gradients])
     return found[0], found[1]
 
 
@@ -113,9 +117,9 @@ def test_it_is_as_in_the_interpreter(name: str, monkeypatch: pytest.MonkeyPatch)
 )
 def test_errors_are_those_of_the_interpreter(text: str) -> None:
     messages = []
-    for how in ({"heat": FIRST_USE}, {"tier": INTERPRETED}):
-        program = gradcli.load(source=f"const N: int64[300]\n{text}").with_options(grad=False)
-        with only(**how), pytest.raises(GradcliError) as error:  # type: ignore[arg-type]
+    for how in HOT_AND_COLD:
+        program = gradcli.load(source=f"const N: int64[300]\n{text}")
+        with only(**how), pytest.raises(GradcliError) as error:
             program.run({"N": N})
         messages.append(str(error.value))
     assert messages[0] == messages[1]
@@ -130,10 +134,4 @@ def test_errors_are_those_of_the_interpreter(text: str) -> None:
     ],
 )
 def test_traced_and_nested_ones_are_the_interpreters(text: str) -> None:
-    found = []
-    for how in ({"heat": FIRST_USE}, {"tier": INTERPRETED}):
-        program = gradcli.load(source=f"const X: float[300]\n{text}")
-        with only(**how):  # type: ignore[arg-type]
-            done = program.run({"X": X})
-        found.append([done.outputs, done.gradients])
-    assert_alike(*found)
+    assert_alike(*both(text, {"X": X}))

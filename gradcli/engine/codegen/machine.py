@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from ..backends.host_memory import free_host_memory
 
-# Those of LLVM's passes that run: variables go to registers, and empty blocks away.
-PASSES = ("sroa", "simplify_cfg")
-ALL = ()  # as many as LLVM thinks fit, among them the one that computes several rows at once
+# Those of LLVM's passes that run: few, by which variables go to registers and empty blocks away; or
+# as many as LLVM runs at `-O3`, among them the one that computes several rows at once.
+FEW, O3 = ("sroa", "simplify_cfg"), ("O3",)
+TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of those of `O3`
 # Bytes that LLVM takes at most, altogether and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
 
@@ -49,7 +50,8 @@ def _made_of(text: str, passes: Sequence[str]) -> bytes:
     from llvmlite import binding
 
     libraries = llvmlite.__version__, str(binding.llvm_version_info)
-    parts = (*libraries, binding.get_default_triple(), *processor(), *passes, text)
+    tuning = str(TUNING)
+    parts = (*libraries, binding.get_default_triple(), *processor(), *passes, tuning, text)
     return "\0".join(parts).encode()
 
 
@@ -60,11 +62,15 @@ def _object(text: str, passes: Sequence[str]) -> bytes:
     machine, module = processor().machine(), binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.loop_unrolling = True, False
+    for name, holds in TUNING.items():
+        setattr(options, name, holds)
     builder = binding.create_pass_builder(machine, options)
-    manager = binding.create_new_module_pass_manager() if passes else builder.getModulePassManager()
-    for name in passes:
-        getattr(manager, f"add_{name}_pass")()
+    if passes == O3:
+        manager = builder.getModulePassManager()
+    else:
+        manager = binding.create_new_module_pass_manager()
+        for name in passes:
+            getattr(manager, f"add_{name}_pass")()
     manager.run(module, builder)
     return machine.emit_object(module)  # type: ignore[no-any-return]
 
@@ -77,9 +83,9 @@ def _engine() -> Any:
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
-def assembled(text: str, passes: Sequence[str] = PASSES) -> tuple[Any, int]:
+def assembled(text: str, passes: Sequence[str] = FEW) -> tuple[Any, int]:
     """The engine that owns the code of a module, and the address of its function `kernel`. `passes`
-    are those of LLVM's that run, or `ALL`."""
+    are `FEW` or `O3`."""
     from llvmlite import binding
 
     from .cache import cached

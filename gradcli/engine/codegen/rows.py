@@ -10,7 +10,7 @@ from ..ir.instructions import Block, Constant, Region
 from ..ir.types import DTYPES, F64, ArrayType, Scalar
 from .llvm import loaded
 from .llvm_rows import NotNative, rows_text
-from .machine import ALL, assembled
+from .machine import O3, assembled
 from .python import StepBack
 
 __all__ = ["NotNative", "RowsKernel"]
@@ -31,7 +31,7 @@ class RowsKernel:
         computed = Region(region.name, Block(block.parameters, block.instructions, varying))
         self._by_row = list(by_row)
         text, self._multiple = rows_text(computed, others, by_row)
-        self._function = loaded(*assembled(text, ALL))
+        self._function = loaded(*assembled(text, O3))
 
     def run(self, n: int, values: Sequence[Any]) -> tuple[list[Any], Any]:
         """The results for `n` rows: the column of each, or a number or bool that all rows have; and

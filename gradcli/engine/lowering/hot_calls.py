@@ -57,7 +57,7 @@ class HotCalls:
         if type(function) is not Function and type(function) is not Transform:
             return call_value(run, function, arguments, named, site, path)
         if run.group is None and type(function) is Transform and function.kind == "vmap":
-            return self._mapped(run, function, arguments, named, site)
+            return self._mapped(run, function, arguments, named, site, path)
         if run.group is None and self._work >= max(self._hot, self._least * self._times):
             if self._calls is None:
                 from .function_calls import FunctionCalls  # the compiler
@@ -81,6 +81,7 @@ class HotCalls:
         arguments: list[Any],
         named: dict[str, Any],
         site: Site,
+        path: str | None,
     ) -> Any:
         """What `vmap(f)` gives for its rows."""
         if self._rows is None:
@@ -91,6 +92,6 @@ class HotCalls:
         if found is not MISS:
             return found
         before = run.work
-        result = call_value(run, function, arguments, named, site, None)
+        result = call_value(run, function, arguments, named, site, path)
         self._rows.learn(run.work - before)
         return result

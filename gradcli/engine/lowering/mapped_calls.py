@@ -86,7 +86,10 @@ class MappedCalls:
         if call is None or work < policy().heat.operations:
             return MISS
         tile = min(MOST, max(LEAST, NUMBERS * n // numbers))
-        return call.run(n, tile, [given(value) for value in observed.values], found)
+        result = call.run(n, tile, [given(value) for value in observed.values], found)
+        if result is MISS:
+            self._numbers = self._work = 0  # so that it isn't tried again soon
+        return result
 
     def learn(self, operations: int) -> None:
         """Takes note of a call that the interpreter made, with so many operations on all rows."""
@@ -110,8 +113,7 @@ class MappedCall:
         self._kind = lowered.kind
         if not _has_rows(self._kind):
             raise NotCompiled("what this call gives has no rows", span)
-        self._captured = len([*parameters_of(function)])
-        self._by_row = [False] * self._captured
+        self._by_row = [False for _ in parameters_of(function)]
         for entry, varies in zip(arguments, by_row, strict=True):
             self._by_row += [varies] * len([*parameters_of(entry)])
         try:

@@ -100,13 +100,12 @@ class _Folding:
         elif isinstance(made, Cast):
             self.cast(made)
         elif isinstance(made, Operation):
-            held = _simplified(made, [self.of(value) for value in made.operands], self.last)
+            operands = [self.of(value) for value in made.operands]
+            held = _simplified(made, operands, self.last)
             if held is not None:
                 self.held[made.result] = held
-            elif self.last:
-                self.keep(_weaker(made, [self.of(value) for value in made.operands]))
             else:
-                self.keep(made)
+                self.keep(_weaker(made, operands) if self.last else made)
         elif isinstance(made, Branch):
             self.branch(made)
         elif isinstance(made, While | For):

@@ -222,6 +222,14 @@ def test_the_others_are_the_interpreters(text: str) -> None:
         assert_same(parsed(text), columns)
 
 
+def test_regions_that_llvm_would_compile_for_long_are_the_interpreters() -> None:
+    columns = {"x": np.array([0.5, 1.5])}
+    terms = [f"sin({k} * x) * cos(x / {k})" for k in range(1, 500)]
+    few, many = (f"var x\noutput y = {' + '.join(terms[:n])}" for n in (20, 499))
+    assert kernels_for(few, columns).has(columns)
+    assert not kernels_for(many, columns).has(columns)
+
+
 def test_columns_of_other_types() -> None:
     text = "var x\noutput y = x / 3"
     for dtype in ("int64", "int32", "float32", "uint8", "float64"):
