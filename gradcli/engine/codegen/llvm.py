@@ -17,9 +17,9 @@ from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type
 from .llvm_blocks import kernel_text
 from .llvm_frame import NO_LIMIT
-from .llvm_scalars import NotNative
 from .machine import assembled
 from .python import StepBack
+from .scalar_ops import NotNative
 
 __all__ = ["Limits", "NotNative", "compiled"]
 

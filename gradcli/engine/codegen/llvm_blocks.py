@@ -41,7 +41,8 @@ from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, INT, Frame, Kernel
 from .llvm_guards import Counts, Guards, Stack
 from .llvm_regions import Called, call, function_of
-from .llvm_scalars import NotNative, Scalars
+from .llvm_scalars import Scalars
+from .scalar_ops import NotNative
 
 __all__ = [
     "Emitter",

@@ -11,16 +11,7 @@ from llvmlite import ir
 from .llvm_frame import ADDRESS, DOUBLE, INT, NULL, STATUS, Frame, declared, python, text_of
 from .llvm_vectors import vector_function, vector_versions
 from .machine import address_of
-
-# The functions that `math` has from the C library, which returns what IEEE 754 asks for where
-# `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
-LIBRARY = {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
-    "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
-}  # fmt: skip
-
-
-POWERS = (1.0, 2.0, 3.0)  # exponents whose powers are within 2 ulps as products
+from .scalar_ops import LIBRARY, POWERS
 
 
 def _power_of(exponent: Any) -> float:
