@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradcli.engine.backends.tiers import HEAT, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.llvm import NotNative
@@ -105,8 +105,9 @@ def test_a_run_is_machine_code_at_once_if_many_like_it_are_to_come(compiled: lis
     assert compiled == ["python", "python", "llvm"]
 
 
-def test_the_tier_limits_it(compiled: list[str]) -> None:
-    with only(WRITTEN, SOON):
+@pytest.mark.parametrize("heat", [SOON, FIRST_USE], ids=["soon", "at once"])
+def test_the_tier_limits_it(heat: Heat, compiled: list[str]) -> None:
+    with only(WRITTEN, heat):
         loop = made()
         for _ in range(4):
             loop.run((1000, 0.7))

@@ -48,7 +48,7 @@ class Kernel:
                     return results
                 except python.TooLong:
                     self._left = 0
-            if self._left <= 0:
+            if self._code is None:
                 self._code, self._regions = _machine_code(*regions, self._size), None
         assert self._code is not None
         return self._code(*parameters)
