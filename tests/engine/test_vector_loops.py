@@ -32,6 +32,8 @@ LOOPS = [
     "v = x > 0.5; s = 0.0; for i in range(6) { if v[i % 3] { s = s + w*x[i % 3] } }",
     "v = x*1.0; for i in range(5) { v = where(v > 0.0, v*w, v) }; s = sum(v)",
     "v = x*1.0; u = x*2.0; for i in range(5) { r = v; v = u*w; u = r }; s = sum(u - v*x)",
+    "n = 3; p = [x*w, x, x*0.5]; for i in range(5) { p = [p[j]*w + (p[j - 1] if j != 1 else p[2]) for j in range(n)] }; s = sum(p[0]*p[1] + p[2])",
+    "n = 3; fn all_but(p, i, n) { a = [0.0, 0.0, 0.0]; for j in range(n) { if j != i { a = a + p[j] } }; return a }; p = [x, x*w, x*2.0]; for t in range(5) { p = [all_but(p, i, n)*0.4 for i in range(n)] }; s = sum(p[0] - p[1]*p[2])",
     "v = ones([2, 2]); for i in range(4) { v = v * w + m }; s = v[0, 1] * v[1, 0]",
     "s = 0.0; v = x*1.0; for i in range(40) { v[0] = v[0]*0.9; v[i] = 1.0 }; s = v[0]",
 ]  # fmt: skip

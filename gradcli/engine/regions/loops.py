@@ -16,12 +16,21 @@ from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
 from ..ir.types import BOOL, F64, I64
+from .counting import Counting
 from .flow import appends, breaks, returns
-from .growing import GrowingLists, Grown
+from .growing import Grown
 from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
-from .names import RETURNED, STOPPED, Absent, Name, NotCompiled, Unknown, Unresolved
-from .ranges import Ints, Items, Over, Range, difference
-from .reductions import Options
+from .names import (
+    RETURNED,
+    STOPPED,
+    Absent,
+    Name,
+    NotCompiled,
+    Unknown,
+    UnknownInt,
+    Unresolved,
+)
+from .ranges import Ints, Items, Over, Range
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 
@@ -58,7 +67,7 @@ class Loop(NamedTuple):
         return self.range is not None or self.limit is not None
 
 
-class Loops(GrowingLists):
+class Loops(Counting):
     """The lowering of loops."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -86,7 +95,10 @@ class Loops(GrowingLists):
 
     def over_ints(self, node: program.For, over: Range) -> None:
         numbers = over.numbers(self.builder)
-        if numbers is None or len(numbers) > MAX_UNROLLED:
+        if numbers is None:
+            self.loop_or_unrolled(node, over)
+            return
+        if len(numbers) > MAX_UNROLLED:
             self.loop(node, over)
             return
         before, length = dict(self.names.held), len(self.builder.block.instructions)
@@ -100,48 +112,23 @@ class Loops(GrowingLists):
             self.names.held = before
         self.unrolled(node, tuple(map(self.builder.constant, numbers)))
 
+    def loop_or_unrolled(self, node: program.For, over: Range) -> None:
+        """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may
+        be lowered one by one once their number is known, for which the region is specialised."""
+        try:
+            self.loop(node, over)
+        except UnknownInt:
+            raise
+        except NotCompiled as reason:
+            if over.size in self.builder.known:
+                raise
+            raise UnknownInt(reason.span, over.size, reason.reason) from None
+
     def items(self, held: Stored, span: Span) -> Items:
         """The elements or rows of an array."""
         constant = self.builder.constant
         read = lambda index: self.stored_part(held, [index], span)  # noqa: E731
         return Items(read, constant(0), constant(held.shape[0]))
-
-    def range(self, operands: Sequence[Any], options: Options, span: Span) -> Ints:
-        ends = [end for end in operands if end is not None]
-        if any(getattr(end, "type", None) != I64 for end in ends):
-            raise NotCompiled("`range` goes over ints", span)
-        start = self.builder.constant(0) if len(ends) == 1 else ends[0]
-        stop = ends[min(1, len(ends) - 1)]
-        step = ends[2] if len(ends) == 3 else self.builder.constant(1)
-        return Ints(Range(start, step, self.iterations(start, stop, step, span)))
-
-    def iterations(self, start: Value, stop: Value, step: Value, span: Span) -> Value:
-        """How many ints a range has: none where this is negative."""
-        size = self.builder.known.get(step)
-        if size == 0:
-            raise NotCompiled("a step of 0 is not compiled", span)
-        if size is not None:
-            return self.steps_between(start, stop, step, size > 0, span)
-        zero = self.builder.constant(0)
-        self.builder.add(Check(self.builder.apply("ne", [step, zero], span)))
-        found: Value = self.either(
-            self.builder.apply("gt", [step, zero], span),
-            lambda: self.steps_between(start, stop, step, True, span),
-            lambda: self.steps_between(start, stop, step, False, span),
-            span,
-        )
-        return found
-
-    def steps_between(self, start: Value, stop: Value, step: Value, up: bool, span: Span) -> Value:
-        """How many steps, up or down, lead from one int to another or beyond it."""
-        low, high = (start, stop) if up else (stop, start)
-        count = difference(self.builder, high, low, span)
-        size = step if up else self.builder.apply("neg", [step], span)
-        if self.builder.known.get(size) == 1:
-            return count
-        rounding = self.builder.apply("sub", [size, self.builder.constant(1)], span)
-        rounded = self.builder.apply("add", [count, rounding], span)
-        return self.builder.apply("floordiv", [rounded, size], span)
 
     def loop(
         self, node: program.While | program.For, over: Over | None, short: bool = False

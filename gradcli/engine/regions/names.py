@@ -28,8 +28,13 @@ class UnknownInt(NotCompiled):
     """An int would have to be known. `parameters` are those of the region that it is computed from,
     where nothing else decides it."""
 
-    def __init__(self, span: Span | None, value: Value) -> None:
-        super().__init__("an int that isn't known here is not compiled", span)
+    def __init__(
+        self,
+        span: Span | None,
+        value: Value,
+        reason: str = "an int that isn't known here is not compiled",
+    ) -> None:
+        super().__init__(reason, span)
         self.value = value
         self.parameters: set[int] = set()
 
