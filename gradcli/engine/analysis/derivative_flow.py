@@ -102,7 +102,7 @@ def _is_request(item: Any) -> bool:
 
 # ---- programs that don't differentiate -----------------------------------------------------------
 
-_AT_POINTS = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp"))
+_AT_POINTS = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp", "vmap"))
 _WINDOWS = frozenset((program.Tape, program.Watch, program.Pause, program.Import))
 
 

@@ -19,3 +19,8 @@ def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
         if k + len(items) <= len(whole) and [v.ctypes.data for v in items] == [*places]:
             return whole[k : k + len(items), : len(first)]
     return CPU.xp.array(items, dtype)
+
+
+def column_of(value: Any, n: int) -> Any:
+    """A column of `n` rows: as it is, or of a number that all of them have."""
+    return value if type(value) is CPU.ndarray else CPU.xp.full(n, value)

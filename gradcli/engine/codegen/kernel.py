@@ -68,13 +68,18 @@ def _machine_code(
         return python.compiled(region, others)
 
 
+def fits_rows(*regions: Region) -> bool:
+    """Whether LLVM compiles a region and those that it calls for rows in time."""
+    size = sum([size_of(each.block) for each in regions])
+    return policy().compiles and size <= MOST_ON_ROWS and can_compile(size)
+
+
 def rows_kernel(
     region: Region, others: Sequence[Region], by_row: Sequence[bool]
 ) -> RowsKernel | None:
     """A region as a function of columns: see `RowsKernel`. None where there is no machine code, or
     compiling would take long."""
-    size = sum([size_of(each.block) for each in (region, *others)])
-    if not policy().compiles or size > MOST_ON_ROWS or not can_compile(size):
+    if not fits_rows(region, *others):
         return None
     from . import rows
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from ..backends.backend import CPU
 from ..ir.instructions import Block, Constant, Region
-from ..ir.types import DTYPES, F64, ArrayType, Scalar
+from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
+from ..passes.scalar_replacement import in_scalars, is_few
+from .columns import column_of, stacked
 from .llvm import loaded
 from .llvm_rows import NotNative, rows_text
 from .machine import O3, assembled
@@ -24,13 +27,19 @@ class RowsKernel:
 
     def __init__(self, region: Region, others: Sequence[Region], by_row: Sequence[bool]) -> None:
         """Raises NotNative."""
-        block = region.block
+        self._takes = [value.type for value in region.block.parameters]
+        self._gives = [value.type for value in region.block.results]
+        self._by_row = list(by_row)
+        block = in_scalars(region).block
         known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+        # What the results are that are scalars or large arrays: of a type, or known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])
+        self._columns = [
+            v for v, k in zip(by_row, self._takes, strict=True) for _ in range(_parts(k))
+        ]
         computed = Region(region.name, Block(block.parameters, block.instructions, varying))
-        self._by_row = list(by_row)
-        text, self._multiple = rows_text(computed, others, by_row)
+        text, self._multiple = rows_text(computed, others, self._columns)
         self._function = loaded(*assembled(text, O3))
 
     def run(self, n: int, values: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -39,6 +48,11 @@ class RowsKernel:
 
         Columns are arrays whose elements are one after the other. Arrays have the rows last.
         """
+        values = [
+            each
+            for value, kind, varies in zip(values, self._takes, self._by_row, strict=True)
+            for each in _apart(value, kind, varies)
+        ]
         room = n + -n % self._multiple
         status = CPU.xp.zeros(room, bool)
         kinds = [kind for kind in self._results if isinstance(kind, Scalar | ArrayType)]
@@ -51,20 +65,22 @@ class RowsKernel:
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
             rest = [
                 CPU.xp.take(v, places, axis=-1) if varies else v
-                for v, varies in zip(values, self._by_row, strict=True)
+                for v, varies in zip(values, self._columns, strict=True)
             ]
             self._call(room - whole, status[whole:], rest, [c[..., whole:] for c in columns])
         found = iter(columns)
-        results = [
-            next(found)[..., :n] if isinstance(kind, Scalar | ArrayType) else kind
-            for kind in self._results
-        ]
-        return results, status[:n]
+        parts = iter(
+            [
+                next(found)[..., :n] if isinstance(kind, Scalar | ArrayType) else kind
+                for kind in self._results
+            ]
+        )
+        return [_together(parts, kind, n) for kind in self._gives], status[:n]
 
     def _call(self, n: int, status: Any, values: Sequence[Any], columns: Sequence[Any]) -> None:
         given = [n, status.ctypes.data]
         for value, varies in zip(
-            [*values, *columns], [*self._by_row, *[True] * len(columns)], strict=True
+            [*values, *columns], [*self._columns, *[True] * len(columns)], strict=True
         ):
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
             if varies and value.ndim > 1:
@@ -73,6 +89,28 @@ class RowsKernel:
             self._function(*given)
         except StepBack:  # for want of memory
             status[:n] = True
+
+
+def _parts(kind: Type) -> int:
+    """How many parameters or results of the kernel one of a type is."""
+    return kind.size if isinstance(kind, ArrayType) and is_few(kind) else 1
+
+
+def _apart(value: Any, kind: Type, varies: bool) -> Sequence[Any]:
+    """What the kernel takes of a column, or of what rows share."""
+    if not is_few(kind):
+        return (value,)
+    if varies:
+        return CPU.xp.reshape(value, (-1, value.shape[-1]))  # type: ignore[no-any-return]
+    return value.ravel().tolist()  # type: ignore[no-any-return]
+
+
+def _together(parts: Iterator[Any], kind: Type, n: int) -> Any:
+    """A result of `n` rows, of the next of what the kernel gave."""
+    if not (isinstance(kind, ArrayType) and is_few(kind)):
+        return next(parts)
+    items = [column_of(item, n) for item in islice(parts, kind.size)]
+    return stacked(items).reshape((*kind.shape, n))
 
 
 def _empty(kind: Scalar | ArrayType, n: int) -> Any:

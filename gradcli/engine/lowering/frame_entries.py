@@ -174,6 +174,11 @@ def number_type(items: list[Any]) -> Scalar | None:
     return None if kind == BOOL else kind
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is an array that regions take, and what is done with it is recorded."""
+    return _is_of(value, CPU.ndarray) and primal(value).dtype.name in OF_DTYPE
+
+
 def _is_of(value: Any, kind: type) -> bool:
     """Whether a value and its tangents are of a type, and what is done with it is recorded."""
     if type(value) is tuple:

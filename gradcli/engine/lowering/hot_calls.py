@@ -87,8 +87,8 @@ class HotCalls:
         if self._rows is None:
             from .mapped_calls import MappedCalls
 
-            self._rows = MappedCalls(self._span)
-        found = self._rows.run(function, arguments, named)
+            self._rows = MappedCalls(self._span, self._only_gradients)
+        found = self._rows.run(run, function, arguments, named)
         if found is not MISS:
             return found
         before = run.work

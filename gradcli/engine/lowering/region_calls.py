@@ -37,16 +37,22 @@ Places = tuple[int, ...]
 
 class RegionCall:
     """A region that is called with numbers of the language; what is derived from it is kept. It may
-    call others of the `regions`."""
+    call others of the `regions`.
+
+    op        what its records are of
+    expanded  the region and those that it calls, as they are compiled
+    """
+
+    op = REGION
 
     def __init__(self, region: Region, regions: Regions | None = None) -> None:
-        self._regions = regions or Regions()
+        self.regions = regions or Regions()
         self.region, *others = [
             without_dead_code(fold(hoist(each)))
-            for each in (region, *self._regions.called_by(region))
+            for each in (region, *self.regions.called_by(region))
         ]
-        self._expanded = [_expanded(each) for each in (self.region, *others)]
-        self._kernel = Kernel(*self._expanded)
+        self.expanded = [_expanded(each) for each in (self.region, *others)]
+        self._kernel = Kernel(*self.expanded)
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
@@ -59,7 +65,7 @@ class RegionCall:
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            return list(self._kernel.run(values, calls))
+            return self.run(values, calls)
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
@@ -73,20 +79,20 @@ class RegionCall:
             pullback = RegionPullback(self, moving, below, calls)
             outputs = [found[k] for k in moving]
             boxed = record_parts(
-                trace, site.in_derivative(REGION), values, below, pullback, outputs, active
+                trace, site.in_derivative(self.op), values, below, pullback, outputs, active
             )
             for k, value in zip(moving, boxed, strict=True):
                 found[k] = value
         return found
 
-    def run(self, numbers: list[Any]) -> Sequence[Any]:
+    def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
-        return self._kernel.run(numbers)
+        return list(self._kernel.run(numbers, calls))
 
     def on_rows(self, by_row: Sequence[bool]) -> RowsKernel | None:
         """The region for many rows: `by_row` says which parameters have a column. None where there
         is no machine code."""
-        return rows_kernel(self._expanded[0], self._expanded[1:], by_row)
+        return rows_kernel(self.expanded[0], self.expanded[1:], by_row)
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
@@ -113,15 +119,15 @@ class RegionCall:
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""
         if active not in self._forward:
-            forward = jvp(self.region, active, self._regions)
-            self._forward[active] = RegionCall(forward, self._regions)
+            forward = jvp(self.region, active, self.regions)
+            self._forward[active] = RegionCall(forward, self.regions)
         return self._forward[active]
 
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
-            back = pullback_of(self.region, active, of, self._regions)
-            self._backward[active, of] = RegionCall(back, self._regions)
+            back = pullback_of(self.region, active, of, self.regions)
+            self._backward[active, of] = RegionCall(back, self.regions)
         return self._backward[active, of]
 
 

@@ -1,0 +1,205 @@
+"""Regions that are called for many rows, on numbers of the language, in any nesting: one record for
+all rows, and a pullback that is a region on rows, too.
+
+A parameter that all rows share has a cotangent that is the sum over the rows, in the order of
+blocks of rows whose size follows from the number of rows and what a row has. A further derivative
+has that sum as one of its results, and its cotangent is one that the rows share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ...ops.op import Op
+from ..backends.backend import CPU
+from ..codegen.columns import column_of
+from ..codegen.kernel import fits_rows, rows_kernel
+from ..ir.instructions import Region
+from ..ir.types import DTYPES, ArrayType, Type, has_tangents
+from ..kernels.transposing import contiguous, put
+from ..passes.calls import Regions
+from ..passes.jvp import jvp
+from ..passes.rules import NoRule
+from ..passes.vjp import pullback_of
+from .region_calls import Places, RegionCall
+
+if TYPE_CHECKING:
+    from ..codegen.rows import RowsKernel
+
+MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
+NUMBERS = 2**18  # of the parameters in rows that are computed together, about
+LEAST, MOST = 2**12, 2**16  # such rows
+MOST_SHARED = 2**6  # elements of what rows share, of which each row gives a cotangent
+
+
+class MappedRegion(RegionCall):
+    """A region that is called for rows.
+
+    by_row  which parameters have rows, along their first axis; the others all rows share
+    summed  which results are sums over the rows; the others have rows along their first axis
+    pairs   the place of the first result that is a derivative: each is followed by whether it is
+            connected, which holds for all rows if it does for one
+    """
+
+    op = MAPPED
+
+    def __init__(
+        self,
+        region: Region,
+        regions: Regions,
+        by_row: Sequence[bool],
+        summed: Sequence[bool],
+        pairs: int,
+    ) -> None:
+        super().__init__(region, regions)
+        self._by_row, self._summed, self._pairs = tuple(by_row), tuple(summed), pairs
+        self._takes = [value.type for value in region.block.parameters]
+        self._gives = [value.type for value in region.block.results]
+        varying = [k for k, varies in enumerate(self._by_row) if varies]
+        width = sum([_size(self._takes[k]) for k in varying])
+        self._tile = min(MOST, max(LEAST, NUMBERS // width))
+
+    # ---- derivatives -----------------------------------------------------------------------------
+
+    def forward(self, active: Places) -> RegionCall:
+        """The region of the results and their tangents."""
+        if active not in self._forward:
+            region = jvp(self.region, active, self.regions)
+            by_row = (*self._by_row, *[self._by_row[k] for k in active])
+            floats = [k for k, kind in enumerate(self._gives) if has_tangents(kind)]
+            summed = [each for k in floats for each in (self._summed[k], False)]
+            made = self._derived(region, by_row, (*self._summed, *summed), self._pairs)
+            self._forward[active] = made
+        return self._forward[active]
+
+    def backward(self, active: Places, of: Places) -> RegionCall:
+        """The region of the active parameters' cotangents, from those of some results."""
+        if (active, of) not in self._backward:
+            if any(_size(self._takes[k]) > MOST_SHARED for k in active if not self._by_row[k]):
+                raise NoRule("what rows share has too many elements for a cotangent of each row")
+            region = pullback_of(self.region, active, of, self.regions)
+            by_row = (*self._by_row, *[not self._summed[k] for k in of])
+            summed = [each for k in active for each in (not self._by_row[k], False)]
+            self._backward[active, of] = self._derived(region, by_row, summed, 0)
+        return self._backward[active, of]
+
+    def _derived(
+        self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int
+    ) -> MappedRegion:
+        made = MappedRegion(region, self.regions, by_row, summed, pairs)
+        if not fits_rows(*made.expanded):
+            raise NoRule("this derivative has too many instructions for a kernel on rows")
+        return made
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    @cached_property
+    def kernel(self) -> RowsKernel | None:
+        """The kernel; None where there is no machine code."""
+        return rows_kernel(self.expanded[0], self.expanded[1:], self._by_row)
+
+    def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
+        """The results for plain numbers and arrays. Raises StepBack."""
+        n = len(numbers[self._by_row.index(True)])
+        values = [
+            _given(value, kind, (n,) if varies else ())
+            for value, kind, varies in zip(numbers, self._takes, self._by_row, strict=True)
+        ]
+        found: list[Any] = []
+        for start in range(0, n, self._tile):
+            rows = slice(start, min(start + self._tile, n))
+            given = [
+                _columns(value[rows]) if varies else value
+                for value, varies in zip(values, self._by_row, strict=True)
+            ]
+            columns = self._computed(rows.stop - start, given)
+            self._mask(columns)
+            found = found or [self._begun(k, n) for k in range(len(columns))]
+            for k, column in enumerate(columns):
+                if self._is_flag(k):
+                    found[k] = bool(found[k] or CPU.xp.any(column))
+                elif self._summed[k]:
+                    found[k] = found[k] + column.sum(axis=-1)
+                else:
+                    put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
+        return [value.item() if getattr(value, "shape", None) == () else value for value in found]
+
+    def _computed(self, n: int, given: list[Any]) -> list[Any]:
+        """The columns of some rows. Those for which the kernel on rows steps back are computed one
+        by one. Raises StepBack."""
+        if self.kernel is None:
+            shapes = [(*_shape(kind), n) for kind in self._gives]
+            columns = [
+                CPU.xp.empty(shape, _dtype(kind))
+                for shape, kind in zip(shapes, self._gives, strict=True)
+            ]
+            others = range(n)
+        else:
+            found, stepped_back = self.kernel.run(n, given)
+            columns = [
+                value if self._is_flag(k) else column_of(value, n) for k, value in enumerate(found)
+            ]
+            others = CPU.xp.flatnonzero(stepped_back).tolist()
+        for row in others:
+            own = [
+                _row(value, row) if varies else value
+                for value, varies in zip(given, self._by_row, strict=True)
+            ]
+            for column, value in zip(columns, super().run(own), strict=True):
+                if type(column) is CPU.ndarray:
+                    column[..., row] = value
+        return columns
+
+    def _begun(self, k: int, n: int) -> Any:
+        """A result before the first rows."""
+        if self._is_flag(k):
+            return False
+        kind = self._gives[k]
+        if self._summed[k]:
+            return CPU.xp.zeros(_shape(kind), _dtype(kind))
+        return CPU.xp.empty((n, *_shape(kind)), _dtype(kind))
+
+    def _is_flag(self, k: int) -> bool:
+        """Whether a result says whether the one before it is connected."""
+        return k > self._pairs and (k - self._pairs) % 2 == 1
+
+    def _mask(self, columns: list[Any]) -> None:
+        """Makes the derivatives 0 of rows where they aren't connected."""
+        for k, column in enumerate(columns):
+            if self._is_flag(k) and type(column) is CPU.ndarray and not column.all():
+                columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
+
+
+def _shape(kind: Type) -> tuple[int, ...]:
+    return kind.shape if isinstance(kind, ArrayType) else ()
+
+
+def _size(kind: Type) -> int:
+    return prod(_shape(kind))
+
+
+def _dtype(kind: Type) -> str:
+    return DTYPES[kind.element if isinstance(kind, ArrayType) else kind]  # type: ignore[index]
+
+
+def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
+    """A value as the kernel takes it: a cotangent may be one number for a whole array."""
+    shape = (*rows, *_shape(kind))
+    if not shape:
+        return value
+    return CPU.xp.broadcast_to(CPU.xp.asarray(value, _dtype(kind)), shape)
+
+
+def _columns(rows: Any) -> Any:
+    """Rows along the first axis as columns, whose rows are along the last one."""
+    flat = rows.reshape(len(rows), -1)
+    return contiguous(CPU.xp, flat.T).reshape((*rows.shape[1:], len(rows)))
+
+
+def _row(columns: Any, row: int) -> Any:
+    """What one row has, as the region takes it."""
+    value = columns[..., row]
+    return value.item() if not value.ndim else CPU.xp.ascontiguousarray(value)
