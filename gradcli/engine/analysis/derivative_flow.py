@@ -114,8 +114,8 @@ def asks_for_nothing(nodes: Nodes) -> bool:
 
 
 def asks_of_functions(nodes: Nodes) -> bool:
-    """Whether a program asks for no more than first derivatives of functions, at one point each, in
-    any nesting."""
+    """Whether a program asks for no more than first derivatives of functions, at one point each or
+    in rows, in any nesting."""
     return _asks_only_for(nodes, _AT_POINTS)
 
 
