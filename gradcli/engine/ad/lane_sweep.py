@@ -14,9 +14,8 @@ from ..formulas.functions import array_pull
 from ..formulas.reading import is_bounded
 from ..kernels.row_functions import pulled
 from ..operations.apply import apply
-from ..operations.fast_path import is_basic_index
 from ..operations.rows.narrowing import narrow_recorded
-from ..operations.rows.slices import add_part
+from ..operations.rows.slices import add_part, is_basic_index
 from ..operations.rules import Value
 from ..trace.blanks import WithPartials
 from ..trace.tape import Site

@@ -122,21 +122,6 @@ def _pulled(
     return found
 
 
-def sweep_segment(
-    run: Run, segment: Segment, target: Traced, cotangent: float, wanted: set[int], recorded: bool
-) -> dict[int, Any]:
-    """The cotangents of the numbers in `wanted` for a float target, where no record older than this
-    segment depends on the sources."""
-    marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
-    pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
-    found = _pass([segment], [(target, cotangent)], pass_)
-    if not recorded and pass_.risks and not _are_finite(run, found):
-        found = _pass(
-            [segment], [(target, cotangent)], Sweep(run, wanted, marked, set(), repairs=True)
-        )
-    return found
-
-
 def _are_finite(run: Run, found: dict[int, Any]) -> bool:
     for c in found.values():
         if c - c != 0.0 if type(c) is float else not run.backend.is_finite(c):

@@ -12,7 +12,7 @@ from ...ops.rules import one_axis
 from ..backends.backend import Backend, is_complex, shape_of, sum_to
 from ..formulas.functions import array_partial, array_pull
 from ..formulas.reading import is_bounded, partial_formula, per_op
-from ..operations.fast_path import is_basic_index
+from ..operations.rows.slices import is_basic_index
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Group, Lanes, zeros

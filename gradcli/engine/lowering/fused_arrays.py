@@ -18,8 +18,8 @@ from ..formulas.reading import rule_reads
 from ..kernels import native
 from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value
-from ..operations.fast_path import LARGE
 from ..operations.overwriting import can_donate
+from ..operations.structural import LARGE
 from ..trace.blanks import WithPartials
 from ..trace.recording import record
 from ..trace.run import Run

@@ -17,7 +17,6 @@ from ..values.boxes import primal
 from ..values.kinds import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 from ..values.lanes import Lanes
 from .apply import apply, to_array
-from .fast_path import read_array_part
 from .instances import member as instance_member
 from .rows.number_kinds import uniform_kind
 from .rows.separation import uniform_value
@@ -32,11 +31,7 @@ GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` for any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
-    if run.group is not None:
-        part = read_part(run, site, x, index)
-    else:
-        part = read_array_part(run, site, x, index) if run.fast_paths else None
-    if part is not None:
+    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
         return part
     container = primal(x)
     if type(container) is List:

@@ -1,9 +1,8 @@
 """Applying an operation: every operation of a program goes through `apply`.
 
 It takes values of the language, traced or not, computes on their primals, reports every failure as
-a diagnostic at the site, and records the operation if an operand is active. The generated functions
-for hot code (`scalar_closures.py`, `fusion.py`) do this for floats only, and fall back to `apply`
-for everything else.
+a diagnostic at the site, and records the operation if an operand is active. Operations on floats,
+which are the most frequent, are tried first: nothing has to be checked or converted for them.
 """
 
 from __future__ import annotations
@@ -12,20 +11,22 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from ...ops import OPS
+from ...ops.op import OpError
 from ..backends.backend import dtype_name
+from ..formulas.functions import scalar_function
 from ..trace.keeping import KeepingTrace
 from ..trace.recording import record
 from ..trace.run import Run
-from ..trace.tape import Site
+from ..trace.tape import Site, Traced
 from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .elementwise import elementwise
-from .fast_path import apply_fast
 from .list_arrays import SCALARS, has_boxes, number, plain_array
 from .overwriting import donated_array
 from .structural import structural
 
+_REALS = frozenset((float, int))
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, FLOAT32 = OPS["stack"], OPS["float32"]
@@ -45,11 +46,7 @@ def apply(
     Raises GradcliError at the site for operands that don't fit and results that can't be.
     """
     op, trace = site.op, run.trace
-    if (
-        op.passes_floats
-        and run.fast_paths
-        and (y := apply_fast(run, site, operands, options, over)) is not None
-    ):
+    if op.passes_floats and (y := apply_to_floats(run, site, operands)) is not None:
         return y
     values = [v if type(v) in _AS_THEY_ARE else _operand(run, site, v) for v in operands]
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:
@@ -72,6 +69,45 @@ def apply(
             trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
     return record(trace, site, values, primals, options, y, active)
+
+
+def apply_to_floats(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
+    """The result of an op that maps floats to floats, where each operand is a float or an int, or
+    one that the current trace has recorded, and not all are ints. None for other operands."""
+    trace = run.trace
+    primals: list[Any] = []
+    inputs: list[Traced] = []
+    active: tuple[int, ...] = ()
+    kinds = set()
+    for k, value in enumerate(operands):
+        if type(value) is Variable:
+            value = value.box
+        if type(value) is tuple:
+            if value[2].trace is not trace:
+                return None
+            inputs.append(value)
+            active += (k,)
+            value = value[0]
+        kinds.add(type(value))
+        primals.append(value)
+    if float not in kinds or not kinds <= _REALS or run.settings.dtype != "float64":
+        return None
+    if not inputs and trace.sees_plain:
+        return None
+    if (function := site.on_floats) is None:
+        function = site.on_floats = scalar_function(site.op)
+    try:
+        y = function(*(primals if len(kinds) == 1 else map(float, primals)))
+    except OpError:  # by a function that another package registered: `elementwise` reports it
+        return None
+    if type(y) is not float:
+        return None
+    if not inputs:
+        return y
+    site = site.on(active)
+    if site.inline_operands:
+        return trace.record(site, inputs, primals[0], primals[1] if primals[1:] else None, y, y)
+    return trace.record(site, inputs, tuple(primals), {}, y, y)
 
 
 def _apply_at(

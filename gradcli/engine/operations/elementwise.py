@@ -12,13 +12,12 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import describe, show_shape
 from ..values.lanes import Lanes, narrow, with_rows
-from .fast_path import LARGE
 from .integers import INTEGERS, as_floats, is_integer, on_int_arrays, on_ints
 from .list_arrays import SCALARS
 from .rows.number_kinds import int_rows, separate_by_kind, with_ints, with_row_dtypes
 from .rows.on_lanes import rows_contiguous
 from .rows.separation import operation_group
-from .structural import refuse
+from .structural import LARGE, refuse
 
 
 def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> Any:

@@ -14,12 +14,12 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import describe, show_shape
 from ..values.lanes import Lanes
-from .fast_path import LARGE
 from .integers import is_integer, verify_integers
 from .rows.on_lanes import differ_between_rows, on_lanes
 from .rows.separation import uniform_value
 
 WHERE = OPS["where"]
+LARGE = 2**21  # elements: smaller arrays are allocated without checking the free memory
 
 
 def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any]) -> Any:

@@ -11,14 +11,11 @@ as they were, so this is the very function that a gradient belongs to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from itertools import repeat
 from typing import Any
 
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall, opaque_error
 from ..operations.apply import apply
-from ..operations.fast_path import on_floats
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..trace.windows import inputs_of
@@ -95,18 +92,6 @@ class History:
         """Whether some steps are on lanes."""
         return any(type(v) is Lanes for step in self.steps for v in step.operands)
 
-    @cached_property
-    def _of_floats(self) -> list[bool]:
-        """For each step, whether it computes a float from floats and ints only."""
-        kinds = [
-            {type(v) for v in step.operands} if step.body is None else set() for step in self.steps
-        ]
-        pairs = zip(self.steps, kinds, strict=True)
-        return [
-            step.site.op.passes_floats and float in given and given <= _NUMBERS
-            for step, given in pairs
-        ]
-
     def values(
         self,
         shifts: Mapping[int, Any],
@@ -124,7 +109,6 @@ class History:
         given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
         goes_complex = any(map(is_complex, given))
         continues = self.complex is None and goes_complex
-        of_floats = repeat(False) if goes_complex or Lanes in map(type, given) else self._of_floats
 
         def moved(number: int, saved: Any) -> Any:
             if number in known:
@@ -134,7 +118,7 @@ class History:
                 saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
             )
 
-        for step, is_of_floats in zip(self.steps, of_floats, strict=False):
+        for step in self.steps:
             if step.body is not None:
                 parts = [
                     moved(part.number, part.primal) if type(part) is Held else part
@@ -146,9 +130,7 @@ class History:
                 operands = list(step.operands)
                 for k, n in step.refs:
                     operands[k] = known[n] if n in known else moved(n, operands[k])
-                y = on_floats(self.run, step.site, operands) if is_of_floats else None
-                if y is None:
-                    y = compute(self.run, step, operands, continues)
+                y = compute(self.run, step, operands, continues)
                 if disturb is not None:
                     y = disturb(y)
             if step.number in shifts:  # an intermediate value that is a source, too
@@ -218,6 +200,3 @@ def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
     if type(value) is Dual:
         return Dual(disturb(value.primal), disturb(value.tangent), value.level)
     return disturb(value)
-
-
-_NUMBERS = frozenset((float, int))

@@ -9,7 +9,6 @@ from ...diagnostics import CallSite
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall
 from ..operations.elementwise import elementwise
-from ..operations.fast_path import apply_fast
 from ..operations.structural import structural
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Traced, reachable
@@ -47,8 +46,6 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
     """The result of a step for other operands; a list if it has several results. With `continues`,
     complex operands are real numbers with infinitesimal imaginary parts."""
     site, options = step.site, step.options
-    if site.op.passes_floats and (y := apply_fast(run, site, operands, {}, False)) is not None:
-        return y
     if site.op.name == "part":
         return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
     if type(options) is tuple:  # element reads and writes keep their index as it is

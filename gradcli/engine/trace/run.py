@@ -10,7 +10,6 @@ from weakref import WeakValueDictionary
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..backends.backend import Backend
 from ..backends.selection import backend_for
-from ..backends.tiers import policy
 from ..values.lanes import Group
 from .keeping import KeepingTrace
 from .tape import Site, Trace
@@ -100,8 +99,6 @@ class Run:
                (`divergence.py`)
     parts_rows whether rows that do what is kept for all of them as one part from the others and
                begin again (`row_runs.py`)
-    fast_paths whether operations may take the fast paths beside `apply` (`fast_path.py`), as in
-               all tiers but the interpreter's (`tiers.py`)
     passed     statements at least that loops did together, which no step counts
     work       operations of calls and iterations so far, about: it decides what is hot
     draws      calls of random builtins so far: with the seed, the whole state of the generator
@@ -131,7 +128,6 @@ class Run:
         "draws",
         "executed",
         "expectations",
-        "fast_paths",
         "group",
         "imports",
         "inputs",
@@ -185,7 +181,7 @@ class Run:
         self.claims: list[tuple[Any, Any, Any]] | None = None
         self.domains: list[tuple[Any, Any, Any, Span]] | None = None
         self.group: Group | None = None
-        self.parts_rows, self.fast_paths = False, policy().writes
+        self.parts_rows = False
         self.changes: list[dict[Any, Any]] = []
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None

@@ -49,7 +49,6 @@ class Site:
         "calls",
         "inline_operands",
         "of",
-        "on_arrays",
         "on_floats",
         "op",
         "operands",
@@ -65,9 +64,8 @@ class Site:
         self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None
     ) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
-        # the op as a function on floats, and on arrays, set when it first meets them (fast_path.py)
+        # the op as a function on floats, set when it first meets them (apply.py)
         self.on_floats: Any = None
-        self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
         self.calls: dict[str, Any] = _NONE  # functions on floats, by kinds (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats

@@ -17,7 +17,6 @@ from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, map_structure, read
 from .forward_level import along
 from .recording import Recording
-from .scalar_transforms import along_float, are_floats, is_short, value_and_slopes
 from .transform_arguments import Sources
 
 
@@ -54,45 +53,12 @@ def value_and_gradient(
     """Returns the value and the gradient of the sum of its elements, weighted by the `vector` if
     there is one.
     """
-    recording = None
-    if not keywords and (vector is None or type(vector) is float) and is_short(run):
-        wrt, seed = transform.wrt, 1.0 if vector is None else vector
-        x = read(arguments[wrt]) if type(wrt) is int else None
-        x = x if type(x) is float else None
-        if x is not None or are_floats(arguments, transform.positions):
-            short = value_and_slopes(
-                run, transform.function, arguments, transform.positions, x, seed, site
-            )
-            if not isinstance(short, Recording):
-                value, found = short
-                return value, found[0] if x is not None else Sources(transform, arguments).rebuild(
-                    found
-                )
-            recording = short
-    if recording is None:
-        recording = Recording(
-            run, transform.function, arguments, keywords, transform.positions, site
-        )
+    recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
     value = recording.value
-    if (
-        type(value) is tuple
-        and type(value[0]) is float
-        and (vector is None or type(vector) is float)
-    ):
-        found = recording.pull_scalar(value, 1.0 if vector is None else vector)
-        value = recording.outside(value)
-    else:
-        traced = verify_target(run, value, site.span, of=transform.function)
-        found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
-        value = map_structure(lambda v: recording.outside(read(v)), value)
+    traced = verify_target(run, value, site.span, of=transform.function)
+    found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
+    value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
-    if (
-        found
-        and type(found[0]) is float
-        and transform.wrt == 0
-        and type(read(arguments[0])) is float
-    ):
-        return value, found[0]
     sources = Sources(transform, arguments)
     for k, g in enumerate(found):
         if g is None:
@@ -131,20 +97,10 @@ def value_and_tangent(
     site: Site,
 ) -> tuple[Any, Any]:
     """Returns the value and its tangent along the vector."""
-    is_plain = not (run.asks or keywords) and run.fast_paths
-    if (
-        is_plain
-        and type(vector) is float
-        and transform.wrt == 0
-        and type(x := read(arguments[0])) is float
-    ):
-        tangents = [vector]
-        value, tangent = along_float(run, transform.function, arguments, x, vector, site)
-    else:
-        tangents = _tangents(run, transform, arguments, vector, site)
-        value, tangent = along(
-            run, transform.function, arguments, keywords, transform.positions, tangents, site
-        )
+    tangents = _tangents(run, transform, arguments, vector, site)
+    value, tangent = along(
+        run, transform.function, arguments, keywords, transform.positions, tangents, site
+    )
     if type(value) is float and type(tangent) is float:
         return value, tangent
     verify_target(run, value, site.span, real=False, of=transform.function)

@@ -10,14 +10,13 @@ import itertools
 from typing import Any
 
 from ...ops import OPS
-from ..ad.reverse import sweep, sweep_segment
-from ..ad.scalar_sweep import sweep_floats
+from ..ad.reverse import sweep
 from ..ad.targets import merge_seeds, ones_like
 from ..backends.backend import is_inexact, is_scalar
 from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Leaf, Segment, Site, Trace, Traced, leaf_numbers, reachable
+from ..trace.tape import Leaf, Site, Trace, Traced, leaf_numbers, reachable
 from ..trace.windows import Window
 from ..values.boxes import level_of, lowered, primal
 from ..values.kinds import UNSET, Function, List, Variable, leaves, map_structure, read
@@ -116,31 +115,6 @@ class Recording:
             self.records = False
         else:
             self._settle()
-
-    @classmethod
-    def of_call(
-        cls,
-        run: Run,
-        value: Any,
-        inputs: list[Any],
-        begin: Segment,
-        before: Segment | None,
-        limit: int,
-        switched: int,
-    ) -> Recording:
-        """Makes a recording of a call by floats that was already made on the current trace.
-
-        `inputs` replaced the floats, in the segment `begin` that was begun for the call; the last
-        three arguments are the state of the trace before the call.
-        """
-        self = cls.__new__(cls)
-        self.run, self.trace, self.value = run, run.trace, value
-        self.own = self._passes_on = False
-        self.before, self.limit, self.switched = before, limit, switched
-        self.begin, self.inputs, self.since = begin, inputs, begin.first
-        self._taken = self._seen = None
-        self._settle()
-        return self
 
     def _settle(self) -> None:
         """Decides whether the sweeps over this call are recorded: whether their results can depend
@@ -289,24 +263,6 @@ class Recording:
         trace.main.watch -= numbers
         tangent_of = {k: self.outside(found[u[1]]) for k, u in weights.items() if u[1] in found}
         return [tangent_of.get(k) for k in range(len(parts))]
-
-    def pull_scalar(self, value: Traced, cotangent: float = 1.0) -> list[Any]:
-        """Returns the cotangents of the inputs where the value is a float.
-
-        Most functions fit into the segment that the call began; there the sweep needs no search.
-        """
-        trace, segment, inputs = self.trace, value[2], self.inputs
-        if trace.level or trace.keeps_all or segment is not self.begin:
-            return self.pull([(value, cotangent)])
-        if not self.records and all([i is None or i[1] < self.since for i in inputs]):  # noqa: C419 - none is a record there
-            floats = sweep_floats(segment, value[1], cotangent)
-            if floats is not None:
-                return [None if i is None else floats.get(i[1]) for i in inputs]
-        wanted = {i[1] for i in inputs if i is not None}
-        if self.records:
-            trace.swept = True
-        found = sweep_segment(self.run, segment, value, cotangent, wanted, self.records)
-        return [None if i is None else found.get(i[1]) for i in inputs]
 
     def outside(self, value: Any) -> Any:
         """Returns a value as it is outside the transform: without this level's box, unless it is

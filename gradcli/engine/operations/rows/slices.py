@@ -10,7 +10,6 @@ from ...trace.recording import record
 from ...trace.run import Run
 from ...trace.tape import Site
 from ...values.lanes import Lanes, zeros
-from ..fast_path import is_basic_index
 from .on_lanes import rows_contiguous
 
 GETITEM = OPS["getitem"]
@@ -41,6 +40,12 @@ def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         array.group,
     )
     return part if array is x else record(trace, site, [x], [array], {"index": index}, part, (0,))
+
+
+def is_basic_index(index: tuple[Any, ...]) -> bool:
+    """Whether an index has only ints and slices: it selects no element twice, and is the same for
+    every row."""
+    return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
 
 
 def add_part(

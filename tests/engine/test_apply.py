@@ -1,5 +1,5 @@
-"""The fast path for floats and plain arrays gives the bits and the records of the general path of
-`apply`."""
+"""What `apply` does first, for floats, gives the bits and the records of what it does for all
+values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.execution import Execution, compile_program
-from gradcli.engine.operations import access, apply
+from gradcli.engine.operations import apply
 from gradcli.engine.replay.value_trace import ValueTrace
 from gradcli.engine.symbolic.traces import FormTrace
 from gradcli.engine.trace.blanks import Blank
@@ -64,8 +64,7 @@ HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = r
 @contextmanager
 def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apply, "apply_fast", lambda *given: None)
-        patch.setattr(access, "read_array_part", lambda *given: None)
+        patch.setattr(apply, "apply_to_floats", lambda *given: None)
         yield
 
 
