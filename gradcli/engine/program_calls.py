@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from .passes.gradients import with_gradients, with_tangents
 from .passes.rules import NoRule
 from .program_values import (
     Part,
-    count_of,
     few,
     forward_parts,
     moves,
@@ -72,8 +71,8 @@ class ProgramCall:
     """A program that is run with values from outside of one kind.
 
     outputs      their names
-    is_straight  whether all numbers from outside are floats, and nothing that it does, nor which
-                 gradients there are, depends on them
+    is_straight  whether all numbers from outside are floats, and nothing that it does depends on
+                 them
     """
 
     def __init__(
@@ -95,11 +94,10 @@ class ProgramCall:
         region = self._call.region
         others = lowered.regions.called_by(region)
         blocks = [expand(each).block for each in (region, *others)]
-        self.is_straight = (
-            not any(map(_depends, blocks))
-            and _are_known(region, lowered)
-            and all(moves(lowered.parameters[name]) for name in inputs)
+        self.is_straight = not any(map(_depends, blocks)) and all(
+            moves(lowered.parameters[name]) for name in inputs
         )
+        self._known = _known_results(region)
         self._context: Callable[[], AbstractContextManager[None]] = (
             running if others or any(map(_is_special, blocks)) else nullcontext
         )
@@ -113,6 +111,10 @@ class ProgramCall:
             if not reader(inputs.get(name), numbers):
                 return None
         return numbers
+
+    def has_none(self, pairs: Iterable[tuple[str, str]]) -> bool:
+        """Whether there never is a gradient of the one name by the other."""
+        return all(self._gradients[of][by](self._known) is None for of, by in pairs)
 
     def run(self, numbers: list[Any]) -> Answered | None:
         """The answer; None if the interpreter must run the program, also where anything isn't
@@ -144,12 +146,11 @@ def _depends(block: Block) -> bool:
     )
 
 
-def _are_known(region: Region, lowered: Lowered) -> bool:
-    """Whether it is known which gradients there are."""
+def _known_results(region: Region) -> list[Any]:
+    """The results of a region that are known before it runs, and True for the others."""
     block = region.block
-    known = {made.result for made in block.instructions if isinstance(made, Constant)}
-    flags = block.results[count_of(lowered.results) + 1 :: 2]
-    return known.issuperset(flags)
+    known = {made.result: made.value for made in block.instructions if isinstance(made, Constant)}
+    return [known.get(value, True) for value in block.results]
 
 
 def _is_special(block: Block) -> bool:

@@ -113,12 +113,23 @@ def _stored(kind: ArrayType) -> Reader:
     dtype = DTYPES[kind.element]
 
     def reader(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is list and kind.element == F64 and _are_floats(value, kind.shape):
+            value = CPU.xp.array(value)
         numbers.append(value)
         return bool(
             type(value) is CPU.ndarray and value.shape == kind.shape and value.dtype == dtype
         )
 
     return reader
+
+
+def _are_floats(items: Any, shape: tuple[int, ...]) -> bool:
+    """Whether these are lists in lists, of such a shape, of nothing but floats."""
+    if type(items) is not list or len(items) != shape[0]:
+        return False
+    if len(shape) > 1:
+        return all(_are_floats(item, shape[1:]) for item in items)
+    return set(map(type, items)) == {float}
 
 
 # ---- what it gives -------------------------------------------------------------------------------

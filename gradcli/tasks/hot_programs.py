@@ -85,7 +85,7 @@ class HotProgram:
         except (NotCompiled, NoRule):
             return None
         told = evaluation.diagnostics != self._compiled.facts.discarded
-        if (told or answer.missing) and not call.is_straight:
+        if (told or answer.missing) and not (call.is_straight and call.has_none(answer.missing)):
             return None  # why there is no gradient may depend on the numbers
         same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
         return Ready(call, evaluation, frozenset(answer.missing)) if same else None

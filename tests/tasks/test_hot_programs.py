@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,53 +9,20 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
-from gradcli.tasks.evaluation import Evaluation
 
 from ..engine.loop_programs import FUNCTIONS, LOOPS
 from ..engine.loop_programs import HEAD as LOOP_HEAD
 from ..engine.region_cases import HEAD as CASE_HEAD
 from ..engine.region_cases import PROGRAMS, STEPS_BACK
 from ..engine.region_programs import HEAD, Writer
+from .answers import NUMBER, answers
 
 AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0)
 POINTS: list[dict[str, Any]] = [{}, {"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}, {"y": -2.0}, {}]
 LOOP_POINTS: list[dict[str, Any]] = [{}, {}, {"x": 0.7, "w": 0.4}, {"w": 0.4, "x": 0.7}]
 CASE_POINTS: list[dict[str, Any]] = [{}, {"x": 0.4}, {"x": 1.1}, {"x": 1}, {}]
-NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]?\d+)?")
-
-
-def shown(value: Any) -> Any:
-    """A value as text, with all of its digits, its type and its shape."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype}{list(value.shape)} {value.tolist()}"
-    if isinstance(value, dict):
-        return {key: shown(item) for key, item in value.items()}
-    return [shown(item) for item in value] if isinstance(value, list) else repr(value)
-
-
-def said(evaluation: Evaluation) -> str:
-    """All but the numbers of an answer."""
-    told = [(d.code, d.message, d.span, d.help, d.reason) for d in evaluation.diagnostics]
-    parts = (evaluation.summed, evaluation.notes, evaluation.mode, evaluation.printed)
-    return f"{told} {parts} {len(evaluation.timings)} {len(evaluation.expectations)}"
-
-
-def answers(
-    program: gradcli.Program, points: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, Any, str]]:
-    """What is said, the outputs and the gradients at each point."""
-    found = []
-    for point in points:
-        try:
-            answer = program.run(point)
-        except GradcliError as error:
-            found.append((str([(d.code, d.message, d.span) for d in error.diagnostics]), None, ""))
-        else:
-            found.append((said(answer), shown(answer.outputs), str(shown(answer.gradients))))
-    return found
 
 
 def compare(
@@ -224,12 +190,10 @@ def test_the_interpreter_answers_all_other_requests(options: dict[str, Any]) -> 
     [
         "var x\nprint(x)\ny = x*x",
         "var x\nexpect x > 0.0\ny = x*x",
-        "var x\nx := x*2.0\ny = x*x",
         "var x\nx = x*2.0\ny = x*x",
         "var x\nvar w = normal(2)\ny = sum(w)*x",
         "var x\nvar w = 2*x\ny = w*x",
         "var x\nconst w = 2*x\ny = w*x",
-        "var x\ntape t { y = x*x }\nz = t.gradient(y, x)",
     ],
 )
 def test_the_interpreter_runs_all_other_programs(source: str) -> None:

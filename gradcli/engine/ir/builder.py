@@ -54,6 +54,18 @@ class Builder:
     def add(self, instruction: Instruction) -> None:
         self.block.instructions.append(instruction)
 
+    @contextmanager
+    def undoing(self, *reasons: type[Exception]) -> Iterator[None]:
+        """Takes out of the block what is added meanwhile, where that ends for one of `reasons`."""
+        last = self.block.instructions[-1:]
+        try:
+            yield
+        except reasons:
+            instructions = self.block.instructions
+            while instructions and instructions[-1:] != last:
+                del instructions[-1]
+            raise
+
     def constant(self, value: Any) -> Value:
         """A Python float, int or bool."""
         result = Value(OF_PYTHON[type(value)])

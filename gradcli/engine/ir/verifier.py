@@ -42,6 +42,15 @@ CHOOSE = Op(
     forward=lambda m, condition, a, b: m.where(condition, a, b),
 )
 CHOICES = (WHERE, CHOOSE)
+RESTATED = Op(
+    "restated",
+    "state, value",
+    "The new state of a variable: it has the value, and the derivatives of the old state.",
+    internal=True,
+    integers="keep",
+    composed=True,
+    forward=lambda m, state, value: m.where(True, value, value),
+)
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
     BOOL: (bool,),
     I64: (int,),
@@ -184,6 +193,13 @@ class _Verifier:
         wanted = result_type(op, operands[0].type)
         if made.result.type != wanted:
             self.fail(f"`{op.name}` gives {wanted}, not {made.result.type}")
+
+
+def differentiated(made: Operation) -> range:
+    """The positions of the operands by which an operation is differentiated."""
+    if made.op is RESTATED:
+        return range(1)
+    return range(1 if made.op in CHOICES else 0, len(made.operands))
 
 
 def on_scalars(op: Op) -> bool:

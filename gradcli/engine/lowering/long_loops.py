@@ -32,6 +32,8 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
         return None
     if any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
+    if any(isinstance(inner, program.Update | program.Tape) for inner in own_nodes([node])):
+        return None
     return LongLoop(node, c.only_gradients)
 
 

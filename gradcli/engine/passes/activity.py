@@ -19,7 +19,7 @@ from ..ir.instructions import (
     While,
 )
 from ..ir.types import STACK, has_tangents, is_float
-from ..ir.verifier import CHOICES
+from ..ir.verifier import differentiated
 
 
 def varied(block: Block, inputs: set[Value]) -> set[Value]:
@@ -40,7 +40,7 @@ def _block(block: Block, found: set[Value]) -> None:
 
 def _instruction(made: Instruction, found: set[Value]) -> None:
     if isinstance(made, Operation):
-        operands = made.operands[1:] if made.op in CHOICES else made.operands
+        operands = [made.operands[k] for k in differentiated(made)]
         if made.op.differentiable and is_float(made.result.type) and found.intersection(operands):
             found.add(made.result)
     elif isinstance(made, Cast):

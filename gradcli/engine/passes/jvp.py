@@ -23,7 +23,7 @@ from ..ir.instructions import (
     While,
 )
 from ..ir.types import BOOL, ArrayType, has_tangents
-from ..ir.verifier import CHOOSE, WHERE
+from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
 from .copying import copied
@@ -87,7 +87,8 @@ class _Pushforward(Differentiation):
                 tangents[made.result] = self.of_place(made, tangents)
 
     def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
-        moving = {k: tangents[x] for k, x in enumerate(made.operands) if x in tangents}
+        places = differentiated(made) if isinstance(made, Operation) else range(1)
+        moving = {k: tangents[made.operands[k]] for k in places if made.operands[k] in tangents}
         if moving and isinstance(made, Operation) and made.op is CHOOSE:
             tangents[made.result] = self.chosen(made, moving)
         elif moving:
@@ -97,7 +98,7 @@ class _Pushforward(Differentiation):
     def tangent(self, made: Operation | Cast, moving: dict[int, Derivative]) -> Value:
         """The tangent of a result. What an operand adds that may not be connected is chosen by
         itself, so that the tangent is connected with nothing else where it isn't."""
-        if isinstance(made, Cast):
+        if isinstance(made, Cast) or made.op is RESTATED:
             return moving[0].value
         if made.op is WHERE:
             nothing = self.builder.constant(0.0)

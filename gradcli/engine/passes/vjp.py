@@ -31,7 +31,7 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import BOOL, I64, STACK, has_tangents
-from ..ir.verifier import CHOOSE, WHERE
+from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
 from .copying import copied, defined, replace, used
@@ -62,7 +62,7 @@ def vjp(
     targets = [value for value in targets if has_tangents(value.type)]
     seeds = [Value(value.type) for value in targets]
     flags = {k: Value(BOOL) for k in unsure}
-    pullback = _Pullback(block, varied(block, set(inputs)), regions or Regions())
+    pullback = Pullback(block, varied(block, set(inputs)), regions or Regions())
     cotangents: Derivatives = {}
     for k, (value, seed) in enumerate(zip(targets, seeds, strict=True)):
         if value in pullback.varied:
@@ -93,7 +93,7 @@ def pullback_of(
     return Region(whole.name, Block(parameters, instructions, whole.block.results[len(of) :]))
 
 
-class _Pullback(Differentiation):
+class Pullback(Differentiation):
     """Appends the pullback of a block to it. The block is changed: loops count their iterations and
     push what the pullback needs, branches have more results."""
 
@@ -187,13 +187,17 @@ class _Pullback(Differentiation):
                 self.call(made, cotangents)
 
     def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
-        for k, operand in enumerate(made.operands):
-            if operand not in self.varied:  # nor is a condition
+        for k in differentiated(made) if isinstance(made, Operation) else range(1):
+            operand = made.operands[k]
+            if operand not in self.varied:
                 continue
             if isinstance(made, Operation) and made.op is CHOOSE:
                 self.add(cotangents, operand, self.chosen(made.operands[0], k == 1, g))
                 continue
-            part = g.value if isinstance(made, Cast) else share(self.builder, made, k, g.value)
+            if isinstance(made, Cast) or made.op is RESTATED:
+                part = g.value
+            else:
+                part = share(self.builder, made, k, g.value)
             part = self.if_connected(Derivative(part, g.connected), self.nothing())
             self.add(cotangents, operand, Derivative(part, g.connected))
 

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
+from ...structs import Entity
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Check, Value
+from ..ir.instructions import Block, Check, Instruction, Value
 from .flow import assigned
-from .kinds import Maybe, as_kind, flat, joined, kind_of, rebuilt
-from .names import ABSENT, Name, Names, NotCompiled, Unknown, Unresolved
+from .kinds import Maybe, Record, as_kind, flat, joined, kind_of, rebuilt
+from .names import ABSENT, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
 MAX_SIZE = 5_000  # of a region: what it makes of a statement or an element counts each time
 DIFFER = "what the paths hold that meet here is of different kinds"
+
+
+class Scope(Entity):
+    """Code that runs once: a region, or an iteration of a loop, so far.
+
+    path     its block, and those of the branches that lowering is in, each inside the one before
+    began    what the states of variables were at its start
+    carried  what earlier iterations have computed
+    """
+
+    path: list[Block]
+    began: dict[Name, Any]
+    carried: Sequence[Value]
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        return [made for block in self.path for made in block.instructions]
 
 
 class Branching:
@@ -27,6 +45,74 @@ class Branching:
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
         self.size = 0
+        self.states: list[Name] = []  # of the variables
+        self.updated: set[Name] = set()  # those of them that change
+        self.copied: set[Name] = set()  # those that a name has where it is not always a variable
+        self.scopes = [Scope([builder.block], {}, ())]  # each inside the one before
+
+    # ---- variables -------------------------------------------------------------------------------
+
+    def value(self, held: Any) -> Any:
+        """What is held; of a variable, its state."""
+        if not isinstance(held, Variable):
+            return held
+        state = self.names.held.get(held.state, ABSENT)
+        if state is ABSENT:
+            raise NotCompiled("the state of a variable isn't known here", None)
+        return self.known(state)
+
+    def state_now(self) -> dict[Name, Any]:
+        """What the states of all variables are now."""
+        return dict(zip(self.states, self.names.of(self.states), strict=True))
+
+    def state_values(self) -> list[Value]:
+        """The values that all states are made of now."""
+        return [value for held in self.names.of(self.states) for value in flat(held)]
+
+    def copy(self, held: Any, names: Mapping[Name, Any], span: Span | None) -> Any:
+        """What is held, with the state of a variable in its place, where other paths hold something
+        else: which is the same as long as the state never changes."""
+        if type(held) is tuple:
+            return tuple([self.copy(item, names, span) for item in held])
+        if not isinstance(held, Variable):
+            return held
+        if held.state in self.updated:
+            raise NotCompiled("what is a variable on one path alone is not compiled", span)
+        self.copied.add(held.state)
+        return names.get(held.state, ABSENT)
+
+    def values(self, held: Any) -> Any:
+        """What is held, with states in place of all variables in it."""
+        if not self.states:
+            return held
+        if type(held) is tuple:
+            return tuple([self.values(item) for item in held])
+        if isinstance(held, Record):
+            return Record(held.keys, self.values(held.items))
+        return self.value(held)
+
+    @contextmanager
+    def scope(self, block: Block, carried: Sequence[Value]) -> Iterator[Block]:
+        """Adds to a block that runs once for each iteration."""
+        self.scopes.append(Scope([block], self.state_now(), carried))
+        try:
+            with self.builder.inside(block):
+                yield block
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def side(self) -> Iterator[Block]:
+        """Adds to a new block, which is one side of a branch."""
+        path = self.scopes[-1].path
+        with self.builder.inside(Block()) as block:
+            path.append(block)
+            try:
+                yield block
+            finally:
+                path.pop()
+
+    # ---- names -----------------------------------------------------------------------------------
 
     def count(self, span: Span | None, size: int = 1) -> None:
         """Counts a statement, an iteration, or an operation on so many elements."""
@@ -78,18 +164,19 @@ class Branching:
         """A branch: what the side that is taken gives, and what it leaves in the `merged` names."""
         if condition in self.builder.known:
             return (then if self.builder.known[condition] else otherwise)()
+        merged = [*merged, *[name for name in self.states if name not in merged]]
         before, sides = dict(self.names.held), []
         for side in (then, otherwise):
             self.names.held = dict(before)
-            with suppress(Unresolved), self.builder.inside(Block()) as block:
+            with suppress(Unresolved), self.side() as block:
                 given = side()
-                sides.append((block, (given, *self.names.of(merged))))
+                sides.append((block, (given, *self.names.of(merged)), self.names.held))
         self.names.held = before
         if not sides:
             raise Unresolved
-        given, *held = (
-            self.meet(condition, sides, Unknown(DIFFER, span)) if len(sides) > 1 else sides[0][1]
-        )
+        given, *held = sides[0][1]
+        if len(sides) > 1:
+            given, *held = self.meet(condition, sides, Unknown(DIFFER, span))
         self.names.put(merged, held)
         return self.known(given)
 
@@ -99,13 +186,26 @@ class Branching:
         found: Value = self.either(first, second, lambda: no(False), span)
         return found
 
-    def meet(self, condition: Value, sides: list[tuple[Block, Any]], differ: Unknown) -> Any:
+    def meet(
+        self, condition: Value, sides: list[tuple[Block, Any, dict[Name, Any]]], differ: Unknown
+    ) -> Any:
         """Ends the two blocks of a branch with what each holds, and gives what is held after it.
         Scalars that both sides have from before aren't results of it."""
-        (first, a), (second, b) = sides
+        (first, a, names), (second, b, others) = sides
+        if self.states:
+            differs = [kind_of(x) != kind_of(y) for x, y in zip(a, b, strict=True)]
+            a, b = (
+                tuple(
+                    [
+                        self.copy(x, n, differ.span) if d else x
+                        for d, x in zip(differs, held, strict=True)
+                    ]
+                )
+                for held, n in ((a, names), (b, others))
+            )
         kind = joined(kind_of(a), kind_of(b), differ)
         found = []
-        for block, held in sides:
+        for block, held in ((first, a), (second, b)):
             with self.builder.inside(block):
                 found.append(list(flat(as_kind(self.builder, held, kind))))
         pairs = list(zip(*found, strict=True))

@@ -26,6 +26,10 @@ class Builtins(Extremes):
         self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
     ) -> Any:
         """A builtin, applied to what is held, with options of which some may be missing."""
+        read = self.value if op.name in _OF_LISTS else self.values
+        operands = [
+            held if op.name == "append" and k else read(held) for k, held in enumerate(operands)
+        ]
         if op.name not in _LAZY and not on_scalars(op):
             operands = [self.whole(held, span) for held in operands]
         if own := _OWN.get(op.name):
@@ -259,5 +263,7 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "reshape": Builtins.reshape,
     "ravel": Builtins.ravel,
 }
+# Builtins that make lists of what is in lists, where variables stay variables.
+_OF_LISTS = frozenset(("append", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = frozenset(("sum", "mean", "norm"))

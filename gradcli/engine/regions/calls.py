@@ -38,7 +38,11 @@ class Calls(Expressions):
         return self.called(callee, given, named, node.span)
 
     def method(self, node: program.MethodCall) -> Any:
-        receiver = self.expression(node.receiver)
+        return self.member_call(self.expression(node.receiver), node)
+
+    def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
+        """A call of a member of what has its own, or of a function with the receiver as its first
+        argument."""
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]
         named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
         if isinstance(receiver, Members | Record):

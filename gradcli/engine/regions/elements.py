@@ -26,7 +26,7 @@ class Elements(StoredArrays):
         raise NotImplementedError
 
     def index(self, node: program.Index) -> Any:
-        held = self.expression(node.object)
+        held = self.value(self.expression(node.object))
         if isinstance(held, Record):
             return self.item(held, self.expression(node.items[0]), node.span)
         return self.part(held, self.steps(node.items, node.span), node.span)
@@ -51,14 +51,17 @@ class Elements(StoredArrays):
             if bounds[2] == 0:
                 raise NotCompiled("the step of this slice is 0", span)
             return slice(*bounds)
-        found = None if isinstance(item, program.EllipsisItem) else self.expression(item)
+        held = None if isinstance(item, program.EllipsisItem) else self.expression(item)
+        found = self.value(held)
         if not isinstance(found, Value) or found.type != I64:
             raise NotCompiled("an index that is no int and no slice is not compiled", span)
         return found
 
     def bound(self, node: Any) -> int | None:
         """A bound of a slice, which is known."""
-        return None if node is None else self.known_int(self.expression(node), node.span)
+        return (
+            None if node is None else self.known_int(self.value(self.expression(node)), node.span)
+        )
 
     # ---- reading ---------------------------------------------------------------------------------
 

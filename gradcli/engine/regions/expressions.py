@@ -35,7 +35,7 @@ class Expressions(Builtins):
         return lower(self, node)
 
     def condition(self, node: Any) -> Value:
-        value = self.expression(node)
+        value = self.value(self.expression(node))
         if not isinstance(value, Value) or value.type != BOOL:
             raise NotCompiled("a condition is one bool", node.span)
         return value
@@ -82,7 +82,7 @@ class Expressions(Builtins):
             operands.append(
                 self.default(defaults[k].default) if operand is None else self.lazy(operand)
             )
-        options = {name: self.expression(value) for name, value in node.options}
+        options = {name: self.values(self.expression(value)) for name, value in node.options}
         return self.apply(node.op, operands, node.span, options)
 
     def logical(self, node: program.Logical) -> Any:
@@ -126,7 +126,7 @@ class Expressions(Builtins):
         return Record(node.keys, tuple([self.expression(value) for value in node.values]))
 
     def member(self, node: program.Member) -> Any:
-        held = self.expression(node.object)
+        held = self.value(self.expression(node.object))
         if isinstance(held, Members | Record):
             return self.own_member(held, node.name, node.span)
         if node.name == "T":

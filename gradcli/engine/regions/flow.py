@@ -25,6 +25,9 @@ COMPILED = (
     program.If,
     program.While,
     program.For,
+    program.Update,
+    program.Tape,
+    program.Watch,
 )
 
 
@@ -79,12 +82,6 @@ def assigned(statements: Sequence[Any]) -> Iterator[program.Slot]:
             yield from _slots(node.target)
         elif isinstance(node, program.Declare | program.Tape | program.Import):
             yield node.slot
-        elif isinstance(node, program.Update):
-            variable = node.variable
-            while isinstance(variable, program.Index):
-                variable = variable.object
-            if isinstance(variable, program.Read):
-                yield variable.slot
         yield from assigned(list(inside(node)))
 
 

@@ -10,7 +10,7 @@ from ..ir.instructions import Check, Value
 from ..ir.types import F64, I64, ArrayType
 from .kinds import Growing, Kind, ListOf, Stored, kind_of
 from .names import Name
-from .transforms import Transforms
+from .requests import Requests
 
 
 class Grown(NamedTuple):
@@ -20,7 +20,7 @@ class Grown(NamedTuple):
     size: int
 
 
-class GrowingLists(Transforms):
+class GrowingLists(Requests):
     """The lowering of lists to which each iteration of a loop appends a number."""
 
     def grow(

@@ -16,7 +16,7 @@ from ...structs import Entity, Struct
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
-from .names import ABSENT, Absent, Closure, Members, Transform, Unknown
+from .names import ABSENT, Absent, Closure, Members, Transform, Unknown, Variable
 
 
 class Mixed(Entity):
@@ -278,12 +278,12 @@ def fresh(kind: Kind) -> Any:
 
 
 def has_functions(held: Any) -> bool:
-    """Whether there may be functions in what is held."""
+    """Whether there may be functions, or variables, in what is held."""
     if isinstance(held, tuple | Record):
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe):
         return has_functions(held.held)
-    return isinstance(held, Closure | Transform | Members)
+    return isinstance(held, Closure | Transform | Members | Variable)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:

@@ -85,7 +85,7 @@ class Loops(Counting):
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
-        held = self.expression(iterable)
+        held = self.value(self.expression(iterable))
         if isinstance(held, Stored):
             self.loop(node, self.items(held, iterable.span))
         elif isinstance(held, Ints):
@@ -101,14 +101,14 @@ class Loops(Counting):
         if len(numbers) > MAX_UNROLLED:
             self.loop(node, over)
             return
-        before, length = dict(self.names.held), len(self.builder.block.instructions)
+        before = dict(self.names.held)
         try:
             if id(node) not in self.one_by_one:
-                self.loop(node, over, short=True)
+                with self.builder.undoing(NotCompiled):
+                    self.loop(node, over, short=True)
                 return
         except NotCompiled:  # an index that has to be known, or lists of other lengths
             self.one_by_one.add(id(node))
-            del self.builder.block.instructions[length:]
             self.names.held = before
         self.unrolled(node, tuple(map(self.builder.constant, numbers)))
 
@@ -134,6 +134,8 @@ class Loops(Counting):
         self, node: program.While | program.For, over: Over | None, short: bool = False
     ) -> None:
         names = self.carried(node)
+        held = self.names.of(names)
+        self.names.put(names, [self.copy(each, self.names.held, node.span) for each in held])
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
         loop = Loop(node, over, names, leaves, short)
@@ -154,7 +156,7 @@ class Loops(Counting):
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that are read in a later one, or after all."""
         names = self.surviving(node, self.liveness.after(node.body[-1] if node.body else node))
-        return names + [Name(self.frame, RETURNED)] * returns(node)
+        return [*names, *self.states, *[Name(self.frame, RETURNED)] * returns(node)]
 
     def repeat(self, loop: Loop, going: Value | None) -> None:
         """Adds a loop, from what its names hold to what they hold after it; `going`: whether it
@@ -190,8 +192,8 @@ class Loops(Counting):
     def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
-        with self.builder.inside(Block()) as block:
-            self.names.put(loop.names, carried)
+        self.names.put(loop.names, carried)
+        with self.scope(Block(), list(_flat(carried))) as block:
             try:
                 given = self.turn(loop, index)
             except Unresolved:  # as if there were no iteration
@@ -304,13 +306,16 @@ class Loops(Counting):
             one = builder.constant(1) if indices else None
             stepped = [builder.apply("add", [index, one]) for index in indices]  # type: ignore[list-item]
         body.results = (*iteration.given[: loop.leaves], *stepped, *body.results)
-        before = dict(self.names.held)
+        before, span = dict(self.names.held), loop.node.span
         with builder.inside(Block()) as asked:
             index, held = Value(I64), [fresh(kind) for kind in kinds]
             flag = Value(BOOL) if flags else None
             asked.parameters = (*_some(flag), *([index] if indices else []), *_flat(held))
             self.names.put(loop.names, held)
+            states = self.state_values()
             asked.results = (self.goes_on(loop, flag, index),)
+            if self.state_values() != states:
+                raise NotCompiled("a condition that updates variables is not compiled", span)
         self.names.held = before
         first = (*_some(going), *[builder.constant(0) for _ in indices])
         own = tuple([Value(v.type) for v in first])

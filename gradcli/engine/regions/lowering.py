@@ -120,13 +120,13 @@ class Lowering(Loops):
         if isinstance(target, program.NameTarget):
             self.names.held[Name(self.frame, target.slot.index)] = value
         elif isinstance(target, program.ListTarget):
-            parts = self.rows(value, target.span)
+            parts = self.rows(self.value(value), target.span)
             if len(parts) != len(target.items):
                 raise NotCompiled("what is unpacked has another length", target.span)
             for item, part in zip(target.items, parts, strict=True):
                 self.bind(item, part)
         else:
-            whole = self.read(target.slot, target.span)
+            whole = self.value(self.read(target.slot, target.span))
             if target.slot.index in self.own_parameters:
                 whole = without_variable(whole)
             path = self.entry_path(target)
@@ -139,7 +139,7 @@ class Lowering(Loops):
         ]
 
     def augment(self, node: program.Augment) -> None:
-        held = self.read(node.target.slot, node.span)
+        held = self.value(self.read(node.target.slot, node.span))
         if isinstance(node.target, program.EntryTarget):
             for step in self.entry_path(node.target):
                 held = self.entry(held, step, node.span)
@@ -183,16 +183,16 @@ _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
     program.While: Lowering.while_loop,
     program.For: Lowering.for_loop,
     program.Expect: Lowering.expect,
+    program.Update: Lowering.update,
+    program.Tape: Lowering.tape,
+    program.Watch: Lowering.watch,
 }
 _WORDS: dict[type, str] = {
     program.Print: "print",
     program.Expect: "expect",
     program.ExpectError: "expect error",
-    program.Update: ":=",
     program.Declare: "var",
     program.Import: "import",
-    program.Tape: "tape",
-    program.Watch: "watch",
     program.Pause: "pause",
     program.Record: "record",
     program.Attach: "attach_grad",

@@ -75,6 +75,14 @@ class Members(Entity):
     slots: dict[str, program.Slot]
 
 
+class Variable(Entity):
+    """A variable whose state the program may change, wherever it is held: in a name, in a list, as
+    an argument. `state` is where the state is. Gradients exist by a `trainable` one."""
+
+    state: Name
+    trainable: bool
+
+
 class Unknown(Entity):
     """What isn't a value of the region: why, and where that was found."""
 

@@ -95,8 +95,9 @@ class _Main:
         self.states: dict[str, Region] = {}
         self.imports: dict[int, Members] = {}  # by the identity of the program
         self.path = ""  # of the import that is being lowered, with a dot
-        everything = own_nodes(node.body, frozenset())
+        everything = list(own_nodes(node.body, frozenset()))
         self.updates = any(isinstance(inner, program.Update) for inner in everything)
+        self.has_variables = self.updates or any(map(_asks_of_variables, everything))
 
     def lowered(self) -> Lowered:
         for statement in self.node.body:
@@ -120,20 +121,19 @@ class _Main:
         )
 
     def statement(self, node: Any) -> None:
-        held, n = dict(self.lowering.names.held), len(self.block.instructions)
-        frame = self.lowering.frame
+        held, frame = dict(self.lowering.names.held), self.lowering.frame
         try:
-            if isinstance(node, program.Declare):
-                self.declare(node)
-            elif isinstance(node, program.Import):
-                self.imported(node)
-            elif isinstance(node, program.Output):
-                for name, expression in node.items:
-                    self.output(name, expression)
-            else:
-                self.lowering.statement(node)
+            with self.lowering.builder.undoing(NotCompiled):
+                if isinstance(node, program.Declare):
+                    self.declare(node)
+                elif isinstance(node, program.Import):
+                    self.imported(node)
+                elif isinstance(node, program.Output):
+                    for name, expression in node.items:
+                        self.output(name, expression)
+                else:
+                    self.lowering.statement(node)
         except NotCompiled as reason:
-            del self.block.instructions[n:]
             self.lowering.names.held = held
             self.lowering.frame = frame
             self.note(reason)
@@ -173,14 +173,15 @@ class _Main:
             self.reasons.append(reason.with_traceback(None))  # which would keep all frames
 
     def output(self, name: str, expression: Any) -> None:
-        held, n = dict(self.lowering.names.held), len(self.block.instructions)
+        held = dict(self.lowering.names.held)
         try:
-            found = self.lowering.expression(expression)
-            if not is_value(kind_of(found)):
-                raise NotCompiled("this output is no number, and no list of these", expression.span)
+            with self.lowering.builder.undoing(NotCompiled):
+                found = self.lowering.values(self.lowering.expression(expression))
+                if not is_value(kind_of(found)):
+                    why = "this output is no number, and no list of these"
+                    raise NotCompiled(why, expression.span)
             self.results[name] = found
         except NotCompiled as reason:
-            del self.block.instructions[n:]
             self.lowering.names.held = held
             self.note(reason)
 
@@ -198,15 +199,22 @@ class _Main:
         kind = declared_kind(node.type, first, given)
         if not isinstance(kind, Scalar | ArrayOf | StoredOf):
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
-        if node.slot.cell and self.updates:
-            raise NotCompiled("functions may update this variable with `:=`", span)
         state.results = tuple(flat(value))
         if [v.type for v in state.results] == [*types_of(kind)] and not used([state]):
             self.states[name] = Region("state", state)
         held = fresh(kind)
         self.block.parameters += tuple(flat(held))
         self.parameters[name] = kind
+        if self.has_variables and node.kind != "const":
+            held = self.lowering.variable(held, node.kind == "var")
         self.lowering.names.held[Name(self.lowering.frame, node.slot.index)] = held
+
+
+def _asks_of_variables(node: Any) -> bool:
+    """Whether a node asks for derivatives of values, or says what is recorded."""
+    if isinstance(node, program.Apply):
+        return node.op.of_function is not None
+    return isinstance(node, program.Tape | program.Record | program.Attach)
 
 
 def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: Any) -> Kind | None:

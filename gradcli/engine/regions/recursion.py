@@ -64,20 +64,21 @@ class Recursion(Calls):
         if self.entering.count(function) == MAX_NESTED:
             self.recursive.add(function)
             raise Recursive
-        length = len(self.builder.block.instructions)
         before, self.names.held = self.names.held, dict(self.names.held)
         self.entering.append(function)
         try:
-            given = super().entered(callee, arguments, span)
+            with self.builder.undoing(Recursive):
+                given = super().entered(callee, arguments, span)
             if not has_functions(given):  # which may read the names of the call
+                states = self.names.of(self.states)
                 self.names.held = before
+                self.names.put(self.states, states)
             return given
         except Recursive:
             if function not in self.recursive or function in self.entering[:-1]:
                 raise
         finally:
             self.entering.pop()
-        del self.builder.block.instructions[length:]
         self.names.held = before
         return self.called_region(callee, arguments, span)
 

@@ -51,10 +51,15 @@ class Transforms(Recursion):
         if not isinstance(callee, Transform):
             return super().called(callee, given, named, span)
         given, named = list(given), dict(named)
-        vector = self.vector(callee, given, named, span)
+        vector = self.values(self.vector(callee, given, named, span))
         if not set(callee.wrt) <= set(range(len(given))) or len(set(callee.wrt)) < len(callee.wrt):
             raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
+        for k in callee.wrt:
+            given[k] = self.values(given[k])
+        states = self.state_values()
         block, kind = self.body(callee, given, named, span)
+        if self.state_values() != states:
+            raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
         try:

@@ -1,0 +1,59 @@
+"""Derivatives of what a block has computed so far: reverse mode on some of its instructions, which
+stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..ir.instructions import Block, Instruction, Value
+from ..ir.types import ArrayType
+from .activity import varied
+from .calls import Regions
+from .copying import used
+from .derivatives import Derivative, Derivatives
+from .vjp import Pullback
+
+
+class Stretch(NamedTuple):
+    """A pullback of instructions.
+
+    before       goes before them: stacks, and the start of counts
+    after        the pullback itself, for any place after them that runs once for each time that
+                 they run
+    cotangents   those of the sources, where there are any
+    """
+
+    before: list[Instruction]
+    after: list[Instruction]
+    cotangents: Derivatives
+
+
+def pull_back(
+    instructions: Sequence[Instruction],
+    seeds: Iterable[tuple[Value, Value]],
+    sources: Iterable[Value],
+    regions: Regions,
+) -> Stretch:
+    """The pullback of instructions, from values with their cotangents to `sources`, which nothing
+    led to, though some of the instructions may define them. Loops among the instructions are
+    changed: they push what the pullback needs.
+
+    Raises NoRule.
+    """
+    sources = dict.fromkeys(sources)
+    block = Block((), [made for made in instructions if sources.keys().isdisjoint(made.results)])
+    instructions = list(block.instructions)
+    pullback = Pullback(block, varied(block, set(sources)), regions)
+    pullback.inputs |= {value for value in used([block]) if isinstance(value.type, ArrayType)}
+    cotangents: Derivatives = {}
+    for value, seed in seeds:
+        pullback.add(cotangents, value, Derivative(seed))
+    pullback.back(block, cotangents)
+    made, count = block.instructions, len(instructions)
+    start = next((k for k, each in enumerate(made) if count and each is instructions[0]), 0)
+    return Stretch(made[:start], made[start + count :], _of(sources, cotangents))
+
+
+def _of(sources: Iterable[Value], cotangents: Mapping[Value, Derivative]) -> Derivatives:
+    return {value: cotangents[value] for value in sources if value in cotangents}

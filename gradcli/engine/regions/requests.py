@@ -1,0 +1,289 @@
+"""Derivatives of values in IR: `grad(y, x)`, `t.gradient(y, x)`.
+
+Such a request is the pullback of the instructions that lowering has added since the start of the
+tape: of the region, or of an iteration. The sources are variables, whose states at that start are
+where the pullback ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...diagnostics import Span
+from ...lang import program
+from ...ops.op import BindingError, Op, Signature
+from ...structs import Entity
+from ..ir.instructions import Block, Check, Instruction, Value
+from ..ir.types import ArrayType, has_tangents
+from ..ir.verifier import RESTATED, WHERE
+from ..passes.activity import varied
+from ..passes.copying import used
+from ..passes.derivatives import Derivative, Derivatives
+from ..passes.rules import NoRule
+from ..passes.stretches import pull_back
+from .branching import Scope
+from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of
+from .names import Name, NotCompiled, Variable
+from .reductions import Options
+from .states import States
+
+_GRADIENT = Signature('target, sources; unconnected="none", seed=none')
+
+
+class Window(Entity, frozen=False):
+    """A tape: the instructions that count, and what the states of variables were before these.
+
+    block       that they are in
+    before      the last instruction before them
+    automatic   whether trainable variables are watched
+    watched     those that are so by `watch`
+    persistent  whether it can be asked more than once, and `spent`, whether it was asked
+    is_open     whether its block is being lowered
+    """
+
+    scope: Scope
+    block: Block
+    before: Sequence[Instruction]
+    began: Mapping[Name, Any]
+    automatic: bool
+    persistent: bool
+    watched: list[Name]
+    instructions: list[Instruction]
+    is_open: bool = True
+    spent: bool = False
+
+
+class Requests(States):
+    """The lowering of tapes, and of derivatives of values."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.windows: list[Window] = []  # the tapes that are open
+
+    def all(self, statements: Sequence[Any]) -> None:
+        raise NotImplementedError
+
+    # ---- tapes -----------------------------------------------------------------------------------
+
+    def tape(self, node: program.Tape) -> None:
+        options = {name: self.known_bool(value) for name, value in node.options}
+        block, began = self.builder.block, self.state_now()
+        automatic = options.get("watch_variables", True)
+        persistent = options.get("persistent", False)
+        before = block.instructions[-1:]
+        window = Window(self.scopes[-1], block, before, began, automatic, persistent, [], [])
+        self.names.held[Name(self.frame, node.slot.index)] = window
+        self.windows.append(window)
+        try:
+            self.all(node.body)
+        finally:
+            self.windows.pop()
+        window.instructions, window.is_open = _since(block, before), False
+
+    def known_bool(self, node: Any) -> bool:
+        known = self.builder.known.get(self.expression(node))
+        if type(known) is not bool:
+            raise NotCompiled("an option of a tape that isn't known is not compiled", node.span)
+        return known
+
+    def watch(self, node: program.Watch) -> None:
+        """A watched number becomes a variable, in a state that nothing led to."""
+        if node.tape is None and not self.windows:
+            raise NotCompiled("`watch` for the main tape is not compiled", node.span)
+        window = self.windows[-1] if node.tape is None else self.expression(node.tape)
+        if not isinstance(window, Window) or not window.is_open:
+            raise NotCompiled("`watch` is compiled in the block of its tape", node.span)
+        for item, slot in node.items:
+            held = self.expression(item)
+            if not isinstance(held, Variable):
+                held = self.watched(held, slot, node.span)
+                window.began = {**window.began, held.state: self.value(held)}
+            elif window.block.instructions[-1:] != window.before:
+                raise NotCompiled("a variable that is watched late is not compiled", node.span)
+            window.watched.append(held.state)
+
+    def watched(self, held: Any, slot: program.Slot | None, span: Span) -> Variable:
+        held = self.as_array(held, span) if type(held) is tuple else held
+        numbers = list(flat(held)) if isinstance(held, Value | Array) else []
+        if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
+            raise NotCompiled("to watch what isn't known is not compiled", span)
+        if not all(has_tangents(value.type) for value in numbers):
+            raise NotCompiled("to watch what is no float is not compiled", span)
+        zero = self.builder.constant(0.0)
+        new = [self.builder.operation(RESTATED, [zero, value]) for value in numbers]
+        made = self.variable(rebuilt(plain(kind_of(held)), iter(new)), trainable=False)
+        self.names.held[Name(self.frame, slot.index)] = made
+        return made
+
+    def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
+        if not isinstance(receiver, Window):
+            return super().member_call(receiver, node)
+        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
+        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        try:
+            slots, chosen = _GRADIENT.bind("gradient", len(given), list(named))
+        except BindingError:
+            slots, chosen = [], {}
+        if node.name != "gradient" or not slots or None in slots:
+            raise NotCompiled(f"this `.{node.name}` of a tape is not compiled", node.span)
+
+        def argument(place: Any) -> Any:
+            return named[place] if type(place) is str else given[place]
+
+        options = {name: argument(place) for name, place in chosen.items()}
+        if receiver.is_open or (receiver.spent and not receiver.persistent):
+            raise NotCompiled("a tape that isn't to be asked here is not compiled", node.span)
+        receiver.spent = True
+        target, sources = map(argument, slots)
+        return self.gradients(target, sources, options, node.span, receiver)
+
+    # ---- requests --------------------------------------------------------------------------------
+
+    def apply(
+        self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
+    ) -> Any:
+        if op.name == "grad" and not op.transforms:
+            return self.gradients(operands[0], operands[1], options or {}, span)
+        return super().apply(op, operands, span, options)
+
+    def gradients(
+        self,
+        target: Any,
+        sources: Any,
+        options: Options,
+        span: Span,
+        window: Window | None = None,
+    ) -> Any:
+        """The gradients of a target's sum, in the structure of the sources. All of these are
+        connected with it: the interpreter tells why one isn't."""
+        seed = options.get("seed")
+        target = self.values(target)
+        ends = [value for value in flat(target) if has_tangents(value.type)]
+        if not ends:
+            raise NotCompiled("the gradient of what is no float is not compiled", span)
+        seeds = self.seeds(target, self.values(seed), span)
+        variables = list(_leaves(sources))
+        if not all(isinstance(each, Variable) for each in variables):
+            raise NotCompiled("a gradient by what is no variable is not compiled", span)
+        found = self.pulled_back(list(zip(ends, seeds, strict=True)), variables, span, window)
+
+        def answer(source: Any) -> Any:
+            if isinstance(source, Variable):
+                return self.gradient_by(self.value(source), next(states), found, span)
+            if isinstance(source, Record):
+                return Record(source.keys, tuple(map(answer, source.items)))
+            return tuple(map(answer, source))
+
+        began = self.scopes[-1].began if window is None else window.began
+        states = iter([list(flat(began[each.state])) for each in variables])
+        return answer(sources)
+
+    def seeds(self, target: Any, seed: Any, span: Span) -> list[Value]:
+        """The cotangents of a target's floats."""
+        if seed is None:
+            one = self.builder.constant(1.0)
+            ends = [value.type for value in flat(target) if has_tangents(value.type)]
+            return [
+                self.builder.filled(kind, one) if isinstance(kind, ArrayType) else one
+                for kind in ends
+            ]
+        if type(seed) is tuple and isinstance(target, Array):
+            seed = self.as_array(seed, span)
+        kinds = plain(kind_of(seed)), plain(kind_of(target))
+        if kinds[0] != kinds[1] or not all(map(has_tangents, types_of(kinds[0]))):
+            raise NotCompiled("a seed of another kind is not compiled", span)
+        return list(flat(seed))
+
+    def pulled_back(
+        self,
+        seeds: Sequence[tuple[Value, Value]],
+        variables: Sequence[Variable],
+        span: Span,
+        window: Window | None,
+    ) -> Derivatives:
+        """Adds a pullback; gives the cotangents of the states that variables began in."""
+        scope = self.scopes[-1]
+        if scope.path[-1] is not self.builder.block or (window and window.scope is not scope):
+            raise NotCompiled("a gradient of what was computed elsewhere is not compiled", span)
+        began = scope.began if window is None else window.began
+        for each in variables:
+            watched = each.trainable if window is None or window.automatic else False
+            if each.state not in began or not (
+                watched or (window is not None and each.state in window.watched)
+            ):
+                raise NotCompiled("a gradient by what isn't watched is not compiled", span)
+        sources = [value for each in variables for value in flat(began[each.state])]
+        made = scope.instructions if window is None else window.instructions
+        others = self.suspects(scope, made, variables, began) if window is None else set()
+        try:
+            before, after, found = pull_back(made, seeds, {*sources, *others}, self.regions)
+        except NoRule as reason:
+            raise NotCompiled(str(reason), span) from None
+        if not others.isdisjoint(found):
+            raise NotCompiled("a gradient through an earlier iteration is not compiled", span)
+        block = scope.path[0] if window is None else window.block
+        place = next(
+            (k for k, each in enumerate(block.instructions) if made and each is made[0]), 0
+        )
+        block.instructions[place:place] = before
+        self.builder.block.instructions += after
+        return found
+
+    def suspects(
+        self,
+        scope: Scope,
+        made: Sequence[Instruction],
+        variables: Sequence[Variable],
+        began: Mapping[Name, Any],
+    ) -> set[Value]:
+        """What instructions use that was computed before this iteration, and may depend on one of
+        the variables, other than by a state of a variable."""
+        outside: set[Value] = set()
+        for outer in self.scopes[:-1]:
+            states = [v for each in variables for v in flat(outer.began.get(each.state))]
+            moving = {*states, *outer.carried, *outside}
+            outside |= varied(Block((), outer.instructions), moving)
+        outside.update(scope.carried)
+        outside.difference_update([v for state in began.values() for v in flat(state)])
+        return {v for v in used([Block((), list(made))]) if v in outside and has_tangents(v.type)}
+
+    def gradient_by(self, held: Any, began: Sequence[Value], found: Derivatives, span: Span) -> Any:
+        """The gradient by a variable, from the cotangents of what its state began as."""
+        parts = [found.get(value) for value in began]
+        there = [part for part in parts if part is not None]
+        if not there:
+            raise NotCompiled("a gradient that isn't connected is not compiled", span)
+        if all(part.connected is not None for part in there):
+            flags = [part.connected for part in there if part.connected is not None]
+            connected = flags[0]
+            for flag in flags[1:]:
+                connected = self.builder.operation(
+                    WHERE, [connected, self.builder.constant(True), flag]
+                )
+            self.builder.add(Check(connected))
+        values = [self.of_part(part, value, span) for part, value in zip(parts, began, strict=True)]
+        return rebuilt(plain(kind_of(held)), iter(values))
+
+    def of_part(self, part: Derivative | None, value: Value, span: Span) -> Value:
+        if part is None:
+            return self.builder.zero(value.type)
+        if part.connected is None:
+            return part.value
+        return self.or_zero(part.value, part.connected, span)
+
+
+def _since(block: Block, before: Sequence[Instruction]) -> list[Instruction]:
+    """The instructions of a block after one of them, or all of them."""
+    start = len(block.instructions)
+    while start and block.instructions[start - 1 : start] != [*before]:
+        start -= 1
+    return block.instructions[start:]
+
+
+def _leaves(sources: Any) -> Iterator[Any]:
+    if isinstance(sources, tuple | Record):
+        for item in sources if isinstance(sources, tuple) else sources.items:
+            yield from _leaves(item)
+    else:
+        yield sources

@@ -1,0 +1,103 @@
+"""Variables in IR: where programs change their states with `:=`.
+
+A variable is held by names, lists and arguments; its state is held by a name of its own, that no
+program mentions. A new state has the derivatives of the old one, whatever it was computed from: so
+it is the variable, and begins anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import Span
+from ...lang import program
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64, I64, Scalar, has_tangents
+from ..ir.verifier import RESTATED
+from .arrays import array_kind
+from .kinds import Array, Stored, kind_of, rebuilt, without_variable
+from .names import NotCompiled, Variable
+from .stored import Pending
+from .transforms import Transforms
+
+_WIDER = {F64: (F64, I64, BOOL), I64: (I64, BOOL), BOOL: (BOOL,)}  # what a state is given of
+
+
+class States(Transforms):
+    """The lowering of variables and of what changes their states."""
+
+    def variable(self, state: Any, trainable: bool) -> Variable:
+        """A new variable, in a state that all code there is may read."""
+        made = Variable(self.names.hidden(state), trainable)
+        self.states.append(made.state)
+        for scope in self.scopes:
+            scope.began[made.state] = state
+        return made
+
+    def update(self, node: program.Update) -> None:
+        """`x := v`, and `x[i] := v`."""
+        denoted = node.variable
+        if isinstance(denoted, program.Index):
+            holder = self.expression(denoted.object)
+            if isinstance(holder, Variable):
+                self.update_part(holder, self.steps(denoted.items, node.span), node)
+                return
+        held = self.expression(denoted)
+        if not isinstance(held, Variable):
+            raise NotCompiled("`:=` to what may be no variable is not compiled", node.span)
+        old = self.state_to_change(held, node.span)
+        self.names.held[held.state] = self.restated(old, self.new_value(old, node), node.span)
+
+    def update_part(self, variable: Variable, steps: Any, node: program.Update) -> None:
+        old = self.state_to_change(variable, node.span)
+        if not isinstance(old, Array | Stored):
+            raise NotCompiled("an element of what is no array is not compiled", node.span)
+        before = self.part(old, steps, node.span)
+        value = self.new_value(before, node)
+        if isinstance(before, Array | Stored) and not isinstance(value, Array | Stored | Pending):
+            raise NotCompiled("a value that is broadcast into a part is not compiled", node.span)
+        part = self.restated(before, value, node.span)
+        new = self.with_part(without_variable(old), steps, without_variable(part), node.span)
+        self.names.held[variable.state] = rebuilt(kind_of(old), iter(_flat(new)))
+
+    def state_to_change(self, variable: Variable, span: Span) -> Any:
+        if variable.state in self.copied:
+            raise NotCompiled("what is a variable on one path alone is not compiled", span)
+        self.updated.add(variable.state)
+        return self.value(variable)
+
+    def new_value(self, old: Any, node: program.Update) -> Any:
+        value = self.lazy(node.value)
+        if node.op is not None:
+            value = self.apply(node.op, [without_variable(old), value], node.span)
+        value = self.values(value)
+        return self.as_array(value, node.span) if type(value) is tuple else value
+
+    def restated(self, old: Any, value: Any, span: Span) -> Any:
+        """The state of a variable after `old`: a value of the same shape and type."""
+        shape, kind = _shape_and_type(old)
+        if _shape_and_type(value)[0] != shape:
+            raise NotCompiled("a new state of another shape is not compiled", span)
+        if _shape_and_type(value)[1] not in _WIDER[kind]:
+            raise NotCompiled("a new state of another type is not compiled", span)
+        value = self.converted(value, kind, span) if kind != BOOL else value
+        if has_tangents(kind):
+            value = self.apply(RESTATED, [without_variable(old), value], span)
+        value = self.whole(value, span)
+        if not shape:
+            return value
+        return rebuilt(array_kind(shape, kind, variable=True), iter(_flat(value)))
+
+
+def _flat(held: Any) -> tuple[Value, ...]:
+    return held.items if isinstance(held, Array) else (held.value,)
+
+
+def _shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:
+    if isinstance(held, Array | Pending):
+        return held.shape, held.type
+    if isinstance(held, Stored) and not held.listed:
+        return held.shape, held.type.element
+    if not isinstance(held, Value) or not isinstance(held.type, Scalar):
+        raise NotCompiled("a state that is no number and no array is not compiled", None)
+    return (), held.type
