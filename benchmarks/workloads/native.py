@@ -20,6 +20,7 @@ from typing import Any
 import gradcli
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.vjp import vjp
@@ -92,7 +93,8 @@ def _value() -> Region:
 
 def _gradient() -> Region:
     """The value, the gradient by x, and whether they are connected."""
-    return without_dead_code(fold(hoist(vjp(_value(), [1]))))
+    region = without_dead_code(fold(hoist(vjp(_value(), [1]))))
+    return without_dead_code(fold(expand(region), last=True))
 
 
 def _compiled(module: str, make: Callable[[], Region], results: int) -> Callable[[], Task]:

@@ -8,13 +8,14 @@ compiled, is given other values, or its kernel steps back, the interpreter runs 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.backends.tiers import policy
 from ..engine.execution import Compiled
 from ..engine.values.kinds import Variable
+from ..lang.program import Program
 from .answer import Answer
 from .evaluation import Evaluation, Options
 from .omissions import nonfinite
@@ -43,11 +44,16 @@ class HotProgram:
         self._tries = MAX_KINDS if options.is_plain and policy().writes else 0
         self._work, self._hot = 0, policy().heat.work
         self._ready: list[Ready] = []
+        self._make: Callable[[], Ready | None] | None = None  # for the next run, if there is one
 
     def evaluation(self, inputs: Mapping[str, Any]) -> Evaluation | None:
         """The answer of a kernel; None if the interpreter must run the program."""
         if self._work < self._hot:
             return None
+        if (make := self._make) is not None:
+            self._make = None
+            ready = make()
+            self._ready += [] if ready is None else [ready]
         for ready in self._ready:
             numbers = ready.call.numbers(inputs)
             if numbers is not None:
@@ -64,31 +70,40 @@ class HotProgram:
             return
         if all(ready.call.numbers(inputs) is None for ready in self._ready):
             self._tries -= 1
-            ready = self._made(inputs, answer, evaluation)
-            self._ready += [] if ready is None else [ready]
+            self._make = self._maker(inputs, answer, evaluation)
 
-    def _made(
+    def _maker(
         self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation
-    ) -> Ready | None:
-        """A kernel for values of such kinds; None if there is none that answers as the interpreter
-        does."""
-        from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
-
+    ) -> Callable[[], Ready | None] | None:
+        """What makes a kernel for values of such kinds, if there is one that answers as the
+        interpreter does. It keeps nothing of the run."""
         if answer.run.replaced or any(type(v) is not Variable for v in answer.sources.values()):
             return None
-        targets, sources = list(answer.targets), list(answer.sources)
-        forward = evaluation.mode == "forward"
-        try:
-            call = ProgramCall(
-                answer.node, inputs, targets if self._options.grad else [], sources, forward
-            )
-        except (NotCompiled, NoRule):
-            return None
-        told = evaluation.diagnostics != self._compiled.facts.discarded
-        if (told or answer.missing) and not (call.is_straight and call.has_none(answer.missing)):
-            return None  # why there is no gradient may depend on the numbers
-        same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
-        return Ready(call, evaluation, frozenset(answer.missing)) if same else None
+        targets = list(answer.targets) if self._options.grad else []
+        told = evaluation.diagnostics != self._compiled.facts.discarded or bool(answer.missing)
+        asked = answer.node, dict(inputs), targets, list(answer.sources)
+        missing = frozenset(answer.missing)
+        return lambda: _made(asked, evaluation, missing, told)
+
+
+def _made(
+    asked: tuple[Program, Mapping[str, Any], list[str], list[str]],
+    evaluation: Evaluation,
+    missing: frozenset[tuple[str, str]],
+    told: bool,
+) -> Ready | None:
+    """A kernel for what is asked of a program; None if there is none, or if what the interpreter
+    `told` may depend on the numbers."""
+    from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
+
+    try:
+        call = ProgramCall(*asked, evaluation.mode == "forward")
+    except (NotCompiled, NoRule):
+        return None
+    if told and not (call.is_straight and call.has_none(missing)):
+        return None
+    same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
+    return Ready(call, evaluation, missing) if same else None
 
 
 def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:

@@ -11,7 +11,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE
 
 from .programs import evaluate
 
-CALLS_ALONE = FIRST_USE._replace(iterations=10**9)  # calls are regions at once, and loops never
+CALLS_ALONE = FIRST_USE._replace(least_iterations=10**9)  # calls are regions at once, loops never
 WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
 
 

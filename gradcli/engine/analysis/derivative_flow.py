@@ -103,14 +103,14 @@ def _is_request(item: Any) -> bool:
 # ---- programs that don't differentiate -----------------------------------------------------------
 
 _AT_POINTS = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp", "vmap"))
-_WINDOWS = frozenset((program.Tape, program.Watch, program.Pause, program.Import))
+_WINDOWS = frozenset((program.Tape, program.Watch, program.Pause))
 
 
 def asks_for_nothing(nodes: Nodes) -> bool:
     """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for
     one mode only: forward mode then needs no trace, and means the same as reverse mode. Where the
     text doesn't decide it, the answer is no."""
-    return _asks_only_for(nodes, frozenset())
+    return program.Import not in nodes.kinds and _asks_only_for(nodes, frozenset())
 
 
 def asks_of_functions(nodes: Nodes) -> bool:

@@ -17,6 +17,10 @@ from ...diagnostics import Diagnostic, GradcliError
 
 VARIABLE = "GRADCLI_TIER"
 INTERPRETED, WRITTEN, NATIVE = 0, 1, 2
+# What work counts for in a function that is differentiated: it is recorded, and swept over.
+DIFFERENTIATED = 4
+# A loop is hot after so many times the work of a call: calls around it are compiled first.
+IN_LOOPS = 4
 
 
 class Heat(NamedTuple):
@@ -45,7 +49,7 @@ class Heat(NamedTuple):
     least_elements: int = 2**10
     operations: int = 2**24
     instructions: int = 2**21
-    instructions_each: int = 2**10
+    instructions_each: int = 2**12
 
 
 HEAT = Heat()

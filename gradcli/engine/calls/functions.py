@@ -68,6 +68,7 @@ def code_of(
     """The code that all values of a function, or of a module with `members`, share; `body` is its
     compiled body."""
     code = Code()
+    code.hot = {}
     code.name, code.node, code.body, code.on_rows, code.members = (
         node.name,
         node,

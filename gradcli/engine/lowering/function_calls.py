@@ -21,7 +21,7 @@ from ..values.boxes import primal
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
 from .plan import MISS
-from .region_calls import REGION, RegionCall
+from .region_calls import RegionCall
 from .region_values import given, held_of
 from .variants import Variants
 
@@ -29,7 +29,7 @@ PARTS = 4  # times the size of a region, about, for one with a pullback
 
 
 class FunctionCalls:
-    """What makes the calls at a place of the program, whatever they are made with.
+    """What makes the calls of a function, whatever they are made with.
 
     only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
                     makes calls with traced values
@@ -37,27 +37,35 @@ class FunctionCalls:
 
     def __init__(self, span: Span, only_gradients: bool) -> None:
         self._only_gradients = only_gradients
-        self._site, self._each = Site(REGION, span), policy().heat.work_each
+        self._each = policy().heat.work_each
         self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
     def run(
-        self, run: Run, work: int, function: Any, arguments: list[Any], named: dict[str, Any]
+        self,
+        run: Run,
+        work: int,
+        site: Site,
+        function: Any,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
-        """The result of a call; MISS if the interpreter must make it, which has done so much work
-        here."""
+        """The result of a call at a site; MISS if the interpreter must make it, whose calls have
+        done so much work."""
         values = [function, *arguments, *named.values()]
         try:
             if (last := self._last) is not None and last[0] == [*named]:
                 numbers = numbers_read(last[1], values)
                 if numbers is not None:
-                    return last[2].run(run, self._site, numbers)
-            return self._observed(run, work, values, list(named))
+                    return last[2].run(run, site, numbers)
+            return self._observed(run, work, site, values, list(named))
         except (StepBack, NoRule):
             return MISS
 
-    def _observed(self, run: Run, work: int, values: list[Any], names: list[str]) -> Any:
+    def _observed(
+        self, run: Run, work: int, site: Site, values: list[Any], names: list[str]
+    ) -> Any:
         """The result of a call of a function with arguments, the last of which have names."""
         observed = observe_values(values)
         if observed.is_boxed and not self._only_gradients:
@@ -70,7 +78,7 @@ class FunctionCalls:
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
             self._last = names, readers_of(call.entries, values), call
-        return call.run(run, self._site, list(map(given, observed.values)), shared)
+        return call.run(run, site, list(map(given, observed.values)), shared)
 
 
 class FunctionCall:

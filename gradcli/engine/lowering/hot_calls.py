@@ -15,7 +15,7 @@ from ..compilation.compiler import Compiler
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import Function, Transform
-from .plan import MISS
+from .plan import MISS, REGION
 
 if TYPE_CHECKING:
     from .function_calls import FunctionCalls
@@ -26,6 +26,17 @@ def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
     """What makes the calls at a place; None where each statement must be counted or seen, or where
     floats are NumPy's."""
     return None if c.slow or c.counts or not c.fuses else HotCalls(span, c.only_gradients)
+
+
+class Heat:
+    """What the interpreter's calls of a function have done, wherever they are made: their work and
+    their number since a kernel was tried, and the work before. `calls` makes them by kernels."""
+
+    __slots__ = ("calls", "done", "times", "work")
+
+    def __init__(self) -> None:
+        self.work = self.times = self.done = 0
+        self.calls: FunctionCalls | None = None
 
 
 class HotCalls:
@@ -39,9 +50,7 @@ class HotCalls:
         self._span, self._only_gradients = span, only_gradients
         heat = policy().heat
         self._hot, self._least = heat.work, heat.least_work
-        # Of the interpreter's calls since a kernel was tried; and before.
-        self._work = self._times = self._done = 0
-        self._calls: FunctionCalls | None = None
+        self._site = Site(REGION, span)
         self._rows: MappedCalls | None = None
 
     def call(
@@ -58,20 +67,22 @@ class HotCalls:
             return call_value(run, function, arguments, named, site, path)
         if run.group is None and type(function) is Transform and function.kind == "vmap":
             return self._mapped(run, function, arguments, named, site, path)
-        if run.group is None and self._work >= max(self._hot, self._least * self._times):
-            if self._calls is None:
+        heat = _heat_of(function)
+        if run.group is None and heat.work >= max(self._hot, self._least * heat.times):
+            if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
-                self._calls = FunctionCalls(self._span, self._only_gradients)
-            found = self._calls.run(run, self._done + self._work, function, arguments, named)
+                heat.calls = FunctionCalls(self._span, self._only_gradients)
+            work = heat.done + heat.work
+            found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not MISS:
                 run.work += self._least
                 return found
-            self._done += self._work
-            self._work = self._times = 0  # so that it isn't tried again soon
+            heat.done += heat.work
+            heat.work = heat.times = 0  # so that it isn't tried again soon
         before = run.work
         result = call_value(run, function, arguments, named, site, path)
-        self._work, self._times = self._work + run.work - before, self._times + 1
+        heat.work, heat.times = heat.work + run.work - before, heat.times + 1
         return result
 
     def _mapped(
@@ -95,3 +106,18 @@ class HotCalls:
         result = call_value(run, function, arguments, named, site, path)
         self._rows.learn(run.work - before)
         return result
+
+
+def _heat_of(function: Function | Transform) -> Heat:
+    """What is known of the calls of a function of the program, or of a derivative of one."""
+    asked: tuple[Any, ...] = ()
+    while type(function) is Transform:
+        asked = (*asked, function.kind, *function.positions)
+        function = function.function
+    if type(function) is not Function:
+        return Heat()  # a derivative of a builtin
+    hot = function.code.hot
+    if asked not in hot:
+        hot[asked] = Heat()
+    found: Heat = hot[asked]
+    return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
-from ..backends.tiers import policy
+from ..backends.tiers import IN_LOOPS, policy
 from ..compilation.compiler import Compiler
 from ..regions.flow import assigned
 
@@ -53,10 +53,11 @@ class LongLoop:
         self._is_counted = inner.isdisjoint((program.While, program.Break, program.Return))
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
-        self._entry = heat.least_work
+        self._hot, self._entry = IN_LOOPS * heat.work, heat.least_work
         self._calls: LoopCalls | None = None
-        # The iterations that the interpreter has run, and how often the loop was started.
-        self._count = self._times = 0
+        # The iterations that the interpreter has run, their work, and how often the loop was
+        # started.
+        self._count = self._work = self._times = 0
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
@@ -71,29 +72,45 @@ class LongLoop:
             if ran is not None:
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
-                frame[0].work += self._entry + ran.iterations  # each as one operation
+                frame[0].work += self._entry
                 frame[0].trace.turn_over()
             if ran is None or (ran.stopped and ran.iterations < self._least):
-                self._count = 0  # so that it isn't tried again soon
+                self._count = self._work = 0  # so that it isn't tried again soon
                 return through(frame, rest)
             if ran.stopped:
                 completion, rest = through(frame, rest[:1]), rest[1:]
         return completion
 
-    def _begun(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
+    def _begun(self, frame: list[Any], items: Items, through: Through) -> tuple[Any, Items]:
         """Runs the first iterations by the interpreter. Returns their completion and the rest. Once
         the loop has been long that is a single iteration, after which all names have values; and
         some, after which values have passed through the names, where it is sure to be long."""
-        if self._count >= max(self._long, self._least * self._times):
-            return through(frame, rest[:1]), rest[1:]
-        most = self._long - self._count if self._count < self._long else self._long
-        if self._is_counted and len(rest) >= 2 * self._long:
-            most = min(most, self._least)
-        iterations = iter(rest[:most])
-        before = length_hint(iterations)
+        self._times += 1
+        if self._is_hot():
+            return through(frame, items[:1]), items[1:]
+        is_long = self._is_counted and len(items) >= 2 * self._long
+        completion, rest, most = None, items, self._least
+        while completion is None and rest and not self._is_hot():
+            most = min(most, max(self._long - self._count, self._least))
+            completion, rest, most = self._some(frame, rest, most, through), rest[most:], 2 * most
+            if is_long:
+                break
+        return completion, rest
+
+    def _some(self, frame: list[Any], rest: Items, most: int, through: Through) -> Any:
+        """Runs at most so many iterations by the interpreter. Returns their completion."""
+        iterations, before = iter(rest[:most]), frame[0].work
+        given = length_hint(iterations)
         completion = through(frame, iterations)
-        self._times, self._count = self._times + 1, self._count + before - length_hint(iterations)
-        return completion, rest[most:]
+        self._count += given - length_hint(iterations)
+        self._work += frame[0].work - before
+        return completion
+
+    def _is_hot(self) -> bool:
+        """Whether the interpreter has run as many iterations, or done as much work, as a kernel
+        costs, and as many in each run of the loop as pay for entering it."""
+        is_long = self._count >= self._long or self._work >= self._hot
+        return is_long and self._count >= self._least * self._times
 
     def run_iterations(self, frame: list[Any], rest: Items) -> Ran | None:
         """Runs the first iterations of the rest by a kernel. Returns None if the interpreter must

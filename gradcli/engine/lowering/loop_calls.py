@@ -19,7 +19,8 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, number_type, observe, slots_of
-from .region_calls import REGION, RegionCall
+from .plan import REGION
+from .region_calls import RegionCall
 from .region_values import MISSING, given, held_of
 from .variants import Variants
 
@@ -130,8 +131,7 @@ class LoopCall:
         rest = iter(numbers)
         new = {slot: held_of(kind, rest) for slot, kind in self._changed.items()}
         stopped, completion = new.pop(STOPPED, False), BREAK if ended else None
-        if new.get(RETURNED, MISSING) is MISSING:
-            new.pop(RETURNED, None)
-        else:
+        new = {slot: value for slot, value in new.items() if value is not MISSING}
+        if RETURNED in new:
             completion = RETURN
         return Ran(completion, count, stopped), new

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...ops.op import Op
 from ..analysis.inlined_calls import INLINED
 from ..formulas.reading import forward_formula, returned_operands
 from ..trace.tape import Site
 
 # The result of a generated function for operands of other kinds than it was specialised to.
 MISS = object()
+REGION = Op("region", "*operands", "A region as one operation.", internal=True, engine=True)
 
 
 class Leaf(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...ops.op import Op
 from ..codegen.kernel import Kernel, rows_kernel
 from ..ir.instructions import Region
 from ..ir.types import has_tangents
@@ -27,11 +26,11 @@ from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
+from .plan import REGION
 
 if TYPE_CHECKING:
     from ..codegen.rows import RowsKernel
 
-REGION = Op("region", "*operands", "A region as one operation.", internal=True, engine=True)
 Places = tuple[int, ...]
 
 

@@ -18,7 +18,7 @@ from .flow import assigned, breaks, returns, stops
 from .kinds import GrowingOf, Kind, MaybeOf, flat, fresh, is_settled, kind_of
 from .loops import Loop
 from .lowering import Lowering
-from .names import RETURNED, STOPPED, Name, NotCompiled
+from .names import RETURNED, STOPPED, Absent, Name, NotCompiled
 from .ranges import Items, Over, Range
 from .specialising import naming_parameters
 
@@ -98,13 +98,10 @@ def _iterations(
     kinds = [kind_of(held) for held in lowering.names.of(names)]
     iteration = lowering.iteration(loop, kinds)
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    returned = given[-1:] if returns(node) else []
-    if returned and isinstance(returned[0], MaybeOf):
-        iteration.carried[-1], kinds[-1] = fresh(returned[0]), returned[0]
-        returned = [returned[0].kind]
-    if given != kinds or not all(
-        map(_is_carried, [*kinds[: len(kinds) - len(returned)], *returned])
-    ):
+    for k, kind in enumerate(given):  # what a name holds that no iteration may assign
+        if isinstance(kind, MaybeOf) and isinstance(kinds[k], Absent):
+            iteration.carried[k], kinds[k] = fresh(kind), kind
+    if given != kinds or not all(map(_is_carried, kinds)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
@@ -123,4 +120,5 @@ def _iterations(
 
 
 def _is_carried(kind: Kind) -> bool:
+    kind = kind.kind if isinstance(kind, MaybeOf) else kind
     return is_settled(kind) or isinstance(kind, GrowingOf)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...ops.derivative import VECTORS
 from ..backends.backend import is_inexact
+from ..backends.tiers import DIFFERENTIATED
 from ..operations.iteration import with_arrays
 from ..operations.rows.number_kinds import uniform_kind
 from ..trace.run import Run
@@ -61,6 +62,7 @@ def call_transform(
         one_kind, by = partial(_of_one_kind, run), transform.positions
         arguments = [map_structure(one_kind, v) if k in by else v for k, v in enumerate(arguments)]
         keywords = {name: map_structure(one_kind, v) for name, v in keywords.items()}
+    before = run.work
     try:
         # The fast path.
         if transform.kind in _FIRST and not keywords and transform.last < len(arguments):
@@ -69,6 +71,8 @@ def call_transform(
         return _call(run, transform, arguments, keywords, site)
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
+    finally:
+        run.work += (DIFFERENTIATED - 1) * (run.work - before)
 
 
 def _of_one_kind(run: Run, value: Any) -> Any:

@@ -169,6 +169,7 @@ class Code:
     __slots__ = (
         "body",
         "captured",
+        "hot",
         "members",
         "name",
         "node",
@@ -190,6 +191,7 @@ class Code:
     body: Callable[[list[Any]], Any]
     on_rows: Callable[[list[Any]], Any]  # the body where rows run together
     operations: int  # in its text
+    hot: dict[Any, Any]  # what its calls have done, and those of derivatives of it, by which ones
     members: dict[str, program.Slot] | None
 
 
