@@ -218,3 +218,18 @@ def test_random_loops(body: str, nested: bool, mode: str, some: int) -> None:
 fn f(x, w) {{ a = x*w; b = 0; n = 0; i = 1; while n < 9 {{ n = n + 1; {body} }}; return a*b + x }}
 output s = f(x, w) + f(w, x*x)"""
     assert_same(answers(1, some, source, mode=mode), answers(NEVER, some, source, mode=mode))
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("last", [7, 99])
+def test_names_that_only_a_path_that_leaves_assigns(mode: str, last: int, done: list[int]) -> None:
+    """They hold what it assigns, or keep nothing."""
+    source = (
+        f"{HEAD}fn f(a) {{ v = a; for i in range(20) {{ v = v*w; if i == {last} "
+        "{ at = v*i; k = [at, 2.0*at]; return at + k[1] } }; return v }\n"
+        f"s = x; for i in range(20) {{ s = s*0.9; if i == {last} {{ at = s*x; break }} }}\n"
+        "output f(x), s"
+    )
+    found = answers(2, 2**14, source, mode=mode)
+    assert done
+    assert_same(found, answers(NEVER, 0, source, mode=mode))
