@@ -207,6 +207,15 @@ def test_transforms_and_options_from_outside_give_the_same() -> None:
         np.testing.assert_allclose(a["values"], b["values"], rtol=1e-14)
 
 
+@pytest.mark.parametrize("f", ["v * v", "v * v * x", "v * v * x + sum(v)", "v[1:] * v[:-1]"])
+def test_a_function_of_what_was_computed_outside(f: str) -> None:
+    found = outputs(
+        f"var x = 1.5\nu = (0.5 + arange(12)) * x\nfn f(v) = {f}\noutput a = jacobian(f)(u)\noutput b = jacobian(f(u), u)"
+    )
+    np.testing.assert_allclose(found["a"], found["b"], rtol=1e-12)
+    assert np.count_nonzero(found["a"]) >= 12
+
+
 def test_unconnected_from_outside() -> None:
     source = "var x = [1.0, 2.0]; var u = [3.0]; y = x * 2; output y"
     found = evaluate(source, jacobian=True, hessian_blocks=True, sparse=True, unconnected="zero")

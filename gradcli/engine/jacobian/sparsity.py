@@ -79,11 +79,11 @@ class Propagation:
                 identity(count(shape), self.width) if shape else frozenset((self.width,))
             )
             self.width += count(shape)
-            if number < 0:
-                self.of[number] = self.own[number]
 
     def through(self, records: list[Record]) -> None:
         of, own = self.of, self.own
+        made = {record[0] for record in records}  # what made a source may not be among them
+        of.update({number: found for number, found in own.items() if number not in made})
         for record in records:
             self.uses.update(record.inputs)
         for record in records:
@@ -144,8 +144,8 @@ class Propagation:
             return single
         inputs = self._inputs(record)
         shapes = [shape_of(part) for part in y] if type(y) is list else [shape_of(y)]
-        found = None
-        if type(options) is not OwnCall and not _differs(record):
+        found = None if inputs else [empty(count(shape)) for shape in shapes]
+        if inputs and type(options) is not OwnCall and not _differs(record):
             found = (
                 self._moved(record, inputs, shapes)
                 or self._reduced(record, inputs, shapes)
