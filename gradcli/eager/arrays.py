@@ -14,8 +14,8 @@ from ..engine.calls.calling import call_op
 from ..engine.compilation.declared_types import cast
 from ..engine.formulas.scalars import FAST
 from ..engine.operations.access import read_index
+from ..engine.operations.apply import apply
 from ..engine.operations.list_arrays import plain_array
-from ..engine.operations.scalar_calls import apply_to_scalars
 from ..engine.trace.tape import Site
 from ..engine.trace.variables import attach
 from ..engine.values import kinds as values
@@ -28,7 +28,7 @@ from .session import NOWHERE, fail, in_the_engine, session
 
 _ORDER = ["bool", "int64", "float32", "float64", "complex128"]
 _NO_OPTIONS: Mapping[str, Any] = {}
-_sites: dict[Op, Site] = {}  # of operations on floats, which keep what is generated for them
+_sites: dict[Op, Site] = {}  # of operations on floats, which keep the functions that compute them
 registry.on_change(_sites.clear)
 
 
@@ -359,7 +359,7 @@ def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     operands = [inward(a) for a in arguments]
     if op.name in FAST and op.differentiable and not options and _are_traced_floats(operands):
         site = _sites.get(op) or _sites.setdefault(op, Site(op, NOWHERE))
-        return outward(apply_to_scalars(run, site, *map(read, operands)))
+        return outward(apply(run, site, tuple(map(read, operands))))
     with in_the_engine():
         return outward(
             call_op(

@@ -19,7 +19,8 @@ from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
 from .interpreter.expressions import EXPRESSIONS
 from .interpreter.statements import STATEMENTS
-from .lowering.hot import Hot
+from .lowering.hot_calls import hot_calls
+from .lowering.long_loops import long_loop
 from .operations.instances import named_variables
 from .trace.run import Dispatch
 from .trace.run import Expectation as Expectation
@@ -42,7 +43,7 @@ from .values.kinds import (
 )
 from .values.sparse import Sparse, entries
 
-HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, long_loop)
 DISPATCH = Dispatch(push, call_value)
 
 

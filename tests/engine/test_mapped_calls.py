@@ -13,8 +13,8 @@ from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only, policy
 from gradcli.engine.codegen.machine import can_compile
 from gradcli.engine.lowering.mapped_calls import MappedCalls
 from gradcli.engine.lowering.mapped_regions import MappedRegion
-from gradcli.engine.lowering.plan import MISS
 from gradcli.engine.values.boxes import UNBOXED, level_of
+from gradcli.engine.values.kinds import UNSET
 
 pytestmark = pytest.mark.skipif(
     not policy().compiles or not can_compile(0), reason="there is no machine code here"
@@ -104,7 +104,7 @@ def test_it_is_as_in_the_interpreter(name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(MappedCalls, "run", noted)
     compiled, interpreted = both(*PROGRAMS[name])
     assert answers
-    assert all(answer is not MISS for answer in answers)
+    assert all(answer is not UNSET for answer in answers)
     assert_alike(compiled, interpreted)
 
 

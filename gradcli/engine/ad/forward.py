@@ -20,7 +20,6 @@ from ..formulas.functions import array_push, scalar_push
 from ..formulas.reading import partial_formula
 from ..operations.apply import apply
 from ..operations.rules import Language, Value, array_language, replay
-from ..operations.scalar_calls import apply_to_scalars
 from ..operations.structural import refuse
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -85,7 +84,7 @@ def _elementwise(
     else:
         op, reads = tangent_op(site.op, active)
         operands = [y if read == "result" else primals[int(read)] for read in reads]
-        total = apply_to_scalars(run, site.in_derivative(op), *given, *operands)
+        total = apply(run, site.in_derivative(op), (*given, *operands))
     return matched(run, site, total, y)
 
 

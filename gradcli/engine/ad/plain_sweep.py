@@ -15,7 +15,7 @@ from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
 from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull, scalar_pull
 from ..formulas.reading import is_bounded
-from ..operations.scalar_calls import apply_to_scalars
+from ..operations.apply import apply
 from ..trace.blanks import Blank, WithPartials
 from ..trace.run import Run
 from ..trace.tape import Segment, Site
@@ -350,7 +350,7 @@ class Sweep(StructuralSweep):
         elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
             self.add_lanes(n, old, c, fresh)
         elif self.recorded:
-            self.cotangents[n] = apply_to_scalars(self.run, self.site.in_derivative(ADD), old, c)
+            self.cotangents[n] = apply(self.run, self.site.in_derivative(ADD), (old, c))
             self.owned.add(n)
         elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
             old += c

@@ -12,7 +12,6 @@ from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
-from ..operations.scalar_calls import apply_to_scalars
 from ..trace.blanks import Blank
 from ..trace.tape import Segment, Site
 from ..trace.windows import inputs_of
@@ -94,12 +93,10 @@ class RecordedSweep(Sweep):
             c = (
                 g
                 if derived is None
-                else apply_to_scalars(run, derived, g, *[values[read] for read in reads])
+                else apply(run, derived, (g, *[values[read] for read in reads]))
             )
             old = cotangents.get(n)
-            cotangents[n] = (
-                c if old is None else apply_to_scalars(run, site.in_derivative(ADD), old, c)
-            )
+            cotangents[n] = c if old is None else apply(run, site.in_derivative(ADD), (old, c))
 
     def _pull_recorded(
         self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
@@ -111,14 +108,13 @@ class RecordedSweep(Sweep):
         if partial.kind == "number" and partial.value == 1:
             c = g
         elif partial.kind == "number" and partial.value == -1:
-            c = apply_to_scalars(run, site.in_derivative(NEG), g)
+            c = apply(run, site.in_derivative(NEG), (g,))
         elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
             op, reads = cotangent_op(site.op, k)
-            c = apply_to_scalars(
+            c = apply(
                 run,
                 site.in_derivative(op),
-                g,
-                *[y if read == "result" else operands[int(read)] for read in reads],
+                (g, *[y if read == "result" else operands[int(read)] for read in reads]),
             )
         else:
             p = replay(run, site, partial, y, operands)

@@ -27,7 +27,7 @@ from . import builtins
 def caller(c: Compiler, span: Span) -> Callable[..., Any]:
     """What makes the calls at a place of the program: `call_value`, or what is faster where these
     are hot."""
-    hot = c.lowering.calls(c, span)
+    hot = c.handlers.hot_calls(c, span)
     return call_value if hot is None else hot.call
 
 

@@ -22,9 +22,7 @@ def compile_function(c: Compiler, node: program.Function) -> Closure:
     code = _compile_code(c, node)
     if node.rule is not None or node.opaque:
         c.rules = True
-        code.body = code.on_rows = with_rule(
-            code, None if node.rule is None else _compile_code(c, node.rule)
-        )
+        code.body = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
     return compile_maker(c, node, code)
 
 
@@ -46,11 +44,9 @@ def compile_maker(c: Compiler, node: program.Function, code: Code) -> Closure:
 def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
-    functions = c.known_functions(node.body, node)
     facts = {
         "declared": set(),
         "parameters": parameters,
-        "functions": functions,
         "liveness": Liveness(node.body),
     }
     before = c.operations
@@ -58,7 +54,6 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
         body = compile_body(c, node.body)
         code = code_of(node, body)
         code.operations = c.operations - before
-        code.on_rows = c.lowering.body(c, node.body, body)
     return code
 
 
@@ -69,13 +64,7 @@ def code_of(
     compiled body."""
     code = Code()
     code.hot = {}
-    code.name, code.node, code.body, code.on_rows, code.members = (
-        node.name,
-        node,
-        body,
-        body,
-        members,
-    )
+    code.name, code.node, code.body, code.members = node.name, node, body, members
     code.operations = 0
     code.parameters = [
         (p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters

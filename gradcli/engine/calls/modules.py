@@ -20,14 +20,12 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
     function = node.function
     declared = {d.slot.index for d in declarations(function.body)}
     parameters = {p.slot.index for p in function.parameters}
-    functions = c.known_functions(function.body, function)
     with c.within(
         declared=declared,
         parameters=parameters,
         path=module_path,
         in_module=True,
         in_function=True,
-        functions=functions,
     ):
         body = compile_block(c, function.body)
     name, members = function.name, {slot.name: slot for slot in node.members}

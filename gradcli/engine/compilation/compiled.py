@@ -65,7 +65,6 @@ def compile_program(
     what follows from its text, where that is known; see `Compiler` for the rest."""
     c = Compiler(handlers, settings, keeps_all, imports, prefix, only_gradients)
     c.places = node.has_modules or places
-    c.functions = c.known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(stays=True), running():
         block = compile_block(c, node.body)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...diagnostics import Span
 from ...lang import program
-from ..analysis.inlining import Known, known_functions
 from ..backends.tiers import policy
 from ..trace.run import Settings
 from ..values.kinds import FRAME_HEAD, Variable
@@ -19,53 +18,22 @@ Path: TypeAlias = Callable[
 ]  # what a name of the frame is called from the top level
 
 
-class Lowering:
-    """Replaces closures of the interpreter by faster ones; this base class, tier 0, replaces
-    none."""
-
-    def operation(
-        self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]
-    ) -> Closure:
-        """The closure of an elementwise operation or a reduction; `interpret` makes the
-        interpreter's."""
-        return interpret()
-
-    def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
-        """The closure of a call."""
-        return interpreted
-
-    def calls(self, c: Compiler, span: Span) -> Any:
-        """An object with `call`, which makes the calls at a place as `call_value` does; None to
-        have the interpreter make them."""
-        return None
-
-    def condition(
-        self, c: Compiler, node: program.Expression, interpreted: Closure
-    ) -> Closure | None:
-        """The closure of a condition for many rows; None for the interpreter's."""
-        return None
-
-    def body(
-        self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure
-    ) -> Closure:
-        """The closure of a function's body for many rows."""
-        return interpreted
-
-    def loop(self, c: Compiler, node: program.While | program.For) -> Any:
-        """An object with `run(frame, items, through)` that runs a long loop; None to run it turn by
-        turn."""
-        return None
-
-
 class Handlers(NamedTuple):
     """The functions that compile each class of nodes: `(compiler, node) -> closure`. `placed` has
     those for expressions whose value may hold a new module instance; their closures take its path
-    (`paths.py`). `lowering` has faster closures for hot code."""
+    (`paths.py`).
+
+    hot_calls  `(compiler, place)` -> an object with `call`, which makes the calls there as
+               `call_value` does; None to have the interpreter make them
+    long_loop  `(compiler, loop)` -> an object with `run(frame, items, through)`; None to have the
+               interpreter run it
+    """
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
     placed: Mapping[type, Callable[[Compiler, Any], Callable[[list[Any], str | None], Any]]]
-    lowering: Lowering
+    hot_calls: Callable[[Compiler, Span], Any]
+    long_loop: Callable[[Compiler, program.While | program.For], Any]
 
 
 class Compiler:
@@ -73,21 +41,13 @@ class Compiler:
 
     keeps_all  for the second keeping policy of the trace: nothing may take a short cut around
                `apply`
-    writes     whether any code is written for what is hot; else the interpreter runs alone, without
-               short cuts (`tiers.py`)
-    slow       whether no short cut is taken on scalars, as where they can't be Python floats
-    fuses      whether expressions become one operation each; not where the operations are to be
-               seen
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
     places     whether expressions take the path that their value goes to (`paths.py`): only
                programs with modules need it
     path       of a name of the frame, as the top level calls it
     in_module  whether it is a module's body
-    fusing     whether what is compiled is part of an expression that can be one function
-               (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
-    functions  the slots of the frame being compiled that hold one function for good (`inlining.py`)
     in_function  whether what is compiled is inside a function
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that
                keeps everything does
@@ -110,15 +70,13 @@ class Compiler:
         prefix: str = "",
         only_gradients: bool = False,
     ) -> None:
-        self.handlers, self.lowering = handlers, handlers.lowering
+        self.handlers = handlers
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.places = False
         self.path: Callable[[program.Slot], Path] = lambda slot: lambda frame: prefix + slot.name
         self.in_module = False
         self.declared: set[int] = set()
-        self.fusing = False
-        self.functions: dict[int, Any] = {}
         self.in_function, self.asks, self.rules = False, keeps_all, False
         self.derives = False
         self.parameters: set[int] = set()
@@ -126,15 +84,18 @@ class Compiler:
         self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all
-        self.writes = policy().writes
-        self.slow = self.is_slow(keeps_all)
-        self.fuses = self.writes and not keeps_all
         self.only_gradients = only_gradients
         self.counts = settings.max_steps is not None
 
-    def is_slow(self, keeps_all: bool) -> bool:
-        """The value of `slow` for a run that keeps everything, or for another."""
-        return keeps_all or not self.writes or self.settings.dtype != "float64"
+    @property
+    def on_floats(self) -> bool:
+        """Whether numbers are Python's, and operations on them needn't be seen."""
+        return self.settings.dtype == "float64" and not self.keeps_all
+
+    @property
+    def compiles(self) -> bool:
+        """Whether hot calls and long loops are compiled."""
+        return policy().writes and self.on_floats and not self.counts
 
     def expression(self, node: program.Expression) -> Closure:
         """The closure of an expression: `frame -> value`."""
@@ -169,13 +130,6 @@ class Compiler:
         if self.settings.tracks:
             statement = _tracked(statement, node.span)
         return counted(statement, node.span) if self.counts else statement
-
-    def known_functions(
-        self, body: Any, function: program.Function | None = None
-    ) -> dict[int, Known]:
-        """The slots of a frame that hold one function for good; none where no expression is read as
-        one."""
-        return {} if self.slow else known_functions(self.functions, body, function)
 
     @contextmanager
     def within(self, **changes: Any) -> Iterator[None]:

@@ -17,17 +17,12 @@ def compile_condition(c: Compiler, node: program.Expression) -> Closure:
     """The closure of a condition, which gives one bool, or lanes of bools where it differs between
     rows. An array of more elements is an error that names `any` and `all`."""
     value, span = c.value(node), node.span
-    of_rows = c.lowering.condition(c, node, value)
 
     def condition(frame: list[Any]) -> Any:
         v = value(frame)
         return v if v is True or v is False else truth(frame[0], v, span)
 
-    def comparison(frame: list[Any]) -> Any:
-        v = value(frame) if frame[0].group is None else of_rows(frame)  # type: ignore[misc]
-        return v if v is True or v is False else truth(frame[0], v, span)
-
-    return condition if of_rows is None else comparison
+    return condition
 
 
 def truth(run: Any, value: Any, span: Any) -> Any:

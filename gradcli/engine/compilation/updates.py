@@ -10,8 +10,8 @@ from ...lang.program.walks import own_nodes
 from ...ops import OPS
 from ..backends.backend import dtype_name, shape_of
 from ..operations.access import read_index
+from ..operations.apply import apply
 from ..operations.list_arrays import plain_array
-from ..operations.scalar_calls import apply_to_scalars
 from ..operations.writing import write
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
@@ -40,7 +40,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     n_operations = _operations(node) if c.keeps_all else None
     unseen = value  # `value` itself where nothing of it is recorded
     if n_operations is not None:
-        with c.within(keeps_all=False, slow=c.is_slow(keeps_all=False), fuses=c.writes):
+        with c.within(keeps_all=False):
             unseen = c.value(node.value)
 
     def update(frame: list[Any]) -> None:
@@ -85,7 +85,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
                 passes_over or not trace.keeps_all
             ):  # a state has no history, so what leads to it needs none
                 old, new = primal(old), primal(new)
-            new = apply_to_scalars(run, op_site, old, new)
+            new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)
 
     return update

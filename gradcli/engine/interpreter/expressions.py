@@ -1,8 +1,4 @@
-"""Expressions as closures: each resolved node becomes one function of a frame.
-
-Operations on one or two scalars have closures of their own (`scalar_closures.py`); everything else
-goes through `apply`, which means the same.
-"""
+"""Expressions as closures: each resolved node becomes one function of a frame."""
 
 from __future__ import annotations
 
@@ -14,10 +10,8 @@ from ...lang import program
 from ..calls import builtins, functions, modules
 from ..calls import closures as calls
 from ..compilation import indexing
-from ..compilation.compiler import Closure, Compiler, is_slot
+from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import compile_condition, truth
-from ..formulas.functions import scalar_function
-from ..formulas.scalars import FAST
 from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
@@ -26,18 +20,7 @@ from ..operations.overwriting import WRITES_OVER, gives_new_array
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD, UNSET, List
 from . import scalar_closures
-from .scalar_closures import Operand
 from .texts import compile_text
-
-
-def _operand(c: Compiler, node: program.Expression) -> Operand:
-    """Describes how a scalar operation gets an operand: constants and plain slots need no call."""
-    if isinstance(node, program.Constant) and type(node.value) in (float, int):
-        return Operand("float" if type(node.value) is float else "int", node.value)
-    if is_slot(node):
-        return Operand("slot", node.slot.index + FRAME_HEAD)  # type: ignore[union-attr]
-    return Operand("closure", c.value(node))
-
 
 # ---- leaves --------------------------------------------------------------------------------------
 
@@ -92,23 +75,11 @@ def _apply(c: Compiler, node: program.Apply) -> Closure:
     c.operations += 1
     if node.op.engine:
         return calls.compile_engine_call(c, node)
-    return c.lowering.operation(c, node, lambda: _operation(c, node))
-
-
-def _call(c: Compiler, node: program.Call) -> Closure:
-    return c.lowering.call(c, node, calls.compile_call(c, node))
-
-
-def _operation(c: Compiler, node: program.Apply) -> Closure:
     if _is_binary(node):
         return _binary_chain(c, node)
     site = Site(node.op, node.span)
     if node.op.elementwise and len(node.operands) == 1 and node.operands[0] is not None:
-        fast = FAST.get(node.op.name) or scalar_function(node.op)
-        if not c.slow and node.op.differentiable:
-            return scalar_closures.unary(site, _operand(c, node.operands[0]), fast)
-        operand = c.value(node.operands[0])
-        return lambda frame: apply(frame[0], site, (operand(frame),))
+        return scalar_closures.unary(c, site, c.value(node.operands[0]))
     return calls.compile_structural(
         c, node, site, [None if o is None else c.value(o) for o in node.operands]
     )
@@ -141,47 +112,12 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
 
         return chain
     below = spine[-1].operands[0]
-    left = _operand(c, below)
+    left = c.value(below)
     for link in reversed(spine):
         over = link.op.name in WRITES_OVER and gives_new_array(below) and not c.keeps_all
-        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
-        left, below = Operand("closure", closure), link
-    return closure
-
-
-_apply_over = partial(apply, over=True)
-
-
-def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool = False) -> Closure:
-    if (
-        not c.slow
-        and site.op.name in FAST
-        and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS)
-    ):
-        if site.op.integers == "bool":
-            return scalar_closures.comparison(site, left, right, compare)
-        return scalar_closures.binary(site, left, right, _apply_over if over else apply)
-    a, b = _closure(left), _closure(right)
-    if over:
-        return lambda frame: apply(frame[0], site, (a(frame), b(frame)), over=True)
-    if site.op.integers == "bool":
-        return lambda frame: compare(frame[0], site, a(frame), b(frame))
-    return lambda frame: apply(frame[0], site, (a(frame), b(frame)))
-
-
-_NUMBER_KINDS = ("float", "int")
-
-
-def _closure(operand: Operand) -> Closure:
-    value = operand.value
-    if operand.kind == "closure":
-        closure: Closure = value
-        return closure
-    if operand.kind == "slot":
-        return lambda frame: frame[value]
-    return (
-        (lambda frame: frame[0].real(value)) if operand.kind == "float" else (lambda frame: value)
-    )
+        site = Site(link.op, link.span)
+        left, below = scalar_closures.binary(c, site, left, c.value(link.operands[1]), over), link
+    return left
 
 
 def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
@@ -275,7 +211,7 @@ EXPRESSIONS: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Read: _read,
     program.Builtin: _builtin,
     program.Apply: _apply,
-    program.Call: _call,
+    program.Call: lambda c, node: calls.compile_call(c, node),
     program.MethodCall: lambda c, node: calls.compile_method_call(c, node),
     program.Member: lambda c, node: indexing.compile_member(c, node),
     program.Index: lambda c, node: indexing.compile_index(c, node),

@@ -18,9 +18,9 @@ from ..regions.kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
+from ..values.kinds import UNSET
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
-from .plan import MISS
 from .region_calls import RegionCall
 from .region_values import given, held_of
 from .variants import Variants
@@ -51,7 +51,7 @@ class FunctionCalls:
         arguments: list[Any],
         named: dict[str, Any],
     ) -> Any:
-        """The result of a call at a site; MISS if the interpreter must make it, whose calls have
+        """The result of a call at a site; UNSET if the interpreter must make it, whose calls have
         done so much work."""
         values = [function, *arguments, *named.values()]
         try:
@@ -61,7 +61,7 @@ class FunctionCalls:
                     return last[2].run(run, site, numbers)
             return self._observed(run, work, site, values, list(named))
         except (StepBack, NoRule):
-            return MISS
+            return UNSET
 
     def _observed(
         self, run: Run, work: int, site: Site, values: list[Any], names: list[str]
@@ -69,12 +69,12 @@ class FunctionCalls:
         """The result of a call of a function with arguments, the last of which have names."""
         observed = observe_values(values)
         if observed.is_boxed and not self._only_gradients:
-            return MISS
+            return UNSET
         call = self._calls.of(observed, tuple(names))
         if call is None or work < self._each * call.size * (PARTS if observed.is_boxed else 1):
-            return MISS
+            return UNSET
         if observed.is_boxed and call.has_long_lists:
-            return MISS  # for each number would have to be recorded
+            return UNSET  # for each number would have to be recorded
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
             self._last = names, readers_of(call.entries, values), call
@@ -116,11 +116,11 @@ class FunctionCall:
     def run(
         self, run: Run, site: Site, numbers: list[Any], variables: Set[int] = frozenset()
     ) -> Any:
-        """The result; MISS if it may be one of the `variables`, given by the positions of their
+        """The result; UNSET if it may be one of the `variables`, given by the positions of their
         numbers, since what is the same as a variable is that. Raises StepBack, and NoRule."""
         found = self._call.apply(run, site, numbers)
         if any(_may_be(numbers[k], number) for k in variables for number in found):
-            return MISS
+            return UNSET
         return held_of(self._lowered.kind, iter(found))
 
 

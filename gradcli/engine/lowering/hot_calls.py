@@ -14,8 +14,8 @@ from ..calls.calling import call_value
 from ..compilation.compiler import Compiler
 from ..trace.run import Run
 from ..trace.tape import Site
-from ..values.kinds import Function, Transform
-from .plan import MISS, REGION
+from ..values.kinds import UNSET, Function, Transform
+from .region_op import REGION
 
 if TYPE_CHECKING:
     from .function_calls import FunctionCalls
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 
 def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
-    """What makes the calls at a place; None where each statement must be counted or seen, or where
-    floats are NumPy's."""
-    return None if c.slow or c.counts or not c.fuses else HotCalls(span, c.only_gradients)
+    """What makes the calls at a place; None where nothing is compiled."""
+    return HotCalls(span, c.only_gradients) if c.compiles else None
 
 
 class Heat:
@@ -75,7 +74,7 @@ class HotCalls:
                 heat.calls = FunctionCalls(self._span, self._only_gradients)
             work = heat.done + heat.work
             found = heat.calls.run(run, work, self._site, function, arguments, named)
-            if found is not MISS:
+            if found is not UNSET:
                 run.work += self._least
                 return found
             heat.done += heat.work
@@ -100,7 +99,7 @@ class HotCalls:
 
             self._rows = MappedCalls(self._span, self._only_gradients)
         found = self._rows.run(run, function, arguments, named)
-        if found is not MISS:
+        if found is not UNSET:
             return found
         before = run.work
         result = call_value(run, function, arguments, named, site, path)

@@ -26,11 +26,8 @@ Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
 def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None:
-    """The closure of a long loop; None where each statement must be counted or seen, or where
-    floats are NumPy's."""
-    if c.slow or c.counts or not c.fuses:
-        return None
-    if any(slot.index in c.declared for slot in assigned([node])):
+    """What runs a loop once it is long; None where nothing is compiled."""
+    if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
     if any(isinstance(inner, program.Update | program.Tape) for inner in own_nodes([node])):
         return None

@@ -19,8 +19,8 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, number_type, observe, slots_of
-from .plan import REGION
 from .region_calls import RegionCall
+from .region_op import REGION
 from .region_values import MISSING, given, held_of
 from .variants import Variants
 

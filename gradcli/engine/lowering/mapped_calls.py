@@ -27,10 +27,9 @@ from ..regions.names import NotCompiled
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, level_of, primal
-from ..values.kinds import Transform, read
+from ..values.kinds import UNSET, Transform, read
 from .frame_entries import Observed, is_array, observe_values
 from .mapped_regions import MAPPED, MappedRegion
-from .plan import MISS
 from .region_values import given, held_of
 from .variants import Variants
 
@@ -77,30 +76,30 @@ class MappedCalls:
     def run(
         self, run: Run, function: Transform, arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> Any:
-        """The result of a call; MISS if the interpreter must make it."""
+        """The result of a call; UNSET if the interpreter must make it."""
         found = _arguments(function, arguments, named)
         n = None if found is None else _rows(found)
         if found is None or not n or not policy().compiles:
-            return MISS
+            return UNSET
         numbers = sum([primal(each.value).size for each in found if each.axis is not None])
         self._numbers, self._rows = self._numbers + numbers, n
         if self._numbers < policy().heat.elements and self._work < policy().heat.operations:
-            return MISS
+            return UNSET
         observed = observe_values([function.function, *[each.first for each in found]])
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in found)
         if is_boxed and not self._only_gradients:
-            return MISS
+            return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
         work = self._work + self._numbers * (0 if call is None else call.size)
         if call is None or work < policy().heat.operations:
-            return MISS
+            return UNSET
         rows = [each.in_rows(run, self._site) for each in found if each.axis is not None]
         try:
             return call.run(run, self._site, [given(value) for value in observed.values], rows)
         except (StepBack, NoRule):
             self._numbers = self._work = 0  # so that it isn't tried again soon
-            return MISS
+            return UNSET
 
     def learn(self, operations: int) -> None:
         """Takes note of a call that the interpreter made, with so many operations on all rows."""

@@ -26,7 +26,7 @@ from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
-from .plan import REGION
+from .region_op import REGION
 
 if TYPE_CHECKING:
     from ..codegen.rows import RowsKernel

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 from ..regions.names import NotCompiled, UnknownInt
 from ..regions.specialising import specialised
 from .frame_entries import Observed
-from .fusion import MAX_VARIANTS
+
+MAX_VARIANTS = 4  # kinds of values at a place; the interpreter runs it for others
 
 Made = TypeVar("Made")
 

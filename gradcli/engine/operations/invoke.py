@@ -49,7 +49,7 @@ def call_function(
     calls = trace.calls
     trace.enter((site, code.name, calls))
     try:
-        return (code.body if run.group is None else code.on_rows)(frame)
+        return code.body(frame)
     except GradcliError as error:
         call = CallSite(code.name or "fn", site.span)
         error.diagnostics[:] = [replace(d, calls=(*d.calls, call)) for d in error.diagnostics]

@@ -173,7 +173,6 @@ class Code:
         "members",
         "name",
         "node",
-        "on_rows",
         "operations",
         "parameters",
         "self_slot",
@@ -189,7 +188,6 @@ class Code:
     self_slot: int  # where the function finds itself; 0 for nowhere
     template: list[Any]
     body: Callable[[list[Any]], Any]
-    on_rows: Callable[[list[Any]], Any]  # the body where rows run together
     operations: int  # in its text
     hot: dict[Any, Any]  # what its calls have done, and those of derivatives of it, by which ones
     members: dict[str, program.Slot] | None

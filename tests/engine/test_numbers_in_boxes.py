@@ -1,5 +1,5 @@
-"""Operations on numbers as one written function: what `apply` does, to the last bit, whatever boxes
-the numbers are in."""
+"""Operations on numbers: the fast path does what the general one does, to the last bit, whatever
+boxes the numbers are in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.execution import new_run
 from gradcli.engine.operations.apply import apply
-from gradcli.engine.operations.scalar_calls import apply_to_scalars
 from gradcli.engine.trace.run import Run, Settings
 from gradcli.engine.trace.tape import Site
 from gradcli.engine.trace.windows import STRIDE
@@ -46,13 +45,14 @@ def done(op: Op, point: tuple[float, ...], kinds: tuple[str, ...], general: bool
     """What an operation gives, and what it leaves on the trace."""
     run = new_run(SETTINGS, {})
     run.level = run.trace.level = ABOVE
+    run.fast_paths = not general
     site, values = (
         Site(op, SPAN),
         tuple(
             [boxed(run, kind, x, k) for k, (kind, x) in enumerate(zip(kinds, point, strict=True))]
         ),
     )
-    y = apply(run, site, values) if general else apply_to_scalars(run, site, *values)
+    y = apply(run, site, values)
     records = run.trace.segment.records if run.trace.segment is not None else []
     kept = [
         (flat[0].op.name, flat[0].operands, *flat[1:3], _numbers(flat[3], flat[4]), flat[5])
@@ -113,9 +113,9 @@ def test_tangents_of_several_levels_and_above_the_trace(
     found = []
     for general in (True, False):
         run = new_run(SETTINGS, {})
-        run.level, run.trace.level = 3, 2
+        run.level, run.trace.level, run.fast_paths = 3, 2, not general
         site, values = Site(OPS["mul"], SPAN), given(run)
-        y = apply(run, site, values) if general else apply_to_scalars(run, site, *values)
+        y = apply(run, site, values)
         found.append(re.sub(" object at 0x[0-9a-f]+", "", repr(y)))
     assert found[0] == found[1]
     assert "along" in found[0]
@@ -124,7 +124,7 @@ def test_tangents_of_several_levels_and_above_the_trace(
 def test_what_is_paused_has_no_tangent() -> None:
     run = new_run(SETTINGS, {})
     run.level, run.paused = 1, 1
-    assert apply_to_scalars(run, Site(OPS["mul"], SPAN), Dual(1.5, 1.0, 1), 2.0) == 3.0
+    assert apply(run, Site(OPS["mul"], SPAN), (Dual(1.5, 1.0, 1), 2.0)) == 3.0
 
 
 def test_ints_overflow_in_states() -> None:
