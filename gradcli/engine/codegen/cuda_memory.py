@@ -1,0 +1,156 @@
+"""What a row of a kernel has in the device's memory: arrays of its own, and stacks.
+
+All of it is in words of 8 bytes, and those of the rows that run together are interleaved: word k of
+a thread is beside word k of the next one, so that threads that do the same read one line of memory.
+First come the arrays, in slots for as many of each kind as there can be at a time; then the stacks,
+each with as much room as the launch gives. Where that isn't enough, the row returns `SHORT`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from ..ir.instructions import Copy, NewArray, Region, blocks_of, every
+from ..ir.types import BOOL, F64, I64, ArrayType, Type
+from .cuda_scalars import Lines, Term
+from .scalar_ops import NotNative
+
+MOST_SLOTS = 64  # arrays of one kind at a time: a bit of a word for each
+MOST_WORDS = 2**15  # of a row's arrays
+MOST_WORK = 2**26  # instructions of a row, about, after which it steps back
+_BITS = 64
+
+ARRAYS = """\
+template <typename T> struct Array {
+    T *at;
+    i64 step;
+    int slot;
+    __device__ T &operator[](i64 place) const { return at[place * step]; }
+};
+"""
+_ROW = """\
+struct Row {
+    i64 left, room, threads, *words;
+    FIELDS
+    __device__ i64 &word(i64 k) const { return words[k * threads]; }
+    template <typename T>
+    __device__ bool take(u64 &free, i64 start, i64 size, Array<T> &found) const {
+        if (free == 0) return false;
+        found.slot = __ffsll(free) - 1;
+        found.at = (T *)&word(start + found.slot * size);
+        found.step = threads * (sizeof(i64) / sizeof(T));
+        free &= free - 1;
+        return true;
+    }
+};
+"""
+
+
+def type_of(kind: Type) -> str:
+    """A type of the IR as CUDA C has it. Raises NotNative."""
+    if isinstance(kind, ArrayType):
+        return f"Array<{type_of(kind.element)}>"
+    if str(kind) not in ("f64", "i64", "bool"):
+        raise NotNative(f"{kind} has no machine code here")
+    return str(kind)
+
+
+class Memory:
+    """The layout of what the rows of a kernel have in memory.
+
+    words   of the arrays of a row
+    stacks  how many there are
+    """
+
+    def __init__(self, regions: Iterable[Region]) -> None:
+        """Raises NotNative where rows would need too much."""
+        kinds: Counter[ArrayType] = Counter()
+        owns = False
+        for region in regions:
+            for made in every(region.block):
+                owns = owns or isinstance(made, NewArray | Copy)
+                inner = [value for block in blocks_of(made) for value in block.parameters]
+                for value in (*made.results, *inner):
+                    if isinstance(value.type, ArrayType):
+                        kinds[value.type] += 1
+        self._slots = {kind: min(n, MOST_SLOTS) for kind, n in kinds.items() if owns}
+        sizes = [kind.size * n for kind, n in self._slots.items()]
+        *starts, self.words = accumulate(sizes, initial=0)
+        self._starts = dict(zip(self._slots, starts, strict=True))
+        self._numbers = {kind: k for k, kind in enumerate(self._slots)}
+        self.stacks = 0
+        if self.words > MOST_WORDS:
+            raise NotNative("a row's arrays take too much memory")
+
+    def row(self) -> str:
+        """The struct of what a thread has."""
+        fields = [f"u64 free{k};" for k in self._numbers.values()]
+        fields += [f"i64 used{k};" for k in range(self.stacks)]
+        return _ROW.replace("FIELDS", " ".join(fields))
+
+    def initial(self) -> str:
+        """The values of such a struct, of which the room, the threads and the words have names."""
+        free = [f"{2**n - 1}ULL" for n in self._slots.values()]
+        used = ["0"] * self.stacks
+        return ", ".join([f"{MOST_WORK}LL", "room", "threads", "words", *free, *used])
+
+    # ---- arrays ----------------------------------------------------------------------------------
+
+    def take(self, lines: Lines, kind: ArrayType) -> str:
+        """Writes what gives an array, without values yet; its name."""
+        name = lines.name()
+        lines.add(f"{type_of(kind)} {name};")
+        place = f"row.free{self._numbers[kind]}, {self._starts[kind]}, {kind.size}"
+        lines.add(f"if (!row.take({place}, {name})) return BACK;")
+        lines.add(f"row.left -= {kind.size};")
+        return name
+
+    def free(self, lines: Lines, kind: ArrayType, name: str) -> None:
+        lines.add(f"row.free{self._numbers[kind]} |= 1ULL << {name}.slot;")
+
+    # ---- stacks ----------------------------------------------------------------------------------
+
+    def new_stack(self) -> int:
+        """The number of another stack."""
+        self.stacks += 1
+        return self.stacks - 1
+
+    def _word(self, stack: int, k: int) -> str:
+        """The place of word `k` from the end of what is used of a stack."""
+        start = f"{self.words} + " if self.words else ""
+        start += f"{stack} * row.room + " if stack else ""
+        return f"row.word({start}row.used{stack} + {k})"
+
+    def push(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+        """Writes a push of an entry: a word for each number, and one for the bools, as its bits."""
+        numbers, bools = _parts(entry)
+        words = [f"__double_as_longlong({t.text})" if t.kind == F64 else t.text for t in numbers]
+        for some in bools:
+            words.append(" | ".join([f"(i64){t.text} << {k}" for k, t in enumerate(some)]))
+        if words:
+            lines.add(f"if (row.used{stack} + {len(words)} > row.room) return SHORT;")
+        for k, word in enumerate(words):
+            lines.add(f"{self._word(stack, k)} = {word};")
+        lines.add(f"row.used{stack} += {len(words)};")
+
+    def pop(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+        """Writes a pop of an entry into names that are new."""
+        numbers, bools = _parts(entry)
+        lines.add(f"row.used{stack} -= {len(numbers) + len(bools)};")
+        for k, (name, kind) in enumerate(numbers):
+            word = self._word(stack, k)
+            value = f"__longlong_as_double({word})" if kind == F64 else word
+            lines.add(f"const {kind} {name} = {value};")
+        for j, some in enumerate(bools):
+            bits = lines.defined(self._word(stack, len(numbers) + j), I64)
+            for k, (name, _) in enumerate(some):
+                lines.add(f"const bool {name} = {bits.text} >> {k} & 1;")
+
+
+def _parts(entry: Sequence[Term]) -> tuple[list[Term], list[list[Term]]]:
+    """The numbers of an entry, and its bools in groups that fit into a word."""
+    bools = [term for term in entry if term.kind == BOOL]
+    groups = [bools[k : k + _BITS] for k in range(0, len(bools), _BITS)]
+    return [term for term in entry if term.kind != BOOL], groups
