@@ -21,7 +21,7 @@ from gradcli.engine.codegen.cuda import RESULTS, CudaText, NotNative, rows_text
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Operation, Region, every
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.ir.types import DTYPES, F64, I64, ArrayType
+from gradcli.engine.ir.types import DTYPES, F64, I64, ArrayType, Scalar
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
@@ -34,8 +34,8 @@ from gradcli.engine.passes.vjp import vjp
 from . import array_programs
 from .cuda_builds import built, compiled_for_gpu, launch, needs_compiler, nvrtc_is_there
 from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
+from .region_ops import HARD, KEEP, SCALAR_OPS, operation, points_of
 from .region_programs import Writer
-from .test_native_regions import HARD, IN_PYTHON, KEEP, SCALAR_OPS, operation, points_of
 
 needs_nvrtc = pytest.mark.skipif(
     not nvrtc_is_there(), reason="the wheel nvidia-cuda-nvrtc-cu12 isn't installed"
@@ -129,10 +129,10 @@ GROUPS = {
 }
 
 
-def ops(kind: Any) -> Iterator[Case]:
-    for name in SCALAR_OPS if kind is F64 else [name for name in KEEP if name != "pow"]:
-        if kind is I64 or name not in IN_PYTHON:
-            region = operation(name, kind)
+def ops(kind: Scalar) -> Iterator[Case]:
+    for name in SCALAR_OPS if kind is F64 else KEEP:
+        region = operation(name, kind)
+        with suppress(NotNative):
             yield case(name, region, points_of(region))
 
 

@@ -18,14 +18,13 @@ from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F32, F64, I64, Scalar
-from gradcli.engine.ir.verifier import on_scalars, verify
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
-from gradcli.ops import OPS
 
 from . import array_programs
 from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
+from .region_ops import HARD, KEEP, SCALAR_OPS, operation, points_of
 from .region_programs import RecursiveWriter, Writer
 
 pytest.importorskip("llvmlite")
@@ -33,15 +32,6 @@ pytest.importorskip("llvmlite")
 from gradcli.engine.codegen import llvm
 from gradcli.engine.codegen.llvm import NotNative
 from gradcli.engine.codegen.llvm_blocks import kernel_text
-
-HARD: dict[Scalar, list[Any]] = {
-    F64: [
-        *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 1e-3, 7.25, 170.6, -745.2),
-        *(math.inf, -math.inf, math.nan, 5e-324, -5e-324, 1e308, -1e308, 2.0**53, 709.9, math.pi),
-    ],
-    I64: [0, 1, -1, 2, -2, 3, 7, -10, 2**31, -(2**32), 3037000500, 2**63 - 1, -(2**63), 1 - 2**63],
-    BOOL: [False, True],
-}
 
 
 def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:
@@ -119,36 +109,6 @@ def test_random_programs(seed: int) -> None:
     compare(Writer(seed).program(), UNUSUAL)
 
 
-def operation(name: str, kind: Scalar) -> Region:
-    """A region that applies an op to its parameters."""
-    op = OPS[name]
-    parameters = [Value(kind) for _ in op.signature.operands]
-    if name == "where":
-        parameters[0] = Value(BOOL)
-    block = Block(tuple(parameters))
-    block.results = (Builder(block).operation(op, parameters),)
-    region = Region(name, block)
-    verify([region])
-    return region
-
-
-def points_of(region: Region) -> list[list[Any]]:
-    """Points of hard values, and of random ones of all magnitudes."""
-    random, kinds = Random(region.name), [value.type for value in region.block.parameters]
-    drawn: dict[Any, Callable[[], Any]] = {
-        F64: lambda: random.gauss(0, 1) * 10 ** random.choice([0, 0, 1, -3, random.uniform(-9, 9)]),
-        I64: lambda: random.randint(-(2**63), 2**63 - 1) >> random.randint(0, 63),
-        BOOL: lambda: random.random() < 0.5,
-    }
-    hard = [list(point) for point in product(*[HARD[kind] for kind in kinds])]  # type: ignore[index]
-    if len(hard) > 3000:
-        hard = random.sample(hard, 3000)
-    return hard + [[drawn[kind]() for kind in kinds] for _ in range(2000)]
-
-
-SCALAR_OPS = [name for name, op in OPS.items() if on_scalars(op)]
-
-
 # Those that Python or SciPy computes by code of their own, which may be slow.
 IN_PYTHON = [name for name in SCALAR_OPS if kernel_text(operation(name, F64)).called]
 
@@ -172,9 +132,6 @@ def test_what_python_raises_ends_a_kernel() -> None:
     region = operation("polygamma", F64)
     with pytest.raises(ValueError, match="NaN"):
         llvm.compiled(region)(math.nan, 1.0)
-
-
-KEEP = [name for name in SCALAR_OPS if OPS[name].integers in ("keep", "bool") or name == "where"]
 
 
 @pytest.mark.parametrize("name", [name for name in KEEP if name != "pow"])
