@@ -45,7 +45,9 @@ def compared(source: str) -> list[str]:
     for name in known:
         wanted = outputs[f"held_{name}"]
         value = given[f"held_{name}"]
-        if re.search(r"grad\(|jvp\(|vjp\(", source):  # which adds cotangents in another order
+        if re.search(
+            r"grad\(|jvp\(|vjp\(|gradient\(", source
+        ):  # which adds cotangents in another order
             both = list(numbers(value)), list(numbers(wanted))
             np.testing.assert_allclose(*both, rtol=1e-13, err_msg=name)
         else:

@@ -18,7 +18,7 @@ from ..operations.apply import apply
 from ..operations.equality import compare
 from ..operations.overwriting import WRITES_OVER, gives_new_array
 from ..trace.tape import Site
-from ..values.kinds import FRAME_HEAD, UNSET, List
+from ..values.kinds import FRAME_HEAD, UNSET, List, Variable
 from . import scalar_closures
 from .texts import compile_text
 
@@ -101,7 +101,7 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
     while _is_binary(spine[-1].operands[0]):
         spine.append(spine[-1].operands[0])
     if len(spine) > _LONG_CHAIN:
-        first = c.value(spine[-1].operands[0])
+        first = _read_at_once(c.value(spine[-1].operands[0]))
         links = [(Site(link.op, link.span), c.value(link.operands[1])) for link in reversed(spine)]
 
         def chain(frame: list[Any]) -> Any:
@@ -113,11 +113,24 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
         return chain
     below = spine[-1].operands[0]
     left = c.value(below)
+    if not isinstance(spine[-1].operands[1], program.Constant | program.Read):
+        left = _read_at_once(left)
     for link in reversed(spine):
         over = link.op.name in WRITES_OVER and gives_new_array(below) and not c.keeps_all
         site = Site(link.op, link.span)
         left, below = scalar_closures.binary(c, site, left, c.value(link.operands[1]), over), link
     return left
+
+
+def _read_at_once(closure: Closure) -> Closure:
+    """The closure of a left operand: a variable is read before the right operand, which may update
+    it, is evaluated."""
+
+    def read_value(frame: list[Any]) -> Any:
+        value = closure(frame)
+        return value.box if type(value) is Variable else value
+
+    return read_value
 
 
 def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:

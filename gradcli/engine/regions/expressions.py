@@ -76,11 +76,16 @@ class Expressions(Builtins):
         return found
 
     def applied(self, node: program.Apply, operands: list[Any]) -> Any:
-        """An operation of which the first operands are lowered."""
+        """An operation of which the first operands are lowered. A variable is read where it stands:
+        a later operand may update it."""
         defaults = [] if node.op.signature.variadic else node.op.signature.operands
         for k, operand in enumerate(node.operands[len(operands) :], len(operands)):
             operands.append(
-                self.default(defaults[k].default) if operand is None else self.lazy(operand)
+                self.default(defaults[k].default)
+                if operand is None
+                else self.lazy(operand)
+                if node.op.engine
+                else self.value(self.lazy(operand))
             )
         options = {name: self.values(self.expression(value)) for name, value in node.options}
         return self.apply(node.op, operands, node.span, options)
@@ -101,13 +106,13 @@ class Expressions(Builtins):
 
     def chain(self, node: program.Chain) -> Any:
         def go(k: int, left: Any) -> Value:
-            right = self.expression(node.operands[k + 1])
+            right = self.value(self.expression(node.operands[k + 1]))
             value: Value = self.apply(node.ops[k], [left, right], node.spans[k])
             if k == len(node.ops) - 1:
                 return value
             return self.both(value, lambda: go(k + 1, right), node.span)
 
-        return go(0, self.expression(node.operands[0]))
+        return go(0, self.value(self.expression(node.operands[0])))
 
     def conditional(self, node: program.Conditional) -> Any:
         return self.either(

@@ -1,13 +1,15 @@
 """`python -m tests.engine.campaign --seed S --programs N`: a long campaign; each disagreement with
-its program."""
+its program. `--reduce S`: the small program that the disagreement of a seed comes down to."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 
-from .running import Disagreement, compared
+from . import running, small_ways
+from .small import SmallWriter
 
 EVERY = 500  # programs, after which the counts so far are told
 
@@ -19,23 +21,51 @@ def main() -> int:
     )
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     parser.add_argument("--brief", action="store_true", help="without the texts of programs")
-    parser.add_argument("--wide", action="store_true", help="with values of all kinds")
+    parser.add_argument(
+        "--kind",
+        choices=["small", "rows", "wide"],
+        default="small",
+        help="small programs, in all tiers and modes; programs of rows of data, of numbers or with "
+        "values of all kinds",
+    )
+    parser.add_argument("--every", action="store_true", help="each small program in every way")
+    parser.add_argument("--reduce", type=int, metavar="SEED", help="of a small program")
     options = parser.parse_args()
+    if options.reduce is not None:
+        return _reduce(options.reduce)
     counts: Counter[str] = Counter()
     for done in range(1, options.programs + 1):
         seed = options.seed + done - 1
-        for found in compared(seed, counts, options.wide):
-            _tell(seed, found, options.brief)
+        for told, text in _found(options, seed, counts):
+            print(f"seed {seed}, {told}", flush=True)
+            if not options.brief:
+                print(f"{text}\n{'-' * 100}", flush=True)
         if done % EVERY == 0 or done == options.programs:
             told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
             print(f"{done} programs from seed {options.seed}: {told}", flush=True)
     return 1 if counts["disagreements"] else 0
 
 
-def _tell(seed: int, found: Disagreement, brief: bool) -> None:
-    print(f"seed {seed}, {found.way}, row {found.point}: {found.what}", flush=True)
-    if not brief:
-        print(f"{found.text}\n{'-' * 100}", flush=True)
+def _found(
+    options: argparse.Namespace, seed: int, counts: Counter[str]
+) -> Iterator[tuple[str, str]]:
+    """What is told of each disagreement of a seed, and its program."""
+    if options.kind == "small":
+        for differed in small_ways.compared(seed, counts, options.every):
+            yield f"{differed.way.name}: {differed.what}", differed.text
+    else:
+        for found in running.compared(seed, counts, options.kind == "wide"):
+            yield f"{found.way}, row {found.point}: {found.what}", found.text
+
+
+def _reduce(seed: int) -> int:
+    text = SmallWriter(seed).program()
+    for way, what in small_ways.differences(text, small_ways.WAYS, Counter()):
+        print(f"# seed {seed}, {way.name}: {what}")
+        print(small_ways.smallest(text, way))
+        return 1
+    print(f"# seed {seed}: all ways agree")
+    return 0
 
 
 if __name__ == "__main__":

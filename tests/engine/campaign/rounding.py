@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -17,17 +17,23 @@ TIMES = 12
 # Roundings that a way may do in another order. Each moves an answer about as much as the last place
 # of a number that the program starts from.
 ROUNDINGS = 100
+Run = Callable[[str, Mapping[str, Any]], Answer]
 _FLOAT = re.compile(r"\b\d+\.\d+\b")
 
 
-def moved(text: str, point: Mapping[str, Any], expected: Answer) -> dict[str, Any]:
+def row(text: str, point: Mapping[str, Any]) -> Answer:
+    """The answer of a program of rows."""
+    return alone(parsed(text), [dict(point)])[0]
+
+
+def moved(text: str, point: Mapping[str, Any], expected: Answer, run: Run = row) -> dict[str, Any]:
     """How far from `expected`, by name, the program of a row may be by rounding alone.
 
     The numbers in its text and the row's own are moved to a neighbour, up or down, some times. Of
     these the lower quarter counts: where a condition is decided by a tie, one side of it.
     """
     random = Random(0)
-    answers = [_with_other_places(random, text, point) for _ in range(TIMES)]
+    answers = [_with_other_places(random, text, point, run) for _ in range(TIMES)]
     slack = {}
     for name, value in expected.values.items():
         found = [_distance(answer.values.get(name), value) for answer in answers]
@@ -36,14 +42,14 @@ def moved(text: str, point: Mapping[str, Any], expected: Answer) -> dict[str, An
     return slack
 
 
-def _with_other_places(random: Random, text: str, point: Mapping[str, Any]) -> Answer:
+def _with_other_places(random: Random, text: str, point: Mapping[str, Any], run: Run) -> Answer:
     def other(number: float) -> float:
         return float(np.nextafter(number, random.choice((-np.inf, np.inf)))) if number else number
 
     text = _FLOAT.sub(lambda found: repr(other(float(found[0]))), text)
     point = {name: other(v) if type(v) is float else v for name, v in point.items()}
     with only(INTERPRETED):
-        return alone(parsed(text), [point])[0]
+        return run(text, point)
 
 
 def _distance(a: Any, b: Any) -> Any:
