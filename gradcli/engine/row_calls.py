@@ -49,10 +49,11 @@ class RowsCall:
         wrt: Sequence[str],
         grad: bool,
         forward: bool,
+        memory: int | None = None,
     ) -> None:
         """`columns` have the rows last. `of` and `wrt` are as for `eval`: all outputs of floats
-        that are no derivatives, by all variables, where they are empty. Raises NotCompiled, and
-        NoRule."""
+        that are no derivatives, by all variables, where they are empty. `memory` is that which the
+        kernel may take at most, in bytes. Raises NotCompiled, and NoRule."""
         inputs = {**shared, **{name: _first(column) for name, column in columns.items()}}
         lowered = lower_program(node, inputs, checks_expectations=True)
         for reason in lowered.reasons:
@@ -75,7 +76,7 @@ class RowsCall:
         kernel = call.on_rows(by_row)
         if kernel is None:
             raise NotCompiled("there is no machine code", None)
-        self._kernel = kernel
+        self._kernel, self._memory = kernel, memory
 
     def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
         """What `size` rows give, and the numbers of those that the interpreter must run. None if it
@@ -84,7 +85,7 @@ class RowsCall:
         for name, reader in self._takes:
             if not reader(columns.get(name, self._shared.get(name)), values):
                 return None
-        found, stepped_back = self._kernel.run(size, values)
+        found, stepped_back = self._kernel.run(size, values, self._memory)
         done = CPU.xp.flatnonzero(~stepped_back)
         parts = [self._part(rows, given) for rows, given in self._alike(done, found, size)]
         return parts, CPU.xp.flatnonzero(stepped_back)
@@ -135,7 +136,7 @@ def _targets(node: Program, lowered: Lowered) -> list[str]:
 
 def _sources(node: Program, lowered: Lowered) -> list[str]:
     """The variables. Raises NotCompiled where there are others than the program's own, or one is
-    replaced: the gradient is by what it was."""
+    replaced: unasked there is no gradient by it then, and `--wrt` means what took its place."""
     declared = declarations(node.body)
     kinds = {each.slot.name: each.kind for each in declared}
     if not lowered.parameters.keys() <= kinds.keys():

@@ -52,8 +52,8 @@ class Failed(NamedTuple):
 class RowRuns:
     """Runs of one program for rows of `columns`: by declared name the values from outside, with the
     rows last. `inputs` are those that all rows share. `compute` answers for the rows that it can.
-    `runs` counts how often the program ran, by machine code, too, and `records` what the longest
-    trace held."""
+    `runs` counts how often the program ran, by machine code, too, `interpreted` the rows that the
+    interpreter ran, and `records` what the longest trace held."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RowRuns:
     ) -> None:
         self.compiled, self.inputs, self.columns, self.ask = compiled, inputs, columns, ask
         self.compute = compute
-        self.runs = self.records = 0
+        self.runs = self.records = self.interpreted = 0
         self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
@@ -76,6 +76,7 @@ class RowRuns:
             answered, others = self.compute(self.columns, size)
             self.runs += len(others) < size
             yield from answered
+        self.interpreted = len(others)
         pending = [others] if len(others) else []
         while pending:
             rows = pending.pop()

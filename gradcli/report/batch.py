@@ -35,7 +35,7 @@ def line(summary: Summary, rejects: str) -> str:
 
 def statistics(summary: Summary) -> str:
     """What `--verbose` says: `on cpu, 2 processes; 16 blocks of up to 65,536 rows, 4,096 at once; 0
-    reruns`."""
+    reruns`, and how the rows were computed."""
     n = summary.threads
     who = (
         "the workers of the cluster"
@@ -46,8 +46,22 @@ def statistics(summary: Summary) -> str:
     at_once = min(summary.tile, summary.block_rows)
     return (
         f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; "
-        f"{_count(summary.reruns, 'rerun')}"
+        f"{_count(summary.reruns, 'rerun')}\n{_ways(summary)}"
     )
+
+
+def _ways(summary: Summary) -> str:
+    """`65,536 rows by machine code, 3 of which it left to the interpreter`, or why there is
+    none."""
+    parts = []
+    if summary.compiled or summary.stepped_back:
+        parts.append(f"{_count(summary.compiled + summary.stepped_back, 'row')} by machine code")
+    if summary.stepped_back:
+        parts[0] += f", which left {summary.stepped_back:,} to the interpreter"
+    if summary.interpreted:
+        why = f": {summary.not_compiled}" if summary.not_compiled else ""
+        parts.append(f"{_count(summary.interpreted, 'row')} by the interpreter{why}")
+    return "; ".join(parts) or "no rows were computed"
 
 
 def as_evaluation(file: str, values: Mapping[str, Any]) -> Evaluation:

@@ -28,13 +28,13 @@ def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "
     lines = [f"; from {printable(names)} to {printable(results)}"]
     lines += [f"; calls of Python: {', '.join(found.calls)}"] if found.calls else []
     lines += [found.text.rstrip()] if found.text else []
-    lines += [_reason(reason, span, node) for reason, span in found.reasons]
+    lines += [f"; {reason_of(reason, span, node)}" for reason, span in found.reasons]
     return "\n".join(lines)
 
 
-def _reason(reason: str, span: Span | None, node: Program) -> str:
-    """A reason, with its line, and its file if it is in an imported one."""
+def reason_of(reason: str, span: Span | None, node: Program) -> str:
+    """Why something isn't compiled, with its line, and its file if it is in an imported one."""
     where = "" if span is None else f"line {span.line}: "
     if span is not None and span.source is not node.source:
         where = f"{printable(span.source.name)}, {where}"
-    return f"; {where}{printable(reason)}"
+    return f"{where}{printable(reason)}"

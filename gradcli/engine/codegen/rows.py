@@ -11,7 +11,7 @@ from ..ir.instructions import Block, Constant, Region
 from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
 from ..passes.scalar_replacement import in_scalars, is_few
 from .columns import column_of, stacked
-from .llvm import loaded
+from .llvm import Limits, loaded
 from .llvm_rows import NotNative, rows_text
 from .machine import O3, assembled
 from .python import StepBack
@@ -42,9 +42,12 @@ class RowsKernel:
         text, self._multiple = rows_text(computed, others, self._columns)
         self._function = loaded(*assembled(text, O3))
 
-    def run(self, n: int, values: Sequence[Any]) -> tuple[list[Any], Any]:
+    def run(
+        self, n: int, values: Sequence[Any], memory: int | None = None
+    ) -> tuple[list[Any], Any]:
         """The results for `n` rows: the column of each, or a number or bool that all rows have; and
-        for each row whether the region steps back, and its results mean nothing.
+        for each row whether the region steps back, and its results mean nothing. It may take so
+        much `memory`, in bytes.
 
         Columns are arrays whose elements are one after the other. Arrays have the rows last.
         """
@@ -60,14 +63,16 @@ class RowsKernel:
         columns = [next(floats) if kind is F64 else _empty(kind, room) for kind in kinds]
         whole = n - n % self._multiple
         if whole:
-            self._call(whole, status, values, columns)
+            self._call(whole, status, values, columns, memory)
         if whole < n:  # the last row again and again, up to a multiple
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
             rest = [
                 CPU.xp.take(v, places, axis=-1) if varies else v
                 for v, varies in zip(values, self._columns, strict=True)
             ]
-            self._call(room - whole, status[whole:], rest, [c[..., whole:] for c in columns])
+            self._call(
+                room - whole, status[whole:], rest, [c[..., whole:] for c in columns], memory
+            )
         found = iter(columns)
         parts = iter(
             [
@@ -77,7 +82,14 @@ class RowsKernel:
         )
         return [_together(parts, kind, n) for kind in self._gives], status[:n]
 
-    def _call(self, n: int, status: Any, values: Sequence[Any], columns: Sequence[Any]) -> None:
+    def _call(
+        self,
+        n: int,
+        status: Any,
+        values: Sequence[Any],
+        columns: Sequence[Any],
+        memory: int | None,
+    ) -> None:
         given = [n, status.ctypes.data]
         for value, varies in zip(
             [*values, *columns], [*self._columns, *[True] * len(columns)], strict=True
@@ -85,8 +97,9 @@ class RowsKernel:
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
             if varies and value.ndim > 1:
                 given.append(value.strides[-2] // value.itemsize)
+        limits = () if memory is None else Limits(memory=memory)
         try:
-            self._function(*given)
+            self._function(*given, *limits)
         except StepBack:  # for want of memory
             status[:n] = True
 

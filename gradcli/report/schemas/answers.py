@@ -179,6 +179,8 @@ BATCH = object_of(
             ("rows", "succeeded", "failed", "nonfinite", "blocks", "resumed", "resumed_blocks"), INT
         ),
         **dict.fromkeys(("reruns", "unreadable", "block_rows", "tile"), INT),
+        **dict.fromkeys(("compiled", "stepped_back", "interpreted"), INT),
+        "not_compiled": TEXT,
         "was_done": BOOL,
         "complete": BOOL,
         "seconds": {"type": "number"},

@@ -26,7 +26,7 @@ from ..answer import prepare
 from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
-from .kernels import Kernels
+from .kernels import Kernels, Ways
 from .plan import TEXT, Field, Plan, gives_columns
 from .processes import ALIGNED, Empty
 from .shared import FirstRuns
@@ -55,6 +55,7 @@ class Outcome(NamedTuple):
 
     fields    the columns of the plan, wider where these rows need it; () where there are none
     nonfinite  rows that succeeded with a nan or an infinity
+    ways      how the rows were computed
     runs      how often the program ran; `tiles` would have done if no rows had parted or failed
     """
 
@@ -67,6 +68,7 @@ class Outcome(NamedTuple):
     totals: dict[str, Any] | None = None
     fields: tuple[Field, ...] = ()
     nonfinite: int = 0
+    ways: Ways = Ways()
 
     @property
     def failed(self) -> int:
@@ -111,7 +113,7 @@ class Computer:
         rejects: dict[int, tuple[Diagnostic, ...]] = {
             row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()
         }
-        runs = tiles = 0
+        runs, tiles, ways = 0, 0, Ways()
         for rows, inputs in self._parts(block, rejects):
             for index, tile in _tiles(rows, inputs, self.plan.tile):
                 row_runs = self._row_runs(tile, compute=self.kernels.compute)
@@ -137,7 +139,8 @@ class Computer:
                             dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics))
                         )
                 runs, tiles = runs + row_runs.runs, tiles + 1
-        return self._outcome(block, collected, rejects, runs, tiles)
+                ways = ways.beside(self.kernels.ways(tile, _size(index), row_runs.interpreted))
+        return self._outcome(block, collected, rejects, runs, tiles)._replace(ways=ways)
 
     def room(self, rows: int) -> int:
         """The bytes of what so many rows give."""

@@ -7,13 +7,15 @@ bits depend neither on how many rows there are, nor on where it stands, nor on w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...engine.backends.tiers import policy
 from ...engine.row_runs import Answered
 from ...lang import program
+from ..evaluation import Options
+from ..regions import reason_of
 from .answers import Place, columns
 from .plan import Plan
 
@@ -23,26 +25,55 @@ if TYPE_CHECKING:
 Kind = tuple[tuple[str, tuple[int, ...], str], ...]
 
 
+class Ways(NamedTuple):
+    """How rows were computed.
+
+    compiled      how many of them by a kernel
+    stepped_back  how many by the interpreter, because the kernel stepped back
+    interpreted   how many by the interpreter, because there is no kernel
+    reason        why there is none, with the line that isn't compiled; "" where there is one
+    """
+
+    compiled: int = 0
+    stepped_back: int = 0
+    interpreted: int = 0
+    reason: str = ""
+
+    def beside(self, more: Ways) -> Ways:
+        """What holds of these rows and of others."""
+        return Ways(
+            self.compiled + more.compiled,
+            self.stepped_back + more.stepped_back,
+            self.interpreted + more.interpreted,
+            self.reason or more.reason,
+        )
+
+
 class Kernels:
     """The kernels of a plan."""
 
     def __init__(self, plan: Plan, node: program.Program) -> None:
         self._plan, self._node = plan, node
-        self._made: dict[Kind, RowsCall | None] = {}
-        self._are_there = (
-            policy().compiles and plan.options.is_plain and plan.options.unconnected == "none"
-        )
+        self._made: dict[Kind, RowsCall | str] = {}
+        self._why_none = _why_none(plan.options)
 
     def has(self, given: Mapping[str, Any]) -> bool:
         """Whether there is one for these columns, which have the rows last."""
-        return self._of(given) is not None
+        return type(self._of(given)) is not str
+
+    def ways(self, given: Mapping[str, Any], size: int, others: int) -> Ways:
+        """How `size` rows of these columns were computed, of which the interpreter ran `others`."""
+        kernel = self._of(given)
+        if isinstance(kernel, str):
+            return Ways(interpreted=size, reason=kernel)
+        return Ways(size - others, others)
 
     def compute(self, given: Mapping[str, Any], size: int) -> tuple[Iterator[Answered], Any]:
         """The answers for rows of these columns, and the numbers of those that the interpreter must
         run."""
         kernel = self._of(given)
-        found = None if kernel is None else kernel.rows(given, size)
-        if kernel is None or found is None:
+        found = None if isinstance(kernel, str) else kernel.rows(given, size)
+        if isinstance(kernel, str) or found is None:
             return iter(()), np.arange(size)
         parts, others = found
         answered = [
@@ -56,15 +87,16 @@ class Kernels:
         ]
         return iter(answered), others
 
-    def _of(self, given: Mapping[str, Any]) -> RowsCall | None:
-        if not self._are_there:
-            return None
+    def _of(self, given: Mapping[str, Any]) -> RowsCall | str:
+        """The kernel; where there is none, why not."""
+        if self._why_none:
+            return self._why_none
         kind = tuple([(name, v.shape[:-1], v.dtype.kind) for name, v in given.items()])
         if kind not in self._made:
             self._made[kind] = self._compiled(given)
         return self._made[kind]
 
-    def _compiled(self, given: Mapping[str, Any]) -> RowsCall | None:
+    def _compiled(self, given: Mapping[str, Any]) -> RowsCall | str:
         from ...engine.row_calls import NoRule, NotCompiled, RowsCall  # the compiler
 
         plan, options = self._plan, self._plan.options
@@ -77,6 +109,23 @@ class Kernels:
                 options.wrt,
                 options.grad,
                 options.mode == "forward",
+                options.max_memory,
             )
-        except (NotCompiled, NoRule):
-            return None
+        except NotCompiled as why:
+            return reason_of(why.reason, why.span, self._node)
+        except NoRule as why:
+            return str(why)
+
+
+def _why_none(options: Options) -> str:
+    """Why options leave all rows to the interpreter; "" where they don't."""
+    if not policy().compiles:
+        return "machine code is switched off"
+    if options.device != "cpu":
+        return "another device computes the rows"
+    if options.dtype != "float64":
+        return f"{options.dtype} is not compiled"
+    if options.max_steps is not None:
+        return "the interpreter counts the steps"
+    is_plain = options.with_changes(max_memory=None).is_plain and options.unconnected == "none"
+    return "" if is_plain else "more is asked than outputs and gradients"

@@ -158,6 +158,7 @@ class Output:
                 self._untold -= 1
         self._count(outcome.size, outcome.failed, unreadable, outcome.nonfinite)
         self.summary.reruns += outcome.runs - outcome.tiles
+        self.summary.note(outcome.ways)
 
     def words(self, reject: Reject) -> list[Diagnostic]:
         """What people are told of a row without an answer."""

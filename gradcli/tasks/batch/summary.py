@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .kernels import Ways
 
 
 @dataclass(slots=True)
@@ -20,6 +23,10 @@ class Summary:
     complete    whether the job came to its end; else `rows` are those that are finished
     threads     how many blocks are computed at a time: by so many of what `kind` says; None where
                 that is a cluster's affair
+    compiled    rows that machine code computed
+    stepped_back  rows that it left to the interpreter, since it computes no such row
+    interpreted rows that the interpreter computed because there is no machine code for them
+    not_compiled  why there is none, with the line that isn't compiled; "" where there is
     block_rows  rows of a block at most, of which `tile` run at once; 0 where no rows were run
     """
 
@@ -38,8 +45,19 @@ class Summary:
     device: str = "cpu"
     threads: int | None = 1
     kind: str = "thread"  # or "process", "worker"
+    compiled: int = 0
+    stepped_back: int = 0
+    interpreted: int = 0
+    not_compiled: str = ""
     block_rows: int = 0
     tile: int = 0
+
+    def note(self, ways: Ways) -> None:
+        """Takes note of how rows were computed."""
+        self.compiled += ways.compiled
+        self.stepped_back += ways.stepped_back
+        self.interpreted += ways.interpreted
+        self.not_compiled = self.not_compiled or ways.reason
 
     @property
     def succeeded(self) -> int:

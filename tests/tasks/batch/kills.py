@@ -50,6 +50,10 @@ OF_THE_RUN = (
     "reruns",
     "seconds",
     "rows_per_second",
+    "compiled",
+    "stepped_back",
+    "interpreted",
+    "not_compiled",
     "kind",  # a job that goes on doesn't probe, and so doesn't know of kernels
 )  # the rest is of the job
 OLD = (b"of an earlier job\n", b'{"row": "of an earlier job"}\n')  # an output, and its rejects
