@@ -54,6 +54,15 @@ TRAINING = {
     "what isn't on a tape": "a = b * 2.0\ntape t { y = x * x * a }\noutput t.gradient(y, x)",
     "a watched number": "c = [3.0, 1.0]\ntape t { watch c; y = sum(c * c * x) }\noutput t.gradient(y, c)",
     "a tape that watches one": "tape t (watch_variables = false) { watch x; y = x * b }\noutput t.gradient(y, x)",
+    "a Jacobian": "fn f(v) = array([v[0] * v[1] * x, sin(v[0]), v[1]**3])\nJ = jacobian(f)(w)\ny = sum(J * J)\noutput J, y",
+    "a Jacobian of a list": "fn f(v) = [v[0] * v[1], sin(v[0]), v[1]**3 * x]\noutput jacobian(f)(w)",
+    "Jacobians of numbers": "fn f(a) = a**3 * b\nfn g(v) = sum(v * v) * b\noutput jacobian(f)(x), hessian(f)(x), jacobian(g)(w)",
+    "a Hessian": "fn f(v) = sum(v**3) * x + v[0] * v[1]\nH = hessian(f)(w)\ny = sum(H * H)\noutput H, y, hvp(f)(w, [1.0, b])",
+    "a Jacobian of many": "c = 0.1 * arange(30)\nfn f(v) = v * v * b + sum(v)\nJ = jacobian(f)(c * x)\noutput sum(J), J[3, 4]",
+    "a Jacobian of few by many": "c = 0.1 * arange(30)\nfn f(v) = [v[0] * v[1], sum(v) * v[20]]\noutput jacobian(f)(c * x)",
+    "Newton's method on two": "fn f(v) = sum((v - b)**4) + v[0] * v[1]\nfor k in range(4) { H = hessian(f)(w); g = grad(f)(w)\n"
+    "  d = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]\n"
+    "  w :-= [(H[1, 1] * g[0] - H[0, 1] * g[1]) / d, (H[0, 0] * g[1] - H[1, 0] * g[0]) / d] }\noutput w",
     "an int that is a state": "frozen count = 0\nfor k in range(5) { if x > 0.5 { count :+= 1; x :-= 0.2 } }\noutput count, x * b",
 }  # fmt: skip
 # What the interpreter alone can say: of some it warns, others fail.

@@ -24,7 +24,7 @@ from ..regions.entries import (
     TransformEntry,
 )
 from ..regions.flow import assigned
-from ..regions.transforms import FORWARD, REVERSE
+from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..values.boxes import Dual, primal
 from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
 
@@ -132,7 +132,9 @@ class _Observer:
 
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)
-        usual = value.mode == "auto" and not value.sparse and value.kind in REVERSE + FORWARD
+        usual = (
+            value.mode == "auto" and not value.sparse and value.kind in REVERSE + FORWARD + SECOND
+        )
         if not usual or not isinstance(function, FunctionEntry | TransformEntry | Thing):
             return NoEntry("this derivative is not compiled")
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)

@@ -16,14 +16,14 @@ from ..ir.types import BOOL, F64, I64, Scalar, has_tangents
 from ..ir.verifier import RESTATED
 from .arrays import array_kind
 from .kinds import Array, Stored, kind_of, rebuilt, without_variable
+from .matrices import Matrices
 from .names import NotCompiled, Variable
 from .stored import Pending
-from .transforms import Transforms
 
 _WIDER = {F64: (F64, I64, BOOL), I64: (I64, BOOL), BOOL: (BOOL,)}  # what a state is given of
 
 
-class States(Transforms):
+class States(Matrices):
     """The lowering of variables and of what changes their states."""
 
     def variable(self, state: Any, trainable: bool) -> Variable:

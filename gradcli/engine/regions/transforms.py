@@ -26,6 +26,7 @@ from .reductions import Options
 
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
+SECOND = ("jacobian", "hessian", "hvp")
 
 
 class Transforms(Recursion):
@@ -38,7 +39,9 @@ class Transforms(Recursion):
             return super().apply(op, operands, span, options)
         [function], chosen = operands, dict(options or {})
         wrt = chosen.pop("wrt", None)
-        if chosen or op.name not in REVERSE + FORWARD:
+        if op.name in SECOND and not chosen.pop("sparse", None):
+            chosen.pop("mode", None)  # which decides about no more than rounding
+        if chosen or op.name not in REVERSE + FORWARD + SECOND:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
         if not isinstance(function, Closure | Transform | Op):
             raise NotCompiled("what is differentiated here isn't known", span)
@@ -131,6 +134,8 @@ class Transforms(Recursion):
     ) -> Any:
         """The tangent of what is of a kind, with the value if that is asked for."""
         moving = tuple([given[k] for k in callee.wrt])
+        if type(vector) is tuple and not callee.listed and isinstance(moving[0], Array | Stored):
+            vector = self.whole(self.as_array(vector, span), span)
         if plain(kind_of(vector)) != plain(kind_of(moving if callee.listed else moving[0])):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         found = self.inline(region, [*flat(moving), *flat(vector)])

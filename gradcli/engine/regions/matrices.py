@@ -1,0 +1,156 @@
+"""Jacobians and Hessians of functions inside a region: a loop over the columns, or over the rows
+where these are fewer, of which each is one derivative along a unit vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from ...diagnostics import Span
+from ..ir.instructions import Block, Region, Value
+from ..ir.types import F64, ArrayType, Scalar
+from ..passes.jvp import jvp
+from ..passes.rules import NoRule
+from ..passes.vjp import vjp
+from .kinds import (
+    Array,
+    ArrayOf,
+    Kind,
+    ListOf,
+    Stored,
+    StoredOf,
+    flat,
+    kind_of,
+    plain,
+    rebuilt,
+    types_of,
+)
+from .names import NotCompiled, Transform
+from .transforms import Transforms
+
+MOST = 64  # columns, or rows: the interpreter finds out whether it can compute several at once
+
+
+class Matrices(Transforms):
+    """The lowering of `jacobian(f)`, `hessian(f)` and `hvp(f)`."""
+
+    def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+        kind = callee.kind if isinstance(callee, Transform) else ""
+        if kind not in ("jacobian", "hessian", "hvp"):
+            return super().called(callee, given, named, span)
+        function, wrt, listed = callee.function, callee.wrt, callee.listed
+        if kind != "jacobian":
+            function = Transform("grad", function, wrt, listed)
+        if kind == "hvp":
+            return self.called(Transform("jvp", function, wrt, listed), given, named, span)
+        if listed or wrt[0] >= len(given):
+            raise NotCompiled(f"this call of `{kind}` is not compiled", span)
+        along = Transform("jvp", function, wrt, listed)
+        given = list(given)
+        given[wrt[0]] = self.values(given[wrt[0]])
+        return self.matrix(along, given, named, span)
+
+    def matrix(self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+        """The Jacobian of a function by one of its arguments."""
+        states = self.state_values()
+        block, kind = self.body(callee, given, named, span)
+        if self.state_values() != states:
+            raise NotCompiled("a function that updates variables is not differentiated here", span)
+        if isinstance(kind, ListOf) and set(kind.items) == {F64}:
+            whole = ArrayOf((len(kind.items),), F64)
+            return tuple(self.rows(self.lines(callee, block, given, whole, span), span))
+        return self.lines(callee, block, given, kind, span)
+
+    def lines(
+        self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
+    ) -> Any:
+        """The Jacobian of a block of the function, which gives what is of a kind."""
+        [k] = callee.wrt
+        source = plain(kind_of(given[k]))
+        region = Region("function", block)
+        rows, columns = _shape(kind, span), _shape(source, span)
+        arguments, m, n = list(flat(given[k])), prod(rows), prod(columns)
+        if min(m, n) > MOST:
+            raise NotCompiled("a Jacobian of many rows and columns is not compiled", span)
+        try:
+            if not columns:
+                one = self.builder.constant(1.0)
+                return self.along(callee, jvp(region, (0,), self.regions), given, one, kind, span)
+            places = range(len(arguments))
+            forward = n <= m
+            derived = (jvp if forward else vjp)(region, places, self.regions)
+        except NoRule as reason:
+            raise NotCompiled(str(reason), span) from None
+
+        def column(at: Value) -> Any:
+            unit = self.unit(source, at)
+            return self.along(callee, derived, given, unit, kind, span)
+
+        def row(at: Value) -> Any:
+            seeds = flat(self.unit(kind, at))
+            found = self.inline(derived, [*arguments, *seeds])[len(list(types_of(kind))) :]
+            pairs = zip(found[::2], found[1::2], strict=True)
+            return self.gradient(given[k], pairs, span)
+
+        if not rows:
+            return row(self.builder.constant(0))
+        matrix = self.filled_by((*rows, *columns), column if forward else row, forward, n, span)
+        return self.few_apart(Stored(matrix), span)
+
+    def filled_by(
+        self,
+        shape: tuple[int, ...],
+        line: Callable[[Value], Any],
+        by_column: bool,
+        n: int,
+        span: Span,
+    ) -> Value:
+        """A matrix, in an array of some shape, with `n` columns, line by line."""
+        builder = self.builder
+        kind = ArrayType(F64, shape)
+        m = kind.size // n
+
+        def put(array: Value, at: Value) -> Value:
+            part, length = line(at), (m if by_column else n)
+
+            def place(k: Value) -> Value:
+                row, column = (k, at) if by_column else (at, k)
+                return builder.apply("add", [self.times(row, n), column], span)
+
+            if not isinstance(part, Stored):
+                for k, number in enumerate(flat(part)):
+                    array = builder.put(array, place(builder.constant(k)), number)
+                return array
+            return self.at_each_place(
+                array,
+                length,
+                lambda array, k: builder.put(array, place(k), builder.element(part.value, k)),
+                span,
+            )
+
+        return self.at_each_place(builder.zero(kind), n if by_column else m, put, span)
+
+    def unit(self, kind: Kind, at: Value) -> Any:
+        """An array of a kind, or a number, that is 1 at a place, and 0 elsewhere."""
+        builder = self.builder
+        zero, one = builder.constant(0.0), builder.constant(1.0)
+        if isinstance(kind, Scalar):
+            return one
+        if isinstance(kind, StoredOf):
+            return Stored(builder.put(builder.zero(kind.type), at, one))
+        assert isinstance(kind, ArrayOf)
+        is_here = [builder.apply("eq", [at, builder.constant(k)]) for k in range(prod(kind.shape))]
+        items = [builder.apply("where", [here, one, zero]) for here in is_here]
+        found: Array = rebuilt(kind, iter(items))
+        return found
+
+
+def _shape(kind: Kind, span: Span) -> Sequence[int]:
+    if isinstance(kind, StoredOf):
+        return kind.type.shape
+    if isinstance(kind, ArrayOf):
+        return kind.shape
+    if kind != F64:
+        raise NotCompiled("the Jacobian of what is no array is not compiled", span)
+    return ()
