@@ -11,7 +11,6 @@ from typing import Any
 
 import gradcli
 from gradcli.engine.execution import Execution, compile_program
-from gradcli.engine.formulas.reading import forward_formula
 from gradcli.engine.trace.run import Run, Settings
 from gradcli.engine.trace.tape import reachable
 from gradcli.engine.trace.windows import STRIDE
@@ -74,14 +73,10 @@ def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
 
 
 def operations(frame: list[Any]) -> int:
-    """The operations that the values of a frame were computed by, as far as they are on the trace.
-    A record may be of several: of an expression that was compiled to one."""
-    total = 0
-    for segment in reachable([value[2] for value in frame if type(value) is tuple], 0):
-        for site in segment.records[::STRIDE]:
-            formula = forward_formula(site.op) if site.op.name == "expression" else ()
-            total += sum(bool(node.arguments) for node in formula) or 1
-    return total
+    """The operations that the values of a frame were computed by, as far as they are on the
+    trace."""
+    traced = [value[2] for value in frame if type(value) is tuple]
+    return sum([len(segment.records) // STRIDE for segment in reachable(traced, 0)])
 
 
 def bytes_per_operation(source: str, inputs: Mapping[str, Any]) -> float:

@@ -10,7 +10,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, WRITTEN, only
 from .campaign.comparing import difference
 from .campaign.ways import alone, parsed
 
-SOON = FIRST_USE._replace(evaluations=2, iterations=2, least_iterations=2)
+SOON = FIRST_USE._replace(iterations=2, least_iterations=2)
 POINTS = [{"x": 0.8, "u": -2.5, "n": 3}, {"x": -1.3, "u": 0.5, "n": 2}]
 HEATED = """var x = 1.0; var u = 1.0; frozen n: int64 = 2
 fn capped(z) {{ if abs(z) > 1.5 {{ return 1.5 * sign(z) }}; return z }}

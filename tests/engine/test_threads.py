@@ -18,7 +18,6 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import Heat, only
 from gradcli.engine.formulas import functions as formulas
-from gradcli.engine.kernels import row_functions
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,13 +68,12 @@ def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _fused_at_first_use() -> Iterator[None]:
-    with only(heat=Heat(elements=1, least_elements=1)):
+    with only(heat=Heat(elements=1)):
         yield
 
 
 def _forget() -> None:
     """Lets every thread make for itself what is kept of the table."""
-    row_functions.value_function.cache_clear()
     formulas.array_function.cache_clear()
     formulas.scalar_pull.cache_clear()
 

@@ -1,15 +1,13 @@
-"""A transposed copy has the same elements, with native code and without."""
+"""A transposed copy has the same elements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcli.engine.backends.tiers import NATIVE, WRITTEN, Heat, only
-from gradcli.engine.kernels import transposing
+from gradcli.engine.backends import transposing
 
 SHAPES = [
     (4100, 1),
@@ -23,12 +21,6 @@ SHAPES = [
     (40, 3),
     (0, 5),
 ]
-
-
-@pytest.fixture(autouse=True, params=[NATIVE, WRITTEN], ids=["native", "NumPy"])
-def _tier(request: pytest.FixtureRequest) -> Iterator[None]:
-    with only(request.param, Heat(operations=0)):
-        yield
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])

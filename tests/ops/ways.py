@@ -8,16 +8,12 @@ among them, and rows of `vmap` and `batch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from gradcli import load
-from gradcli.engine.backends.tiers import Heat, only
-from gradcli.engine.kernels.row_functions import pull_function, value_function
-from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.ops.op import Op
 
 from ..tasks.batch.one_by_one import parsed, together
@@ -183,24 +179,6 @@ def large_fused(call: str, points: np.ndarray) -> Found:
     return _tiled(points, lambda p: _on_arrays(call, p, fused=True))
 
 
-@contextmanager
-def _native_at_first_use() -> Iterator[None]:
-    functions = (value_function, pull_function, sum_function)
-    for function in functions:
-        function.cache_clear()
-    try:
-        with only(heat=Heat(operations=0)):
-            yield
-    finally:
-        for function in functions:
-            function.cache_clear()
-
-
-def native_arrays(call: str, points: np.ndarray) -> Found:
-    with _native_at_first_use():
-        return large_fused(call, points)
-
-
 def _vmapped(call: str, points: np.ndarray, fused: bool = False) -> Found:
     n = points.shape[1]
     names, given = ", ".join(NAMES[:n]), ", ".join(NAMES[:n].upper())
@@ -258,7 +236,6 @@ WAYS: dict[str, Callable[[str, np.ndarray], Found]] = {
     "hot_small_array": hot_small_array,
     "large_array": large_array,
     "large_fused": large_fused,
-    "native_arrays": native_arrays,
     "rows": rows,
     "many_rows": many_rows,
     "batch": batch,

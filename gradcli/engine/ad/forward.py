@@ -15,7 +15,7 @@ from ...ops import OPS
 from ...ops.op import OpError
 from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
-from ..formulas.compound import tangent_op
+from ..formulas.derivative_ops import tangent_op
 from ..formulas.functions import array_push, scalar_push
 from ..formulas.reading import partial_formula
 from ..operations.apply import apply

@@ -9,19 +9,15 @@ from typing import Any
 from ...ops import OPS
 from ...ops.scatter import add_at
 from ..backends.backend import is_complex, shape_of, sum_to
-from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull
 from ..formulas.reading import is_bounded
-from ..kernels.row_functions import pulled
 from ..operations.apply import apply
 from ..operations.rows.narrowing import narrow_recorded
 from ..operations.rows.slices import add_part, is_basic_index
 from ..operations.rules import Value
-from ..trace.blanks import WithPartials
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
-from .kept_partials import is_one, pullback_operands, single_number
 from .seeded_sweep import SeededSweep
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
@@ -40,10 +36,6 @@ def without_alias(c: Any) -> Any:
     return Lanes(c.array.copy(), c.group) if type(c) is Lanes and c.array.base is not None else c
 
 
-def _is_plain(value: Any) -> bool:
-    return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
-
-
 class LaneSweep(SeededSweep):
     """The part of a sweep that handles lanes: see `Sweep`."""
 
@@ -60,45 +52,13 @@ class LaneSweep(SeededSweep):
         if type(g) is Lanes and self.is_shared(operands, g, y):
             self.pull_shared(site, operands, numbers, g, y, number)
             return
-        if self.by_partials(site, operands, numbers, g, y):
-            return
         group = deepest((g, y, *operands))
         assert group is not None
         has_rows = type(g) is Lanes and g.group is group
         cotangent = g.array if has_rows else spread(self.run.backend.xp, g, group).array
         arrays = [with_rows(v, group) for v in (y, *operands)]
-        if not self._fused_on_lanes(site, operands, numbers, group, cotangent, arrays):
-            free = has_rows and number in self.owned
-            self._each_on_lanes(site, operands, numbers, group, cotangent, arrays, number, free)
-
-    def _fused_on_lanes(
-        self,
-        site: Site,
-        operands: Any,
-        numbers: tuple[int, ...],
-        group: Group,
-        cotangent: Any,
-        arrays: list[Any],
-    ) -> bool:
-        """Pulls a cotangent back to all operands of a fused expression on floats together. `arrays`
-        are the result and the operands. Returns whether the record is one."""
-        if (
-            site.op.name != EXPRESSION
-            or self.repairs
-            or not (self.marked is None or self.marked.issuperset(numbers))
-        ):
-            return False
-        read = pullback_operands(site.op, arrays[1:], arrays[0])
-        if not all(map(_is_plain, (cotangent, *read))):
-            return False
-        self.risks = True
-        backend, number = self.run.backend, single_number(cotangent)
-        shares = pulled(backend, site.op, site.operands, cotangent.shape, number, read)
-        for k, n, share in zip(site.operands, numbers, shares, strict=True):
-            c = sum_to(share, (*shape_of(operands[k]), group.size))
-            fresh = c is not share or sum(other is share for other in shares) == 1
-            self.add(n, self.for_operand(Lanes(c, group), operands[k]), fresh)
-        return True
+        free = has_rows and number in self.owned
+        self._each_on_lanes(site, operands, numbers, group, cotangent, arrays, number, free)
 
     def _each_on_lanes(
         self,
@@ -142,44 +102,6 @@ class LaneSweep(SeededSweep):
             free = free and c is not cotangent
             fresh = c is not cotangent or into is not None
             self.add(n, Lanes(self._typed(c, operand), group), fresh)
-
-    def by_partials(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any
-    ) -> bool:
-        """Pulls a cotangent back by partials that were computed with the value. Returns whether
-        there are any."""
-        if (
-            type(y) is not Lanes
-            or type(y.array) is not WithPartials
-            or self.repairs
-            or self.recorded
-        ):
-            return False
-        group = y.group
-        if deepest((g, y, *operands)) is not group:
-            return False
-        self.laned = self.risks = True
-        self.site = site
-        backend = self.run.backend
-        g = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        is_seed = is_one(single_number(g))
-        for k, n, partial in zip(site.operands, numbers, y.array.partials, strict=True):
-            if self.marked is not None and n not in self.marked:
-                continue
-            shape = shape_of(partial) if len(shape_of(partial)) > g.ndim else g.shape
-            if is_one(partial):
-                c, fresh = g, False
-            elif is_seed and shape_of(partial) == shape:
-                c, fresh = partial, False  # kept intact, as another sweep may pass the record
-            else:
-                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True
-            own = (*shape_of(operands[k]), group.size)
-            fresh, first = fresh or own != c.shape, n not in self.cotangents
-            c = self.for_operand(Lanes(sum_to(c, own), group), operands[k])
-            self.add(n, c, fresh)
-            if fresh and first and type(c) is Lanes:
-                self.owned.add(n)
-        return True
 
     def to_each_row(self, g: Any, y: Any) -> Any:
         """The cotangent of a result that is lanes, as lanes too: if it is shared, each row gets a

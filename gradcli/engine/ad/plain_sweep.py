@@ -12,17 +12,15 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
-from ..formulas.compound import EXPRESSION
 from ..formulas.functions import array_pull, scalar_pull
 from ..formulas.reading import is_bounded
 from ..operations.apply import apply
-from ..trace.blanks import Blank, WithPartials
+from ..trace.blanks import Blank
 from ..trace.run import Run
 from ..trace.tape import Segment, Site
 from ..trace.windows import STRIDE, inputs_of
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .kept_partials import by_formula, by_partials, have_one_dtype, pullback_operands
 from .structural_sweep import SETITEM, StructuralSweep
 
 ADD = OPS["add"]
@@ -133,12 +131,12 @@ class Sweep(StructuralSweep):
                     owned.discard(number)
                     if number in self.outside:
                         continue
-                if type(g) is float and type(y) is float and (site.inline_operands or site.scalar):
+                if type(g) is float and type(y) is float and site.inline_operands:
                     floats = True
                     pull = (None if repairs else site.pull) or pull_on_floats(
                         self.run.backend, site, repairs
                     )
-                    c = pull(g, y, a, b) if site.inline_operands else pull(g, y, *a)
+                    c = pull(g, y, a, b)
                     if in1 is not None:
                         c, d = c
                         if in0 in cotangents:
@@ -172,8 +170,7 @@ class Sweep(StructuralSweep):
                 elif site.op.elementwise:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
                 elif not (
-                    self.by_partials(site, a, inputs_of(in0, in1), g, y)
-                    or (
+                    (
                         elements
                         and type(b) is tuple
                         and self._element(site, a, b, inputs_of(in0, in1), g, number)
@@ -242,13 +239,6 @@ class Sweep(StructuralSweep):
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
             return self.pull_on_lanes(site, operands, numbers, g, y, number)
-        if (
-            site.op.name == EXPRESSION
-            and not self.repairs
-            and type(g) is CPU.xp.ndarray
-            and self._fused(site, operands, numbers, g, y, number)
-        ):
-            return None
         shape = shape_of(g)
         free = number in self.owned  # whether the last operand's share may be written over `g`
         for k, n in zip(site.operands, numbers, strict=True):
@@ -274,34 +264,6 @@ class Sweep(StructuralSweep):
             c = pull(g, y, *operands, into=into)
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
-
-    def _fused(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
-    ) -> bool:
-        """Pulls a cotangent back to all operands of a fused expression on arrays of one float
-        dtype. Returns whether the record is one."""
-        marked = self.marked
-        if type(y) is WithPartials:
-            asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
-            partials = [y.partials[k] for k in asked]
-            taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
-            shares = by_partials(
-                self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned
-            )
-        elif (
-            (marked is None or marked.issuperset(numbers))
-            and g.dtype.kind == "f"
-            and have_one_dtype(g, read := pullback_operands(site.op, operands, y))
-        ):
-            taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
-            shapes = [shape_of(v) for _, v in taken]
-            shares = by_formula(self.run.backend, site, read, shapes, g, number in self.owned)
-        else:
-            return False
-        self.risks = self.risks or not all([is_bounded(site.op, k) for k in site.operands])  # noqa: C419
-        for (n, operand), (c, fresh) in zip(taken, shares, strict=True):
-            self.add(n, self._fit(c, operand), fresh)
-        return True
 
     def verify_rule(self, site: Site, operand: Any, number: int) -> None:
         """Raises UnregisteredError where the op has no derivative at a complex operand."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, shape_of
-from ..formulas.compound import cotangent_op
+from ..formulas.derivative_ops import cotangent_op
 from ..formulas.reading import partial_formula
 from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
@@ -237,7 +237,7 @@ def _on_floats(site: Site, a: Any) -> bool:
     its entry of operands."""
     if site.inline_operands:
         return not site.takes_complex
-    return site.scalar or (site.op.elementwise and all([type(primal(v)) in _REALS for v in a]))  # noqa: C419
+    return site.op.elementwise and all([type(primal(v)) in _REALS for v in a])  # noqa: C419
 
 
 _REALS = frozenset((float, int))

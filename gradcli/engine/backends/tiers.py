@@ -26,27 +26,23 @@ IN_LOOPS = 4
 class Heat(NamedTuple):
     """The work after which code is hot: about as much as compiling it costs.
 
-    evaluations  of an expression on scalars
     iterations   of a loop; a run of fewer than `least_iterations` stays in the interpreter, as
                  starting the compiled loop would cost more
     work         operations that the calls at a place have done, and for each instruction of their
                  region `work_each`; calls of fewer than `least_work` stay in the interpreter. To
                  enter a region counts as `least_work`, too: a larger one enters it less often
-    elements     computed by an expression on arrays or rows; of rows those of operands with
-                 `least_elements`
-    operations   on elements by NumPy, before native code replaces it
+    elements     given to a `vmap`, before it is lowered
+    operations   on these, before it is compiled
     instructions of a region that Python text runs, before machine code replaces it, and for each
                  that the region has `instructions_each`
     """
 
-    evaluations: int = 40
     iterations: int = 2000
     least_iterations: int = 16
     work: int = 2**13
     work_each: int = 2**6
     least_work: int = 2**6
     elements: int = 2**16
-    least_elements: int = 2**10
     operations: int = 2**24
     instructions: int = 2**21
     instructions_each: int = 2**12
@@ -54,14 +50,12 @@ class Heat(NamedTuple):
 
 HEAT = Heat()
 FIRST_USE = Heat(
-    evaluations=1,
     iterations=1,
     least_iterations=1,
     work=1,
     work_each=0,
     least_work=1,
     elements=1,
-    least_elements=1,
     operations=0,
     instructions=0,
     instructions_each=0,

@@ -99,11 +99,11 @@ class Walk(Sweep):
         self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int
     ) -> float:
         """Pulls a cotangent back to the inputs of one record; returns its size."""
-        if type(g) is float and type(y) is float and (site.inline_operands or site.scalar):
+        if type(g) is float and type(y) is float and site.inline_operands:
             pull = self._pulls.get(id(site))
             if pull is None:
                 pull = self._pulls[id(site)] = pull_on_floats(self.run.backend, site, True)
-            c = pull(g, y, a, b) if site.inline_operands else pull(g, y, *a)
+            c = pull(g, y, a, b)
             for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
                 self.add(n, share)
             return g

@@ -161,26 +161,6 @@ def _reads_of_last(formula: Formula) -> frozenset[int | str]:
     return frozenset().union(*[partial_formula(op, k).reads() for k in asked]) - numbers
 
 
-def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...], list[Formula]]:
-    """Returns the cotangents of a formula's operands, and what they read.
-
-    These are operands by index, or "result"; the cotangents take them in this order, followed by
-    the result's cotangent.
-    """
-    if by_result(formula, n_operands) is None:
-        return tuple(range(n_operands)), differentiate(
-            formula, n_operands, Formula("operand", n_operands)
-        )
-    y, g = Formula("operand", 0), Formula("operand", 1)
-    return ("result",), differentiate(formula, n_operands, g, y)
-
-
-@per_op
-def cotangents_of(op: Op) -> tuple[tuple[int | str, ...], list[Formula]]:
-    """Returns the cotangents of an op's operands, and what they read, as `cotangents` does."""
-    return cotangents(forward_formula(op), len(op.signature.operands))
-
-
 def strict_product(g: Formula, partial: Formula) -> Formula:
     return scaled("strict_mul", g, partial)
 

@@ -91,7 +91,7 @@ class Propagation:
             if number in self.ends:
                 of[number] = own[number]
                 continue
-            if type(y) is float and (site.inline_operands or site.scalar):
+            if type(y) is float and site.inline_operands:
                 if in1 is None and type(in0) is int:
                     found = of.get(in0, NOTHING)
                 else:

@@ -196,7 +196,7 @@ def _key(
             parts.append(names[number])
         else:
             names[number] = k
-        if type(y) is float and (site.inline_operands or site.scalar):
+        if type(y) is float and site.inline_operands:
             continue
         if site.op.elementwise:  # its operands broadcast to this shape
             parts.append(shape_of(y))

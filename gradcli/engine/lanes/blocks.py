@@ -13,7 +13,7 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ..backends.backend import Backend, count, dtype_name, shape_of
-from ..kernels.transposing import put
+from ..backends.transposing import put
 from ..trace.changes import reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..values.boxes import UNBOXED, level_of

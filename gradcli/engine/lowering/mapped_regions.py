@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...ops.op import Op
 from ..backends.backend import CPU
+from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
 from ..codegen.kernel import fits_rows, rows_kernel
 from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
-from ..kernels.transposing import contiguous, put
 from ..passes.calls import Regions
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule

@@ -8,7 +8,7 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..formulas.compound import cotangent_op, tangent_op
+from ..formulas.derivative_ops import cotangent_op, tangent_op
 from ..formulas.reading import forward_formula, real_partial_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value

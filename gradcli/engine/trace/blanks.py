@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ..values.lanes import Lanes
@@ -32,14 +31,3 @@ class Blank:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
-
-
-class WithPartials(Blank):
-    """A result whose value no rule will read, and the partials that came with it, by the active
-    operands."""
-
-    __slots__ = ("partials",)
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any, partials: Sequence[Any] = ()) -> None:
-        super().__init__(shape, dtype)
-        self.partials = partials

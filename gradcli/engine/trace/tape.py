@@ -46,7 +46,6 @@ class Site:
         "_complex",
         "_in_derivative",
         "_on",
-        "calls",
         "inline_operands",
         "of",
         "on_floats",
@@ -54,7 +53,6 @@ class Site:
         "operands",
         "pull",
         "reads",
-        "scalar",
         "shares",
         "span",
         "takes_complex",
@@ -67,7 +65,6 @@ class Site:
         # the op as a function on floats, set when it first meets them (apply.py)
         self.on_floats: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        self.calls: dict[str, Any] = _NONE  # functions on floats, by kinds (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
         # what the rule reads: operands by index, and "result" (apply.py)
         self.reads: frozenset[int | str] | None = None
@@ -75,7 +72,6 @@ class Site:
         self.inline_operands = op.elementwise and len(op.signature.operands) <= 2
         self._on: dict[tuple[int, ...], Site] = _NONE
         self._in_derivative: dict[Op, Site] = _NONE
-        self.scalar = False  # whether its records hold nothing but floats, though they are wide
         # whether it gives floats of complex operands: `abs(z)`, `real(z)`
         self.takes_complex = False
         self._complex: Site | None = None

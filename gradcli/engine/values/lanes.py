@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..kernels.transposing import contiguous
+from ..backends.transposing import contiguous
 
 
 class Group:

@@ -16,7 +16,7 @@ from .programs import Written, program
 from .rounding import moved
 from .ways import Answer, alone, by_rows, evaluated, mapped, parsed
 
-SOON = FIRST_USE._replace(evaluations=2, iterations=2, least_iterations=2)
+SOON = FIRST_USE._replace(iterations=2, least_iterations=2)
 HOT = {WRITTEN: "hot", NATIVE: "native"}
 
 
