@@ -24,7 +24,7 @@ from gradcli.engine.backends.tiers import (
 PROGRAM = """var x = 0.5
 fn f(a) { y = a; while y < 4.0 { y = y*1.5 + a }; return y }
 s = 0.0
-for i in range(5000) { s = s*0.5 + sin(x)*i }
+for i in range(300000) { s = s*0.5 + sin(x)*i }
 for i in range(60) { s = s + grad(f)(0.3) + f(0.4)*x }
 v = linspace(0.0, 1.0, 70000)*x
 for i in range(300) { v = v*0.5 + v*v*0.25 - x }
@@ -37,9 +37,7 @@ written = set()
 sys.addaudithook(lambda event, given: written.add(given[1]) if event == "compile" and isinstance(given[1], str) else None)
 from gradcli import load
 print(load(source=sys.argv[1]).run().outputs["s"])
-print("expressions" if "<fused expression>" in written else "", "regions" if "<region loop>" in written else "",
-      "arrays" if "<formula on rows>" in written else "", "closures" if "<scalar closure>" in written else "",
-      "native" if "llvmlite.binding" in sys.modules else "")
+print("regions" if "<region loop>" in written else "", "native" if "llvmlite.binding" in sys.modules else "")
 """
 
 
@@ -62,7 +60,7 @@ def test_each_tier_goes_as_far_as_it_says() -> None:
     assert zero == pytest.approx(one, rel=1e-13)
     assert one == two
     assert written_0 == set()
-    assert written_1 == {"expressions", "regions", "arrays", "closures"}
+    assert written_1 == {"regions"}
     pytest.importorskip("llvmlite")
     assert written_2 == written_1 | {"native"}
 

@@ -71,6 +71,7 @@ class Compiler:
         only_gradients: bool = False,
     ) -> None:
         self.handlers = handlers
+        self._writes = policy().writes
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.places = False
@@ -95,7 +96,7 @@ class Compiler:
     @property
     def compiles(self) -> bool:
         """Whether hot calls and long loops are compiled."""
-        return policy().writes and self.on_floats and not self.counts
+        return self._writes and self.on_floats and not self.counts
 
     def expression(self, node: program.Expression) -> Closure:
         """The closure of an expression: `frame -> value`."""
