@@ -18,7 +18,8 @@ class Scalar(Entity):
 
 
 class StackType(Entity):
-    """A stack of entries, each some scalars. A pop takes the types that its push has added.
+    """A stack of entries, each some scalars and arrays. A pop takes the types that its push has
+    added.
 
     A stack is used once, by the next push or pop, or as a carried value or a result: so code may
     change it in place.
