@@ -70,7 +70,7 @@ class Emitter:
         self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called, vectors))
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
-        self.places: dict[Value, Any] = {}  # where new arrays go that have a place
+        self.given_places: dict[Value, Any] = {}  # where new arrays go that have a place
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """The results of a block, for the values of its parameters."""
@@ -97,8 +97,7 @@ class Emitter:
         elif isinstance(made, Pop):
             self.pop(made)
         elif isinstance(made, Room):
-            kind, size = llvm_type(made.result.type), size_of(made.result)
-            self.values[made.result] = self.places.get(made.result) or self.arrays.new(kind, size)
+            self.values[made.result] = self.new(made.result)
         elif isinstance(made, Affine):
             self.affine(made)
         elif isinstance(made, Product):
@@ -163,11 +162,16 @@ class Emitter:
             found = own if is_zero else make.add(found, own, flags=["nsw"])
         self.values[made.result] = found
 
+    def new(self, array: Value) -> Any:
+        """Memory for an array, which may be given."""
+        given = self.given_places.get(array)
+        return given or self.arrays.new(llvm_type(array.type), size_of(array))
+
     def product(self, made: Product) -> None:
-        kind, size = llvm_type(made.result.type), size_of(made.result)
         self.guards.count(prod(made.sizes) // 4)
-        found = self.places.get(made.result) or self.arrays.new(kind, size)
-        self.arrays.multiply(made, *self.read(made.operands), found, self.called)
+        found = self.new(made.result)
+        left, right = self.read(made.operands)
+        self.arrays.multiply(made, left, right, found, self.called)
         self.values[made.result] = found
 
     def each(self, made: Each) -> None:

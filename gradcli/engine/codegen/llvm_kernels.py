@@ -67,7 +67,7 @@ def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list
     given, n = frame.parameters(types), len(block.parameters)
     emitter = Emitter(frame, guards, functions, called)
     for value, place in zip(arrays, given[n:], strict=True):
-        emitter.places.setdefault(_origin(block, value), place)
+        emitter.given_places.setdefault(_origin(block, value), place)
     results = emitter.run(block, given[:n])
     for value, place in zip(arrays, given[n:], strict=True):
         if emitter.values[value] is not place:

@@ -1,5 +1,5 @@
-"""`each` of the IR as Python text: on whole arrays, by NumPy, where its body is on floats and bools,
-and otherwise as loops over the points, with the bits of the interpreter's ints."""
+"""`each` of the IR as Python text: on whole arrays, by NumPy, where its body is on floats and
+bools, and otherwise as loops over the points, with the bits of the interpreter's ints."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -29,6 +30,11 @@ class StackType(Entity):
         return "stack"
 
 
+def strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """How far elements are apart in an array of a shape, along each axis."""
+    return tuple([prod(shape[k + 1 :]) for k in range(len(shape))])
+
+
 class ArrayType(Struct):
     """An array of numbers of one type, row by row, with its shape."""
 
@@ -37,6 +43,11 @@ class ArrayType(Struct):
 
     def __str__(self) -> str:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far elements are apart along each axis."""
+        return strides(self.shape)
 
     @property
     def size(self) -> int:

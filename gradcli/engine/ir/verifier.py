@@ -192,10 +192,9 @@ class _Verifier:
         m, k, n = made.sizes
         pairs = zip((made.left, made.right, made.result), (m * k, k * n, m * n), strict=True)
         for value, size in pairs:
-            if value.type != ArrayType(F64, getattr(value.type, "shape", ())):
-                self.fail("a product is one of arrays of floats")
-            elif value.type.size != size:
-                self.fail(f"{value.type} is no factor, or no product, of {size} elements")
+            kind = value.type
+            if not isinstance(kind, ArrayType) or (kind.element, kind.size) != (F64, size):
+                self.fail(f"{kind} is no factor, or no product, of {size} floats")
 
     def each(self, made: Each) -> None:
         body, places = made.body, [isinstance(v.type, ArrayType) for v in made.initial]
