@@ -160,7 +160,7 @@ class _OnArrays:
         shape = tuple([self.shape[axis] for axis in kept])
         inner = tuple([steps[axis] for axis in kept])
         yield f"part = view({result}, {shape}, {self.start(place)}, {inner})"
-        yield f"part[...] = {value}" if way == "put" else f"{_UFUNCS[way]}(part, {value}, part)"
+        yield f"part[...] = {value}" if way == "put" else f"{_UFUNCS[way]}(part, {value}, out=part)"
 
 
 _UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "either", "and": "both"}

@@ -18,6 +18,7 @@ from ..formulas.reading import rule_reads
 from ..kernels import native
 from ..kernels.row_functions import value_function
 from ..kernels.small_arrays import SMALL, small_value
+from ..operations.apply import ELEMENTS
 from ..operations.overwriting import can_donate
 from ..operations.structural import LARGE
 from ..trace.blanks import WithPartials
@@ -126,6 +127,7 @@ class FusedArrays(FusedOperation):
         shape, active, value, with_partials, spare = function
         site = self._site
         assert site is not None
+        run.work += count(shape) * len(self._plan.ops) // ELEMENTS
         if (size := count(shape)) >= LARGE:
             run.verify_allocation(8 * size, f"an array of shape {show_shape(shape)}", site.span)
         out = None

@@ -19,6 +19,7 @@ from ..ir.instructions import (
     Check,
     Each,
     Element,
+    Instruction,
     NewArray,
     Operation,
     Product,
@@ -193,7 +194,9 @@ class Pullbacks(Differentiation):
         `each` has put in an array."""
         builder = self.builder
         names = dict(zip(made.body.parameters, body.parameters, strict=True))
-        again = [each for each in made.body.instructions if not isinstance(each, Check)]
+        again: list[Instruction] = [
+            each for each in made.body.instructions if not isinstance(each, Check)
+        ]
         own = copied(Block((), again, made.body.results), names)
         self.varied.update([names[v] for v in defined(made.body) if v in self.varied])
         builder.block.instructions += own.instructions
@@ -216,9 +219,9 @@ class Pullbacks(Differentiation):
                 if each.array in self.varied:
                     found.append(Share(each.array, g_of, each.place))
             elif isinstance(each, Operation | Cast):
-                again = rebuilt(each, each.operands, (kept.get(each.results[0], each.results[0]),))
-                assert isinstance(again, Operation | Cast)
-                self.operation(again, g_of, inside)
+                known = rebuilt(each, each.operands, (kept.get(each.results[0], each.results[0]),))
+                assert isinstance(known, Operation | Cast)
+                self.operation(known, g_of, inside)
         found += [Share(value, g, None) for value, g in inside.items()]
         return found
 
