@@ -3,7 +3,7 @@ gradients are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
@@ -38,15 +38,13 @@ def with_tangents(region: Region, wrt: Sequence[int], regions: Regions) -> Regio
     return _joined(region, [(jvp(region, (k,), regions), [kinds[k]]) for k in wrt])
 
 
-def _joined(region: Region, parts: Iterable[tuple[Region, Sequence[Type]]]) -> Region:
+def _joined(region: Region, parts: Sequence[tuple[Region, Sequence[Type]]]) -> Region:
     """A region and others that take its parameters, and further ones of these types, which are
     ones, and give its results and more."""
     block = Block(tuple([Value(value.type) for value in region.block.parameters]))
     builder = Builder(block)
-    instructions, found = inlined(region.block, block.parameters)
-    block.instructions += instructions
-    results = [*found]
-    for part, ones in parts:
+    results: list[Value] = []
+    for part, ones in parts or [(region, ())]:
         seeds = [_ones(builder, kind) for kind in ones]
         instructions, found = inlined(part.block, [*block.parameters, *seeds])
         block.instructions += instructions
