@@ -68,7 +68,7 @@ class Site:
         self.on_floats: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
         self.calls: dict[str, Any] = _NONE  # functions on floats, by kinds (scalar_calls.py)
-        self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
+        self.shares: dict[int, Any] | None = None  # how a recorded sweep passes it, by operand
         # what the rule reads: operands by index, and "result" (apply.py)
         self.reads: frozenset[int | str] | None = None
         # how its records are laid out: Note [Records]
