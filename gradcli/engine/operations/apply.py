@@ -102,7 +102,7 @@ def apply_to_floats(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
         return None
     if type(y) is not float:
         return None
-    if not inputs:
+    if not inputs or trace.segment is None:
         return y
     site = site.on(active)
     if site.inline_operands:
