@@ -17,7 +17,7 @@ from ...ops.op import Op
 from ..backends.backend import CPU
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
-from ..codegen.kernel import fits_rows, rows_kernel
+from ..codegen.kernel import fits_rows
 from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
@@ -99,7 +99,7 @@ class MappedRegion(RegionCall):
     @cached_property
     def kernel(self) -> RowsKernel | None:
         """The kernel; None where there is no machine code."""
-        return rows_kernel(self.expanded[0], self.expanded[1:], self._by_row)
+        return self.on_rows(self._by_row)
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers and arrays. Raises StepBack."""
