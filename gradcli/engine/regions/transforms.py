@@ -27,6 +27,7 @@ from .reductions import Options
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
 SECOND = ("jacobian", "hessian", "hvp")
+MODES = ("auto", "forward", "reverse")
 
 
 class Transforms(Recursion):
@@ -39,8 +40,8 @@ class Transforms(Recursion):
             return super().apply(op, operands, span, options)
         [function], chosen = operands, dict(options or {})
         wrt = chosen.pop("wrt", None)
-        if op.name in SECOND and not chosen.pop("sparse", None):
-            chosen.pop("mode", None)  # which decides about no more than rounding
+        if op.name in SECOND and chosen.get("mode") in MODES:
+            del chosen["mode"]  # it decides about no more than rounding
         if chosen or op.name not in REVERSE + FORWARD + SECOND:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
         if not isinstance(function, Closure | Transform | Op):
