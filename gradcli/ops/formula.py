@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 
 class Formula:
@@ -120,35 +120,6 @@ for _method, _name in {
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Formula, f"__{_name}__", _binary(_name))
 setattr(Formula, "__neg__", lambda self: Formula("neg", None, (self,)))  # noqa: B010
-
-
-Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
-
-
-def key_of(formula: Formula) -> Key:
-    """A hashable key of a formula: its nodes, with the positions of their arguments."""
-    places: dict[int, int] = {}
-    nodes = []
-    for node in formula:
-        places[id(node)] = len(places)
-        # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
-        nodes.append(
-            (
-                node.kind,
-                node.value,
-                repr(node.value),
-                tuple([places[id(a)] for a in node.arguments]),
-            )
-        )
-    return tuple(nodes)
-
-
-def formula_of(key: Key) -> Formula:
-    """The formula that has this key."""
-    nodes: list[Formula] = []
-    for kind, value, _, arguments in key:
-        nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
-    return nodes[-1]
 
 
 class Symbols:
