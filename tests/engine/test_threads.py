@@ -67,7 +67,7 @@ def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
 
 
 @pytest.fixture(autouse=True)
-def _fused_at_first_use() -> Iterator[None]:
+def _hot_at_first_use() -> Iterator[None]:
     with only(heat=Heat(elements=1)):
         yield
 

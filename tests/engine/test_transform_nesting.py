@@ -248,7 +248,7 @@ def test_tangents_and_cotangents_agree(
     program: Program, point: tuple[float, np.ndarray], asks: bool, hot: bool
 ) -> None:
     """⟨u, J t⟩ = ⟨uᵀ J, t⟩ for the transforms in both modes, and both are the complex step's; with
-    tangents as duals and over the trace, with fused expressions and without."""
+    tangents as duals and over the trace, compiled and not."""
     x, v = point
     ask = "fn asks(y, x) = grad(y, x)\n" if asks else ""
     source = f"""{ask}{as_function(program)}
