@@ -1,7 +1,7 @@
 """The tiers in which programs may run, and the work after which code is compiled for the next tier.
 
 The environment variable `GRADCLI_TIER` is the highest tier: 0 is the interpreter alone, closures
-and the tape; 1 also compiles hot code to Python and NumPy text; 2, the default, also to native
+and the tape; 1 also compiles what is hot to Python text; 2, the default, also to native
 code. The meaning of a program doesn't depend on it, so the tiers can be compared. The variable is
 read once, by `policy`; `only` is for tests.
 """
