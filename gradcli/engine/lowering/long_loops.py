@@ -52,8 +52,7 @@ class LongLoop:
         self._long, self._least = heat.iterations, heat.least_iterations
         self._hot, self._entry = IN_LOOPS * heat.work, heat.least_work
         self._calls: LoopCalls | None = None
-        # The iterations that the interpreter has run, their work, and how often the loop was
-        # started.
+        # The iterations that the interpreter has run, their work, and how often it began the loop.
         self._count = self._work = self._times = 0
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
@@ -82,9 +81,9 @@ class LongLoop:
         """Runs the first iterations by the interpreter. Returns their completion and the rest. Once
         the loop has been long that is a single iteration, after which all names have values; and
         some, after which values have passed through the names, where it is sure to be long."""
-        self._times += 1
         if self._is_hot():
             return through(frame, items[:1]), items[1:]
+        self._times += 1
         is_long = self._is_counted and len(items) >= 2 * self._long
         completion, rest, most = None, items, self._least
         while completion is None and rest and not self._is_hot():
