@@ -8,9 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..backends.backend import CPU
-from ..backends.tiers import policy
 from ..codegen.python import StepBack
-from ..ir.instructions import size_of
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_calls import lower_call
@@ -21,11 +19,9 @@ from ..values.boxes import primal
 from ..values.kinds import UNSET
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
-from .region_calls import RegionCall
+from .region_calls import RegionCall, cost_of
 from .region_values import given, held_of
 from .variants import Variants
-
-PARTS = 4  # times the size of a region, about, for one with a pullback
 
 
 class FunctionCalls:
@@ -37,7 +33,6 @@ class FunctionCalls:
 
     def __init__(self, span: Span, only_gradients: bool) -> None:
         self._only_gradients = only_gradients
-        self._each = policy().heat.work_each
         self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
@@ -71,7 +66,7 @@ class FunctionCalls:
         if observed.is_boxed and not self._only_gradients:
             return UNSET
         call = self._calls.of(observed, tuple(names))
-        if call is None or work < self._each * call.size * (PARTS if observed.is_boxed else 1):
+        if call is None or work < call.cost:
             return UNSET
         if observed.is_boxed and call.has_long_lists:
             return UNSET  # for each number would have to be recorded
@@ -84,7 +79,7 @@ class FunctionCalls:
 class FunctionCall:
     """What makes calls with values of one kind.
 
-    size     how many instructions its region has
+    cost     the work that pays for compiling its region
     entries  of the function and its arguments
     """
 
@@ -95,8 +90,7 @@ class FunctionCall:
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
         self._lowered = lower_call(function, arguments[:first], named, span)
-        region, regions = self._lowered.region, self._lowered.regions
-        self.size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
+        self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
 
     @cached_property
     def _call(self) -> RegionCall:

@@ -54,6 +54,7 @@ class LongLoop:
         self._calls: LoopCalls | None = None
         # The iterations that the interpreter has run, their work, and how often it began the loop.
         self._count = self._work = self._times = 0
+        self._cost = 0  # the work that pays for compiling the loop, as far as that is known
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
@@ -65,7 +66,12 @@ class LongLoop:
         completion, rest = self._begun(frame, items, through)
         while completion is None and rest:
             ran = self.run_iterations(frame, rest)
+            if isinstance(ran, int):
+                self._cost = ran
+                completion, rest = self._warmed(frame, rest, through)
+                continue
             if ran is not None:
+                self._cost = 0
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
                 frame[0].work += self._entry
@@ -78,18 +84,24 @@ class LongLoop:
         return completion
 
     def _begun(self, frame: list[Any], items: Items, through: Through) -> tuple[Any, Items]:
-        """Runs the first iterations by the interpreter. Returns their completion and the rest. Once
-        the loop has been long that is a single iteration, after which all names have values; and
-        some, after which values have passed through the names, where it is sure to be long."""
-        if self._is_hot():
+        """Runs the first iterations by the interpreter. Returns their completion and the rest. Of a
+        loop that is hot that is a single iteration, after which all names have values."""
+        if self._is_hot(items):
             return through(frame, items[:1]), items[1:]
         self._times += 1
-        is_long = self._is_counted and len(items) >= 2 * self._long
-        completion, rest, most = None, items, self._least
-        while completion is None and rest and not self._is_hot():
-            most = min(most, max(self._long - self._count, self._least))
+        return self._warmed(frame, items, through)
+
+    def _warmed(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
+        """Runs iterations by the interpreter until the loop is hot; only some, after which values
+        have passed through the names, where it is sure to be long. Returns their completion and the
+        rest."""
+        is_long = self._is_counted and len(rest) >= 2 * self._long
+        completion, most = None, self._least
+        while completion is None and rest and not self._is_hot(rest):
+            if self._count < self._long:
+                most = min(most, max(self._long - self._count, self._least))
             completion, rest, most = self._some(frame, rest, most, through), rest[most:], 2 * most
-            if is_long:
+            if is_long and self._worth(rest) >= self._cost:
                 break
         return completion, rest
 
@@ -102,17 +114,24 @@ class LongLoop:
         self._work += frame[0].work - before
         return completion
 
-    def _is_hot(self) -> bool:
+    def _is_hot(self, rest: Items) -> bool:
         """Whether the interpreter has run as many iterations, or done as much work, as a kernel
         costs, and as many in each run of the loop as pay for entering it."""
         is_long = self._count >= self._long or self._work >= self._hot
-        return is_long and self._count >= self._least * self._times
+        pays = self._worth(rest) >= self._cost
+        return is_long and pays and self._count >= self._least * self._times
 
-    def run_iterations(self, frame: list[Any], rest: Items) -> Ran | None:
-        """Runs the first iterations of the rest by a kernel. Returns None if the interpreter must
-        run them."""
+    def _worth(self, rest: Items) -> float:
+        """The work that the interpreter has done, and what the rest would be if all of it will
+        run."""
+        ahead = len(rest) / max(self._count, 1) if self._is_counted else 0.0
+        return self._work * (1.0 + ahead)
+
+    def run_iterations(self, frame: list[Any], rest: Items) -> Ran | int | None:
+        """Runs the first iterations of the rest by a kernel. Returns the work that pays for
+        compiling it where there was less; None if the interpreter must run the rest."""
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
             self._calls = LoopCalls(self._node, self._only_gradients)
-        return self._calls.run(frame, rest, self._is_counted)
+        return self._calls.run(frame, rest, self._is_counted, self._worth(rest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from ...lang import program
@@ -19,7 +20,7 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, number_type, observe, slots_of
-from .region_calls import RegionCall
+from .region_calls import RegionCall, cost_of
 from .region_op import REGION
 from .region_values import MISSING, given, held_of
 from .variants import Variants
@@ -53,9 +54,10 @@ class LoopCalls:
         self._appends = appends(node)
         self._calls = Variants(lambda observed, over: LoopCall(node, observed, *over), head=HEAD)
 
-    def run(self, frame: list[Any], rest: Items, is_counted: bool) -> Ran | None:
+    def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
-        run. Returns None if the interpreter must run them."""
+        run. Returns the work that pays for compiling it where `work` is less; None if the
+        interpreter must run the rest."""
         over = _over(rest)
         if over is None:
             return None
@@ -65,10 +67,12 @@ class LoopCalls:
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns))
-        if call is None or not observed.variables.isdisjoint(call.aliases):
+        if call is None or (observed.is_boxed and call.has_long_lists):
+            return None  # for each number of a list would have to be recorded
+        if work < call.cost:
+            return call.cost
+        if not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
-        if observed.is_boxed and call.has_long_lists:
-            return None  # for each number would have to be recorded
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed.values, calls)
@@ -101,8 +105,8 @@ def _at_a_time(observed: Observed) -> int:
 class LoopCall:
     """What runs iterations of a loop, for what its frame holds.
 
-    aliases         the positions of the numbers that names may be the same as after iterations
-    has_long_lists  whether names hold lists of many numbers after them
+    cost            the work that pays for compiling its region; none once it is compiled
+    has_long_lists  whether names hold lists of many numbers after iterations
     """
 
     def __init__(
@@ -113,12 +117,21 @@ class LoopCall:
         turns: int | None,
     ) -> None:
         """Raises NotCompiled."""
-        loop = lower_loop(node, observed.entries, over, turns)
-        self._changed = loop.changed
-        self.has_long_lists = any(map(has_long_lists, loop.changed.values()))
-        self._call = RegionCall(loop.region, loop.regions)
+        self._lowered = lower_loop(node, observed.entries, over, turns)
+        self._changed = self._lowered.changed
+        self.has_long_lists = any(map(has_long_lists, self._changed.values()))
+        self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
+
+    @cached_property
+    def _call(self) -> RegionCall:
+        self.cost = 0
+        return RegionCall(self._lowered.region, self._lowered.regions)
+
+    @cached_property
+    def aliases(self) -> set[int]:
+        """The positions of the numbers that names may be the same as after iterations."""
         region = self._call.region
-        self.aliases = {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
+        return {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
         self, run: Run, site: Site, iterations: Items, values: list[Any], calls: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..backends.tiers import policy
 from ..codegen.kernel import Kernel, rows_kernel
-from ..ir.instructions import Region
+from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
 from ..passes.activity import varied
 from ..passes.calls import Regions
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..codegen.rows import RowsKernel
 
 Places = tuple[int, ...]
+PARTS = 4  # times the size of a region, about, for one with a pullback
 
 
 class RegionCall:
@@ -128,6 +130,13 @@ class RegionCall:
             back = pullback_of(self.region, active, of, self.regions)
             self._backward[active, of] = RegionCall(back, self.regions)
         return self._backward[active, of]
+
+
+def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
+    """The work of the interpreter that pays for compiling a region and those that it calls; for
+    traced numbers its pullback, too."""
+    size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
+    return policy().heat.work_each * size * (PARTS if is_boxed else 1)
 
 
 def _expanded(region: Region) -> Region:
