@@ -26,7 +26,6 @@ from .list_arrays import SCALARS, has_boxes, number, plain_array
 from .overwriting import donated_array
 from .structural import structural
 
-_REALS = frozenset((float, int))
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, FLOAT32 = OPS["stack"], OPS["float32"]
@@ -78,7 +77,7 @@ def apply_to_floats(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
     primals: list[Any] = []
     inputs: list[Traced] = []
     active: tuple[int, ...] = ()
-    kinds = set()
+    floats = 0
     for k, value in enumerate(operands):
         if type(value) is Variable:
             value = value.box
@@ -88,16 +87,19 @@ def apply_to_floats(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
             inputs.append(value)
             active += (k,)
             value = value[0]
-        kinds.add(type(value))
+        if type(value) is float:
+            floats += 1
+        elif type(value) is not int:
+            return None
         primals.append(value)
-    if float not in kinds or not kinds <= _REALS or run.settings.dtype != "float64":
+    if not floats or run.settings.dtype != "float64":
         return None
     if not inputs and trace.sees_plain:
         return None
     if (function := site.on_floats) is None:
         function = site.on_floats = scalar_function(site.op)
     try:
-        y = function(*(primals if len(kinds) == 1 else map(float, primals)))
+        y = function(*(primals if floats == len(primals) else map(float, primals)))
     except OpError:  # by a function that another package registered: `elementwise` reports it
         return None
     if type(y) is not float:
