@@ -13,15 +13,14 @@ from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
 from ..trace.blanks import Blank
-from ..trace.tape import Segment, Site
-from ..trace.windows import inputs_of
+from ..trace.tape import Site
+from ..trace.windows import inputs_of, operands_of
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, common, united
-from .plain_sweep import ADD, Sweep
-from .structural_sweep import REAL
+from .sweep import REAL, Sweep
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
-NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
+STRICT_MUL, CONJ, SUM_TO = OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
 PICK_ROWS, PLACE_ROWS, MERGE_ROWS = OPS["pick_rows"], OPS["place_rows"], OPS["merge_rows"]
 MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # ops that move values between groups of rows
 
@@ -31,97 +30,64 @@ class RecordedSweep(Sweep):
 
     recorded = True
 
-    def through(self, segment: Segment) -> None:
-        for number, g, (site, in0, in1, a, b, y) in self.reached(segment):
-            self.site = site
-            numbers = inputs_of(in0, in1)
-            if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
-                operands = (a, b) if site.inline_operands else a
-                self._through_scalar(site, operands, numbers, g, y, number, segment)
-                continue
-            operands = list(
-                (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
-            )
-            if site.op.elementwise:
-                self._through_elementwise(site, operands, numbers, g, y, number, segment)
-            elif not self._of_some_rows(site, operands, b, numbers, g, y):
-                self.structural(site, operands, b, numbers, g, y, number, segment)
-
-    def _through_elementwise(
-        self,
-        site: Site,
-        operands: list[Any],
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-        segment: Segment,
+    def pull(
+        self, number: int, g: Any, site: Site, in0: Any, in1: Any, a: Any, b: Any, y: Any
     ) -> None:
-        """Pulls a cotangent back through an elementwise operation on values of any kind."""
+        numbers = inputs_of(in0, in1)
+        if site.op.elementwise:
+            self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
+            return
+        operands = operands_of(site, a, b)
+        if not self._of_some_rows(site, operands, b, numbers, g, y):
+            self.structural(site, operands, b, numbers, g, y, number)
+
+    def boxed(self, value: Any, n: int) -> Any:
+        segment = self.segment
+        if type(value) is Blank:
+            return value
+        return value, n, segment if n >= segment.first else segment.holder(n)
+
+    def elementwise(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
+    ) -> None:
+        """Hands a cotangent back through an elementwise operation, by one operation for each
+        operand's share."""
+        run, self.site = self.run, site
         if type(primal(y)) is Lanes:
             self.laned, g = True, self.to_each_row(g, y)
+        values = [*operands, self.boxed(y, number)]
         for k, n in zip(site.operands, numbers, strict=True):
-            if type(operands[k]) is not Blank:
-                operands[k] = (operands[k], n, segment.holder(n))
-        result = y if type(y) is Blank else (y, number, segment)
-        for k, n in zip(site.operands, numbers, strict=True):
-            if self.marked is None or n in self.marked:
-                self.add(n, self._pull_recorded(site, k, g, result, operands, number))
+            values[k] = self.boxed(operands[k], n)
+        inner = list(map(primal, (y, g, *operands)))
+        is_float = type(inner[0]) is type(inner[1]) is float and not site.takes_complex
+        by_parts = not is_float and any(map(is_complex, inner))
+        if site.shares is None:
+            site.shares = {k: _share(site, k) for k in site.operands}
+        for k, n in self.active(site, numbers):
+            derived, reads = site.shares[k]
+            if by_parts:
+                self.verify_rule(site, inner[2 + k], number)
+                c = self._product(site, k, g, values)
+            elif derived is None:
+                c = g
+            else:
+                c = apply(run, derived, (g, *[values[read] for read in reads]))
+            self.add(n, c if is_float else self._matched(c, inner[2 + k]))
 
-    def _through_scalar(
-        self,
-        site: Site,
-        operands: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-        segment: Segment,
-    ) -> None:
-        """Pulls a cotangent back through an operation on floats, traced or not: one call for each
-        operand's share."""
-        run, marked, cotangents = self.run, self.marked, self.cotangents
-        values: list[Any] = [*operands, (y, number, segment)]
-        for k, n in zip(site.operands, numbers, strict=True):
-            values[k] = (values[k], n, segment if n >= segment.first else segment.holder(n))
-        shares = site.shares
-        if shares is None:
-            shares = site.shares = [_share(site, k) for k in site.operands]
-        for (derived, reads), n in zip(shares, numbers, strict=True):
-            if marked is not None and n not in marked:
-                continue
-            c = (
-                g
-                if derived is None
-                else apply(run, derived, (g, *[values[read] for read in reads]))
-            )
-            old = cotangents.get(n)
-            cotangents[n] = c if old is None else apply(run, site.in_derivative(ADD), (old, c))
-
-    def _pull_recorded(
-        self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int
-    ) -> Any:
-        """The share of operand `k` in a cotangent, by operations of the language."""
-        run = self.run
-        self.verify_rule(site, primal(operands[k]), number)
-        partial = partial_formula(site.op, k)
+    def _product(self, site: Site, k: int, g: Any, values: list[Any]) -> Any:
+        """The share of an operand where a value is complex: the cotangent times the conjugate of
+        the partial."""
+        run, partial = self.run, partial_formula(site.op, k)
         if partial.kind == "number" and partial.value == 1:
-            c = g
-        elif partial.kind == "number" and partial.value == -1:
-            c = apply(run, site.in_derivative(NEG), (g,))
-        elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
-            op, reads = cotangent_op(site.op, k)
-            c = apply(
-                run,
-                site.in_derivative(op),
-                (g, *[y if read == "result" else operands[int(read)] for read in reads]),
-            )
-        else:
-            p = replay(run, site, partial, y, operands)
-            if is_complex(primal(p)):
-                p = apply(run, site.in_derivative(CONJ), (p,))
-            c = apply(run, site.in_derivative(STRICT_MUL), (g, p))
-        like = primal(operands[k])
+            return g
+        p = replay(run, site, partial, values[-1], values[:-1])
+        if is_complex(primal(p)):
+            p = apply(run, site.in_derivative(CONJ), (p,))
+        return apply(run, site.in_derivative(STRICT_MUL), (g, p))
+
+    def _matched(self, c: Any, like: Any) -> Any:
+        """A share of a cotangent in its operand's shape and dtype."""
+        run, site = self.run, self.site
         if shape_of(primal(c)) != shape_of(like):
             c = apply(run, site.in_derivative(SUM_TO), (c,), {"shape": shape_of(like)})
         if is_complex(primal(c)) and not is_complex(like):
@@ -230,17 +196,6 @@ class RecordedSweep(Sweep):
         )
         if bool((has & ~reached).any()):
             raise SeparationError(running, reached.astype("int64"))
-
-
-def _on_floats(site: Site, a: Any) -> bool:
-    """Whether a record with a float as its result is an elementwise op on floats and ints; `a` is
-    its entry of operands."""
-    if site.inline_operands:
-        return not site.takes_complex
-    return site.op.elementwise and all([type(primal(v)) in _REALS for v in a])  # noqa: C419
-
-
-_REALS = frozenset((float, int))
 
 
 def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:

@@ -1,39 +1,37 @@
 """Reverse mode: a sweep carries cotangents from targets back to sources, over the records of the
 trace.
 
-A sweep is a `for` loop over the target's segments, newest first. It runs on plain primals
-(`plain_sweep.py`), or through `apply`, which records its work so that it can be differentiated
-again (`recorded_sweep.py`).
+This file finds the records between targets and sources, and asks for a sweep over them: one that
+computes with plain numbers (`sweep.py`), or through `apply`, which records its work so that it can
+be differentiated again (`recorded_sweep.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from ...ops.op import OpError
-from ..operations.structural import refuse
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable
 from ..trace.unregistered import UnregisteredError
 from ..trace.windows import Window, dependents
-from ..values.boxes import primal
-from ..values.lanes import Lanes
 from .connections import connected_sources
-from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
+from .sweep import Seeds, Sweep
+
+Walks: TypeAlias = "Callable[..., Sweep]"  # makes a sweep
 
 
 def sweep(
     run: Run,
-    seeds: list[tuple[Traced, Any]],
+    seeds: Seeds,
     wanted: set[int],
     recorded: bool,
     window: Window | None = None,
     since: int | None = None,
     bodies: bool = False,
-    walk: Callable[..., Sweep] | None = None,
+    walk: Walks | None = None,
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in
     `seeds`. A number that isn't in the result is unconnected.
@@ -83,43 +81,33 @@ class Between(NamedTuple):
 
 def pulled(
     run: Run,
-    seeds: list[tuple[Traced, Any]],
+    seeds: Seeds,
     wanted: set[int],
     recorded: bool,
     way: Between,
     bodies: bool = False,
-    walk: Callable[..., Sweep] | None = None,
+    walk: Walks | None = None,
 ) -> dict[int, Any]:
     """The cotangents of the numbers in `wanted`, by one sweep over the records in `way`, which
     several sweeps may share."""
-    if way.marked is None:
-        try:
-            return _pulled(run, seeds, wanted, recorded, way, bodies, walk)
-        except UnregisteredError:
-            # It may be beside the way to what is wanted: inputs of transforms are leaves, too.
-            marked = dependents(way.segments, wanted, {target[1] for target, _ in seeds})
-            way = way._replace(marked=marked)
-    return _pulled(run, seeds, wanted, recorded, way, bodies, walk)
+    kind = walk or (RecordedSweep if recorded else Sweep)
 
+    def over(marked: set[int] | None) -> dict[int, Any]:
+        sweep = kind(run, wanted, marked, way.outside, bodies=bodies)
+        found = sweep.over(way.segments, seeds)
+        # A product 0 · inf that isn't strict gives nan instead of 0, and nan stays nan. So only a
+        # non-finite result can need a second sweep with strict products.
+        if recorded or not sweep.risks or _are_finite(run, found):
+            return found
+        return Sweep(run, wanted, marked, way.outside, repairs=True).over(way.segments, seeds)
 
-def _pulled(
-    run: Run,
-    seeds: list[tuple[Traced, Any]],
-    wanted: set[int],
-    recorded: bool,
-    way: Between,
-    bodies: bool,
-    walk: Callable[..., Sweep] | None,
-) -> dict[int, Any]:
-    segments, marked, outside = way
-    pass_ = (walk or (RecordedSweep if recorded else Sweep))(run, wanted, marked, outside)
-    pass_.bodies = bodies
-    found = _pass(segments, seeds, pass_)
-    # A product 0 · inf that isn't strict gives nan instead of 0, and nan stays nan. So only a
-    # non-finite result can need a second sweep with strict products.
-    if not recorded and pass_.risks and not _are_finite(run, found):
-        found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
-    return found
+    try:
+        return over(way.marked)
+    except UnregisteredError:
+        if way.marked is not None:
+            raise
+        # It may be beside the way to what is wanted: inputs of transforms are leaves, too.
+        return over(dependents(way.segments, wanted, {target[1] for target, _ in seeds}))
 
 
 def _are_finite(run: Run, found: dict[int, Any]) -> bool:
@@ -167,25 +155,3 @@ def between(
         marked -= trace.watched_constants - wanted
         outside = outside | (trace.watched_constants & wanted)
     return Between(segments, marked, outside)
-
-
-def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:
-    """Runs a sweep over the segments, newest first. Returns the cotangents of the numbers that it
-    wants."""
-    marked, wanted = pass_.marked, pass_.wanted
-    if len(seeds) > 1:  # several may be of one target, and are added
-        pass_.laned = any(type(primal(cotangent)) is Lanes for _, cotangent in seeds)
-    for target, cotangent in seeds:
-        if marked is None or target[1] in marked:
-            pass_.add(target[1], cotangent)
-    try:
-        for segment in segments:
-            pass_.through(segment)
-    except OpError as error:  # a rule called an op that isn't defined everywhere, such as `inv`
-        refuse(pass_.run, pass_.site.in_derivative(pass_.site.op), error)
-    for number in wanted:  # leaves have no record, so their cotangents are still pending
-        if number in pass_.cotangents and (marked is None or number in marked):
-            pass_.found[number] = pass_.cotangents[number]
-    if pass_.laned:
-        return {number: pass_.for_request(c) for number, c in pass_.found.items()}
-    return pass_.found

@@ -11,21 +11,22 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..ad.plain_sweep import GETITEM, Sweep, pull_on_floats
+from ...ops import OPS
 from ..ad.reverse import sweep
-from ..ad.structural_sweep import SETITEM
+from ..ad.sweep import SETITEM, Sweep, pull_on_floats
 from ..backends.backend import is_complex, shape_of
 from ..formulas.functions import array_partial, scalar_partial
-from ..operations.rules import Value
+from ..operations.rules import Interpretation
 from ..trace.blanks import Blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import Segment, Site, Traced
-from ..trace.windows import Window, inputs_of
+from ..trace.tape import Site, Traced
+from ..trace.windows import Window, inputs_of, operands_of
 from ..values.boxes import primal
 from ..values.lanes import Lanes
 from .ancestry import Ancestor
 
+GETITEM = OPS["getitem"]
 LARGE, MOST = 10_000, 100  # arrays that are kept for explanations: their elements, and how many
 
 
@@ -76,24 +77,25 @@ class Walk(Sweep):
         self._bounds: dict[int, float] = {}
         self._pulls: dict[int, Any] = {}
 
-    def through(self, segment: Segment) -> None:
-        for number, g, (site, in0, in1, a, b, y) in self.reached(segment):
-            if number in self.detailed:
-                self._keep(number, g)
-            self._shares.clear()
-            size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
-            for n, share in self._shares.items():
-                if self.masks is not None and not (number in self.masks and n in self.masks):
-                    continue
-                self._note(n, Edge(number, size, share))
-                if share - share != 0.0 and size - size == 0.0:
-                    self.bad[number, n] = g
-                elif (
-                    share == 0.0 != size
-                    and 0 < getattr(g, "size", 0) <= LARGE
-                    and len(self.dead) < MOST
-                ):
-                    self.dead[number, n] = g
+    def pull(
+        self, number: int, g: Any, site: Site, in0: Any, in1: Any, a: Any, b: Any, y: Any
+    ) -> None:
+        if number in self.detailed:
+            self._keep(number, g)
+        self._shares.clear()
+        size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
+        for n, share in self._shares.items():
+            if self.masks is not None and not (number in self.masks and n in self.masks):
+                continue
+            self._note(n, Edge(number, size, share))
+            if share - share != 0.0 and size - size == 0.0:
+                self.bad[number, n] = g
+            elif (
+                share == 0.0 != size
+                and 0 < getattr(g, "size", 0) <= LARGE
+                and len(self.dead) < MOST
+            ):
+                self.dead[number, n] = g
 
     def _pass(
         self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int
@@ -112,14 +114,7 @@ class Walk(Sweep):
         if site.op.elementwise:
             # Otherwise their shares would be added in place, unnoticed.
             self.owned.difference_update(numbers)
-            self._elementwise(
-                site,
-                (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a,
-                numbers,
-                g,
-                y,
-                number,
-            )
+            self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
         else:
             self.structural(site, a, b, numbers, g, y, number)
         return self._size(number, g)
@@ -192,14 +187,15 @@ class Walk(Sweep):
             self.cotangents[n] = c if old is None else old + c
         self.owned.discard(n)
 
-    def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
+    def add_part(self, n: int, parts: int, index: int, g: Any) -> None:
         self._shares[n] = size_of(g)
-        super()._add_part(n, parts, index, g)
+        super().add_part(n, parts, index, g)
 
-    def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
-        super()._accumulate(rule, m, n, g, y, x, options)
-        if self.marked is None or n in self.marked:
-            self._shares[n] = size_of(primal(g.v) if type(g) is Value else g)
+    def accumulate(
+        self, m: Interpretation, n: int, operand: Any, g: Any, given: tuple[Any, ...], options: Any
+    ) -> None:
+        super().accumulate(m, n, operand, g, given, options)
+        self._shares[n] = size_of(primal(g))
 
     def _note(self, n: int, edge: Edge) -> None:
         known = self.onward.get(n)
@@ -250,7 +246,9 @@ def walk(
     """
     made: list[Walk] = []
 
-    def make(run: Run, wanted: set[int], marked: set[int] | None, outside: set[int]) -> Walk:
+    def make(
+        run: Run, wanted: set[int], marked: set[int] | None, outside: set[int], bodies: bool
+    ) -> Walk:
         made.append(Walk(run, wanted, marked, outside, frozenset(detailed), masks))
         return made[-1]
 

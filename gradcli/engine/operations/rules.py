@@ -221,6 +221,33 @@ def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
     return ArrayLanguage(backend, dtype)
 
 
+class Interpretation:
+    """How the rules at a site compute: the `m` that they are called with, and the values that they
+    take.
+
+    is_array  whether these are plain arrays and numbers; otherwise they are values of the language
+    """
+
+    __slots__ = ("is_array", "m", "plain", "value")
+
+    def __init__(self, run: Run, site: Site, recorded: bool, laned: bool) -> None:
+        self.is_array = not (recorded or laned)
+        if self.is_array:
+            self.m: Any = array_language(run.backend, run.settings.dtype)
+            self.value: Callable[[Any], Any] = run.backend.operand
+            self.plain: Callable[[Any], Any] = lambda v: v
+        else:
+            m = self.m = Language(run, site) if recorded else RowLanguage(run, site)
+            self.value = lambda v: Value(v, m)
+            self.plain = lambda v: v.v
+
+    def values(self, parts: Any) -> Any:
+        """The parts of a result, or what belongs to them, as a list; anything else as one value."""
+        if type(parts) is not list or self.is_array:
+            return self.value(parts)
+        return [None if part is None else self.value(part) for part in parts]
+
+
 def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:
     """A formula of the table, evaluated through `apply` on values of the language."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes
 from .tape import Segment, Site
-from .windows import STRIDE, inputs_of
+from .windows import STRIDE, inputs_of, operands_of
 
 
 class Record(NamedTuple):
@@ -28,11 +28,8 @@ class Record(NamedTuple):
 
     @property
     def operands(self) -> Sequence[Any]:
-        return (
-            (self.a, self.b)[: len(self.site.op.signature.operands)]
-            if self.site.inline_operands
-            else self.a
-        )
+        operands: Sequence[Any] = operands_of(self.site, self.a, self.b)
+        return operands
 
     @property
     def options(self) -> Any:

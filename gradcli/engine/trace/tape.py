@@ -65,7 +65,7 @@ class Site:
         # the op as a function on floats, set when it first meets them (apply.py)
         self.on_floats: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
+        self.shares: dict[int, Any] | None = None  # how a recorded sweep passes it, by operand
         # what the rule reads: operands by index, and "result" (apply.py)
         self.reads: frozenset[int | str] | None = None
         # how its records are laid out: Note [Records]

@@ -212,6 +212,11 @@ def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
     return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
 
 
+def operands_of(site: Any, a: Any, b: Any) -> Any:
+    """The operands that a record keeps: see Note [Records] in tape.py."""
+    return (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
+
+
 def dependents(
     segments: list[Segment], wanted: set[int], targets: set[int] | None = None
 ) -> set[int]:
