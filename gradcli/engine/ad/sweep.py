@@ -3,7 +3,8 @@ result back to its operands.
 
 `Sweep` computes with plain numbers and arrays. `RecordedSweep` (recorded_sweep.py) computes with
 values of the language, so that what it does can be differentiated again. What both need for
-cotangents that differ between rows is in row_cotangents.py.
+cotangents of parts of arrays is in part_cotangents.py, and for those that differ between rows in
+row_cotangents.py.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from ..trace.tape import Segment, Site, Traced
 from ..trace.unregistered import UnregisteredError
 from ..trace.windows import STRIDE, inputs_of, operands_of
 from ..values.boxes import primal
-from ..values.lanes import Group, Lanes, deepest, spread, with_rows, zeros
-from .row_cotangents import ADD, SPREAD_ROWS, RowCotangents, fitted, typed, without_alias
+from ..values.lanes import Group, Lanes, deepest, spread, with_rows
+from .part_cotangents import SETITEM, PartCotangents
+from .row_cotangents import ADD, SPREAD_ROWS, fitted, typed, without_alias
 
 BLOCK = 64  # records; a sweep that reaches only a few skips the rest of a segment
-PART, REAL, SETITEM = OPS["part"], OPS["real"], OPS["setitem"]
+PART, REAL = OPS["part"], OPS["real"]
 
 Seeds: TypeAlias = "list[tuple[Traced, Any]]"  # targets and their cotangents
 
 
-class Sweep(RowCotangents):
+class Sweep(PartCotangents):
     """A reverse sweep over the trace.
 
     cotangents     by number, the cotangents of records and leaves that the sweep has yet to reach
@@ -163,7 +165,7 @@ class Sweep(RowCotangents):
         numbers = inputs_of(in0, in1)
         if site.op.elementwise:
             self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
-        else:
+        elif type(b) is not tuple or not self.element(site, a, b, numbers, g, number):
             self.structural(site, a, b, numbers, g, y, number)
 
     def active(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -304,41 +306,6 @@ class Sweep(RowCotangents):
         if rule is None:
             self.fail_without_rule(site, number, f"`{site.op.name}`")
         return rule(m, g, y, *values, **options)
-
-    def accumulate(
-        self, m: Interpretation, n: int, operand: Any, g: Any, given: tuple[Any, ...], options: Any
-    ) -> None:
-        """Adds the cotangent `g` of a small part to that of the operand in place, so that a loop of
-        reads doesn't take an array for each. `given` are the operands of the rule."""
-        rule, run, like = self.site.op.accumulate, self.run, primal(operand)
-        assert rule is not None
-        group = deepest((primal(g), like)) if self.laned else None
-        dtype = "complex128" if is_complex(primal(g)) else like.dtype
-        total = self.cotangents.get(n)
-        kept = primal(total)
-
-        def added(to: Any) -> Any:
-            return m.plain(rule(m.m, m.value(to), *given, **options))
-
-        is_wide = dtype == "complex128" and not is_complex(kept)
-        if n in self.owned and getattr(kept, "group", None) is group and not is_wide:
-            self.cotangents[n] = added(total)
-            return
-        empty: Any = (
-            run.backend.xp.zeros(like.shape, dtype)
-            if group is None
-            else zeros(run.backend.xp, like.shape, dtype, group)
-        )
-        if group is None and type(kept) is not Lanes:
-            if total is not None:  # a copy
-                empty = apply(run, self.site.in_derivative(ADD), (total, empty))
-            self.cotangents[n] = added(empty)
-        else:
-            c = self.for_operand(added(empty), like)
-            self.add(n, c)
-            if total is not None or type(primal(c)) is not Lanes:
-                return
-        self.owned.add(n)
 
     def add_part(self, n: int, parts: int, index: int, g: Any) -> None:
         """Adds the cotangent of one result to those of an operation with several results."""

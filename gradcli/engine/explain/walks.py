@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...ops import OPS
+from ..ad.part_cotangents import SETITEM
 from ..ad.reverse import sweep
-from ..ad.sweep import SETITEM, Sweep, pull_on_floats
+from ..ad.sweep import Sweep, pull_on_floats
 from ..backends.backend import is_complex, shape_of
 from ..formulas.functions import array_partial, scalar_partial
 from ..operations.rules import Interpretation
