@@ -8,7 +8,7 @@ or nan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...ops import OPS
@@ -19,7 +19,7 @@ from ..formulas.derivative_ops import tangent_op
 from ..formulas.functions import array_push, scalar_push
 from ..formulas.reading import partial_formula
 from ..operations.apply import apply
-from ..operations.rules import Language, Value, array_language, replay
+from ..operations.rules import Interpretation, replay
 from ..operations.structural import refuse
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -138,44 +138,52 @@ def _structural(
 ) -> Any:
     """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
     op = site.op
-    if not all(op.moves_with(k) for k in active):
-        run.fail(
-            "E317",
-            f"`{op.name}` has no gradient registered",
-            site.span,
-            help="use it on a detached value",
-        )
+    verify_rule(run, site, active)
     if op.jvp is None and not (op.linear or op.multilinear):
         help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
         run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
     options = {"index": options} if type(options) is tuple else options
-    parts = y.items if type(y) is List else [y]
-    given = [tangents[k] for k in active]
-    if _is_plain((*parts, *primals, *given)):
-        backend = run.backend
-        m: Any = array_language(backend, run.settings.dtype)
-        operands = [backend.operand(v) for v in primals]
-        along = [None if t is None else backend.operand(t) for t in tangents]
-        try:
-            t = push_structural(
-                m, op, along, parts if type(y) is List else backend.operand(y), operands, options
-            )
-        except OpError as error:
-            refuse(run, site.in_derivative(op), error)
-        if type(y) is List:
-            return [fitted(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
-        return fitted(run, backend.settle(t), y)
-    language = Language(run, site)
-    operands = [Value(v, language) for v in primals]
-    along = [None if t is None else Value(t, language) for t in tangents]
-    if type(y) is List:
-        t = push_structural(
-            language, op, along, [Value(part, language) for part in parts], operands, options
-        )
-        return [matched(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
-    return matched(
-        run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y
-    )
+    result = y.items if type(y) is List else y
+    parts = result if type(result) is list else [result]
+    is_plain = _is_plain((*parts, *primals, *[tangents[k] for k in active]))
+    m = Interpretation(run, site, recorded=not is_plain, laned=False)
+    return by_rule(run, site, m, tangents, result, primals, options)
+
+
+def verify_rule(run: Run, site: Site, active: tuple[int, ...]) -> None:
+    """Raises GradcliError (E317) where a structural operation has no derivative by one of its
+    operands."""
+    if not all(site.op.moves_with(k) for k in active):
+        what = f"`{site.op.name}` has no gradient registered"
+        run.fail("E317", what, site.span, help="use it on a detached value")
+
+
+def by_rule(
+    run: Run,
+    site: Site,
+    m: Interpretation,
+    tangents: list[Any],
+    y: Any,
+    operands: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Any:
+    """The tangent of a structural operation by its rule, as `m` computes; a list where the result
+    `y` is one. `tangents` are those of the operands, some None."""
+    along = [None if t is None else m.value(t) for t in tangents]
+    given = [m.value(v) for v in operands]
+    try:
+        found = push_structural(m.m, site.op, along, m.values(y), given, options)
+    except OpError as error:
+        refuse(run, site.in_derivative(site.op), error)
+
+    def like(t: Any, part: Any) -> Any:
+        if m.is_array:
+            return fitted(run, run.backend.settle(t), part)
+        return matched(run, site, m.plain(t), part)
+
+    if type(y) is list:
+        return [like(t, part) for t, part in zip(found, y, strict=True)]
+    return like(found, y)
 
 
 def tangent_of(value: Any, level: int) -> Any:

@@ -30,36 +30,45 @@ class PartCotangents(RowCotangents):
         """Hands back the cotangent of an element that was read from an array of floats, or of an
         array in which one was written, in place: a loop of these takes no array for each. Returns
         whether the record is of this kind."""
-        x = operands[0]
+        x, marked = operands[0], self.marked
         if (
             self.recorded
-            or self.marked is not None
             or self.run.backend is not CPU
             or type(x) is Lanes
             or getattr(x, "dtype", None) != "float64"
-            or len(index) != x.ndim
+            or len(index) != len(x.shape)
             or not all([type(i) is int for i in index])  # noqa: C419
         ):
             return False
         if site.op is GETITEM and type(g) is float:
-            total = self.cotangents.get(numbers[0])
-            if type(total) is Lanes:
+            n = numbers[0]
+            if type(self.cotangents.get(n)) is Lanes:
                 return False
-            if total is None or numbers[0] not in self.owned:
-                total = CPU.xp.zeros(x.shape) if total is None else total.copy()
-                self.cotangents[numbers[0]] = total
-                self.owned.add(numbers[0])
-            total[index] += g
+            if marked is None or n in marked:
+                self.add_element(n, x.shape, index, g)
             return True
         if site.op is SETITEM and type(g) is CPU.ndarray and type(operands[1]) is float:
             g = g if number in self.owned else g.copy()
-            if site.operands[-1] == 1:
+            if site.operands[-1] == 1 and (marked is None or numbers[-1] in marked):
                 self.add(numbers[-1], g.item(index))
-            if site.operands[0] == 0:
+            if site.operands[0] == 0 and (marked is None or numbers[0] in marked):
                 g[index] = 0.0
-                self.add(numbers[0], g, fresh=True)
+                self.add_rest(numbers[0], g, number)
             return True
         return False
+
+    def add_element(self, n: int, shape: tuple[int, ...], index: tuple[int, ...], g: float) -> None:
+        """Adds the cotangent of an element to that of its array, which has a shape."""
+        total = self.cotangents.get(n)
+        if total is None or n not in self.owned:
+            total = CPU.xp.zeros(shape) if total is None else total.copy()
+            self.cotangents[n] = total
+            self.owned.add(n)
+        total[index] += g
+
+    def add_rest(self, n: int, g: Any, number: int) -> None:
+        """Adds the cotangent of the elements that the write `number` left as they were."""
+        self.add(n, g, fresh=True)
 
     def accumulate(
         self, m: Interpretation, n: int, operand: Any, g: Any, given: tuple[Any, ...], options: Any

@@ -11,17 +11,14 @@ from collections import Counter
 from typing import Any
 
 from ...ops import OPS
-from ...ops.op import OpError
-from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.functions import array_push, scalar_push
 from ..operations.apply import apply
-from ..operations.rules import RowLanguage, Value, array_language
-from ..operations.structural import refuse
+from ..operations.rules import Interpretation
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.lanes import Lanes, with_rows
-from .forward import fitted, matched
+from .forward import by_rule, fitted, verify_rule
 
 ADD, PART = OPS["add"], OPS["part"]
 
@@ -97,47 +94,11 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
 
 def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
     """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
-    site, y, backend = record.site, record.y, run.backend
-    op = site.op
-    if not all(op.moves_with(k) for k in site.operands):
-        run.fail(
-            "E317",
-            f"`{op.name}` has no gradient registered",
-            site.span,
-            help="use it on a detached value",
-        )
-    if any(type(v) is Lanes for v in (*along, *record.operands)):
-        return _structural_on_lanes(run, record, along)
-    m: Any = array_language(backend, run.settings.dtype)
-    operands = [backend.operand(v) for v in record.operands]
+    site, operands = record.site, record.operands
+    verify_rule(run, site, site.operands)
     tangents: list[Any] = [None] * len(operands)
     for k, t in zip(site.operands, along, strict=True):
-        tangents[k] = None if t is None else backend.operand(t)
-    try:
-        found = push_structural(
-            m, op, tangents, y if type(y) is list else backend.operand(y), operands, record.options
-        )
-    except OpError as error:
-        refuse(run, site.in_derivative(op), error)
-    if type(y) is list:
-        return [fitted(run, backend.settle(t), part) for t, part in zip(found, y, strict=True)]
-    return fitted(run, backend.settle(found), y)
-
-
-def _structural_on_lanes(run: Run, record: Record, along: list[Any]) -> Any:
-    """The tangent of a structural operation on lanes, by operations of the language that are not
-    recorded."""
-    site, y = record.site, record.y
-    m = RowLanguage(run, site)
-    operands = [Value(v, m) for v in record.operands]
-    tangents: list[Any] = [None] * len(operands)
-    for k, t in zip(site.operands, along, strict=True):
-        tangents[k] = None if t is None else Value(t, m)
-    if type(y) is list:
-        found = push_structural(
-            m, site.op, tangents, [Value(part, m) for part in y], operands, record.options
-        )
-        return [matched(run, site, t.v, part) for t, part in zip(found, y, strict=True)]
-    return matched(
-        run, site, push_structural(m, site.op, tangents, Value(y, m), operands, record.options).v, y
-    )
+        tangents[k] = t
+    laned = any(type(v) is Lanes for v in (*along, *operands))
+    m = Interpretation(run, site, recorded=False, laned=laned)
+    return by_rule(run, site, m, tangents, record.y, operands, record.options)

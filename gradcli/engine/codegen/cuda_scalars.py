@@ -15,20 +15,9 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ..formulas.reading import forward_formula
 from ..ir.types import BOOL, F64, I64, Type
-from .scalar_ops import LIBRARY, ON_FLOATS, ON_INTS, POWERS, NotNative
+from .scalar_ops import COMPARISONS, EXACT, LIBRARY, ON_FLOATS, ON_INTS, POWERS, NotNative
 
-COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_EXACT = {
-    "fmod": "fmod",
-    "abs": "fabs",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "round": "rint",
-    "copysign": "copysign",
-}
+_INFIX = ("add", "sub", "mul", "div")
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # ints, by functions of `PREAMBLE`
 
 # What every kernel's text begins with. The functions on ints return whether they have a result.
@@ -163,11 +152,11 @@ class Scalars:
         if name == "neg":
             return self.lines.defined(f"-{texts[0]}", F64)
         if name in _INFIX:
-            return self.lines.defined(f"{texts[0]} {_INFIX[name]} {texts[1]}", F64)
+            return self.lines.defined(f"{texts[0]} {OPS[name].infix} {texts[1]}", F64)
         if name == "pow" and texts[1] in map(repr, POWERS):
             return self.lines.defined(" * ".join(texts[:1] * int(float(texts[1]))), F64)
-        if name in _EXACT or name in LIBRARY:
-            return self.lines.defined(f"{_EXACT.get(name, name)}({', '.join(texts)})", F64)
+        if name in EXACT or name in LIBRARY or name == "fmod":
+            return self.lines.defined(f"{EXACT.get(name, name)}({', '.join(texts)})", F64)
         if OPS[name].forward is None:
             raise NotNative(f"`{name}` is Python's")
         return self._formula(forward_formula(OPS[name]), values, F64)

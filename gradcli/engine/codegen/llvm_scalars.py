@@ -18,9 +18,8 @@ from ..backends.backend import INT_MIN
 from ..formulas.reading import forward_formula
 from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, INT, Frame
-from .scalar_ops import ON_FLOATS, ON_INTS, NotNative
+from .scalar_ops import COMPARISONS, EXACT, ON_FLOATS, ON_INTS, NotNative
 
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INSTRUCTIONS = {
     "add": "fadd",
     "sub": "fsub",
@@ -28,15 +27,6 @@ _INSTRUCTIONS = {
     "div": "fdiv",
     "fmod": "frem",
     "neg": "fneg",
-}
-_INTRINSICS = {
-    "abs": "fabs",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "round": "rint",
-    "copysign": "copysign",
 }
 
 
@@ -79,7 +69,7 @@ class Scalars:
             chosen = [self.converted(value, kind) for value in sides]
             return self.builder.select(self.converted(condition, BIT), *chosen)
         values = [self.converted(value, kind) for value in operands]
-        if name in _COMPARISONS:
+        if name in COMPARISONS:
             compared = (
                 self.builder.icmp_signed
                 if kind == INT
@@ -87,7 +77,7 @@ class Scalars:
                 if name == "ne"
                 else self.builder.fcmp_ordered
             )
-            return compared(_COMPARISONS[name], *values)
+            return compared(COMPARISONS[name], *values)
         return (self._on_ints if kind == INT else self._on_floats)(name, values)
 
     def _formula(self, formula: Formula, values: Sequence[Any], kind: Any) -> Any:
@@ -98,8 +88,8 @@ class Scalars:
     def _on_floats(self, name: str, values: list[Any]) -> Any:
         if name in _INSTRUCTIONS:
             return getattr(self.builder, _INSTRUCTIONS[name])(*values)
-        if name in _INTRINSICS:
-            full = f"llvm.{_INTRINSICS[name]}"
+        if name in EXACT:
+            full = f"llvm.{EXACT[name]}"
             function = self.builder.module.declare_intrinsic(
                 full, [DOUBLE], ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
             )

@@ -1,5 +1,5 @@
-"""What the back ends of machine code share: which scalar functions the C library has, and which ops
-are formulas of a few others, with the bits of the scalar functions."""
+"""What the back ends of machine code share: what ops are in C, which scalar functions the C library
+has, and which ops are formulas of a few others, with the bits of the scalar functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,26 @@ from collections.abc import Callable
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops import OPS
 from ...ops.formula import Formula, read_forward
 
+COMPARISONS = {name: OPS[name].infix for name in ("lt", "le", "gt", "ge", "eq", "ne")}
+# Functions whose result is exact, by their names in C, which LLVM's intrinsics have, too.
+EXACT = {
+    "abs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "rint",
+    "copysign": "copysign",
+}
 # The functions that `math` has from the C library, which returns what IEEE 754 asks for where
 # `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
 LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
 }  # fmt: skip
-
-
 POWERS = (1.0, 2.0, 3.0)  # exponents whose powers are within 2 ulps as products
 
 

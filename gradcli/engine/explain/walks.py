@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ...ops import OPS
 from ..ad.part_cotangents import SETITEM
 from ..ad.reverse import sweep
 from ..ad.sweep import Sweep, pull_on_floats
@@ -27,7 +26,6 @@ from ..values.boxes import primal
 from ..values.lanes import Lanes
 from .ancestry import Ancestor
 
-GETITEM = OPS["getitem"]
 LARGE, MOST = 10_000, 100  # arrays that are kept for explanations: their elements, and how many
 
 
@@ -110,7 +108,7 @@ class Walk(Sweep):
             for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
                 self.add(n, share)
             return g
-        if type(b) is tuple and self._one_element(site, a, b, numbers, g, number):
+        if type(b) is tuple and self.element(site, a, b, numbers, g, number):
             return self._bounds.pop(number, 0.0) if site.op is SETITEM else self._size(number, g)
         if site.op.elementwise:
             # Otherwise their shares would be added in place, unnoticed.
@@ -132,47 +130,25 @@ class Walk(Sweep):
             return size_of(value)
         return size_of(value[mask])
 
-    def _one_element(
+    def element(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
     ) -> bool:
-        """Pulls back reading or writing one element of a vector, in place; returns whether the
-        record is one.
-        """
-        x = operands[0]
-        if (
-            len(index) != 1
-            or type(index[0]) is not int
-            or len(x.shape) != 1
-            or getattr(x.dtype, "char", "") != "d"
-        ):
-            return False
-        k, n, xp = index[0], numbers[0], self.run.backend.xp
-        if site.op is GETITEM and type(g) is float:
-            if self.marked is not None and n not in self.marked:
-                return True
-            total = self.cotangents.get(n)
-            if total is None or n not in self.owned:
-                total = xp.zeros(x.shape) if total is None else total.copy()
-                self.cotangents[n] = total
-                self.owned.add(n)
-            total[k] += g
-            self._shares[n] = g  # the element is in question, or the record has no mask
-            self._bounds[n] = max(self._bounds.get(n, 0.0), abs(g))
-            return True
-        if site.op is SETITEM and type(g) is xp.ndarray and type(operands[1]) is not Blank:
-            bound = self._bounds.setdefault(number, size_of(g))
-            g = g if number in self.owned else g.copy()
-            if site.operands[-1] == 1 and (self.marked is None or numbers[-1] in self.marked):
-                self.add(numbers[-1], g.item(k))
-            if site.operands[0] == 0 and (self.marked is None or n in self.marked):
-                g[k] = 0.0
-                if n in self.cotangents:
-                    self.add(n, g)
-                else:
-                    self.cotangents[n], self._shares[n], self._bounds[n] = g, bound, bound
-                    self.owned.add(n)
-            return True
-        return False
+        if site.op is SETITEM and number not in self._bounds:
+            self._bounds[number] = size_of(g)
+        return super().element(site, operands, index, numbers, g, number)
+
+    def add_element(self, n: int, shape: tuple[int, ...], index: tuple[int, ...], g: float) -> None:
+        super().add_element(n, shape, index, g)
+        self._shares[n] = g  # the element is in question, or the record has no mask
+        self._bounds[n] = max(self._bounds.get(n, 0.0), abs(g))
+
+    def add_rest(self, n: int, g: Any, number: int) -> None:
+        if n in self.cotangents:
+            self.add(n, g)
+            return
+        self.cotangents[n] = g
+        self._shares[n] = self._bounds[n] = self._bounds[number]
+        self.owned.add(n)
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
         """Adds a cotangent to the pending one of `n` and notes its size. Nothing is added
