@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, only
 
 from .programs import evaluate, executed
 
@@ -56,7 +56,7 @@ PROGRAMS = [
 
 def answers(definitions: str, call: str, tier: int) -> Any:
     source = f"var w = 1.3\nfrozen z = 0.4\nc = 0.6\n{definitions}a = {call}\nb = {call}\noutput a, b, w*2.0"
-    with only(tier):
+    with only(tier, FIRST_USE):
         try:
             evaluation = evaluate(source)
         except GradcliError as error:
