@@ -154,6 +154,7 @@ class Function:
         self.constants: dict[Value, Any] = {}
 
     def text(self) -> str:
+        """The definition of the function."""
         block, lines = self.region.block, self.lines
         parameters = ["Row &row"]
         parameters += [f"const {type_of(v.type)} {self.named(v)}" for v in block.parameters]

@@ -12,7 +12,7 @@ from ...ops import OPS
 from ...ops.formula import Formula, read_forward
 
 COMPARISONS = {name: OPS[name].infix for name in ("lt", "le", "gt", "ge", "eq", "ne")}
-# Functions whose result is exact, by their names in C, which LLVM's intrinsics have, too.
+# Functions that are rounded correctly, by their names in C, which LLVM's intrinsics have, too.
 EXACT = {
     "abs": "fabs",
     "sqrt": "sqrt",

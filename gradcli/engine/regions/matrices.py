@@ -36,6 +36,7 @@ class Matrices(Transforms):
     """The lowering of `jacobian(f)`, `hessian(f)` and `hvp(f)`."""
 
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+        """A call of one of these, or of another function."""
         kind = callee.kind if isinstance(callee, Transform) else ""
         if kind not in ("jacobian", "hessian", "hvp"):
             return super().called(callee, given, named, span)

@@ -67,6 +67,7 @@ class Requests(States):
     # ---- tapes -----------------------------------------------------------------------------------
 
     def tape(self, node: program.Tape) -> None:
+        """`tape t { … }`: the tape is held by its name from the start."""
         options = {name: self.known_bool(value) for name, value in node.options}
         block, began = self.builder.block, self.state_now()
         automatic = options.get("watch_variables", True)
@@ -104,6 +105,7 @@ class Requests(States):
             window.watched.append(held.state)
 
     def watched(self, held: Any, slot: program.Slot | None, span: Span) -> Variable:
+        """The variable that a watched constant becomes, which its name holds from now on."""
         held = self.as_array(held, span) if type(held) is tuple else held
         numbers = list(flat(held)) if isinstance(held, Value | Array) else []
         if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
@@ -117,6 +119,7 @@ class Requests(States):
         return made
 
     def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
+        """`t.gradient(y, x)`, or a call of a method of something else."""
         if not isinstance(receiver, Window):
             return super().member_call(receiver, node)
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]

@@ -49,6 +49,7 @@ class States(Matrices):
         self.names.held[held.state] = self.restated(old, self.new_value(old, node), node.span)
 
     def update_part(self, variable: Variable, steps: Any, node: program.Update) -> None:
+        """`x[i] := v`, for the steps that lead to the part."""
         old = self.state_to_change(variable, node.span)
         if not isinstance(old, Array | Stored):
             raise NotCompiled("an element of what is no array is not compiled", node.span)
