@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gradcli.engine.backends.tiers import policy
+from gradcli.engine.codegen.machine import can_compile
 from tests.cli.batch_rows import PROGRAM, csv, lines
 from tests.cli.conftest import Result
 
@@ -298,3 +300,60 @@ def test_verbose_tells_how_it_was_run(
     assert said.format(**report) in done.err.splitlines()
     assert report["reruns"] > 0
     assert f"up to {report['block_rows']:,} rows" in said
+
+
+REPORTED = ["--rows", "d.csv", "-o", "o.csv", "-v", "--report", "r.json"]
+
+
+@pytest.mark.skipif(not can_compile(0), reason="there is no machine code here")
+@pytest.mark.parametrize(
+    ("program", "compiled", "why", "said"),
+    [
+        ("var x\nvar y\noutput f = x * y", 3, "", "3 rows by machine code"),
+        (
+            "var x\nvar y\nprint x\noutput f = x * y",
+            0,
+            "line 3: `print` is not compiled",
+            "3 rows by the interpreter: line 3: `print` is not compiled",
+        ),
+    ],
+)
+def test_the_report_says_what_computed_the_rows(
+    gradcli: Run, tmp_path: Path, program: str, compiled: int, why: str, said: str
+) -> None:
+    csv(tmp_path / "d.csv", "1,1", "2,0", "3,2")
+    done = gradcli("batch", "-e", program, *REPORTED)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["compiled"], report["stepped_back"]) == (compiled, 0)
+    assert (report["interpreted"], report["not_compiled"]) == (3 - compiled, why)
+    assert said in done.err.splitlines()
+
+
+@pytest.mark.skipif(not can_compile(0), reason="there is no machine code here")
+def test_the_report_says_how_many_rows_machine_code_left(gradcli: Run, tmp_path: Path) -> None:
+    """The row that fails, and those that are computed with it."""
+    csv(tmp_path / "d.csv", "1,0", *["1,2"] * 199)
+    done = gradcli("batch", "-e", "const y: int64\nvar x\noutput f = x * (6 // y)", *REPORTED)
+    report = json.loads((tmp_path / "r.json").read_text())
+    left = report["stepped_back"]
+    assert 1 <= left < 200
+    assert report["compiled"] == 200 - left
+    said = f"200 rows by machine code, which left {left} to the interpreter"
+    assert said in done.err.splitlines()
+
+
+@pytest.mark.skipif(not policy().compiles, reason="nothing is compiled here")
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--max-steps 100", "the interpreter counts the steps"),
+        ("--dtype float32", "float32 is not compiled"),
+    ],
+)
+def test_the_report_says_which_option_leaves_rows_to_the_interpreter(
+    gradcli: Run, tmp_path: Path, option: str, why: str
+) -> None:
+    csv(tmp_path / "d.csv", "1,1", "2,0")
+    assert gradcli(f"batch p.tg --rows d.csv -o o.csv --report r.json {option}").code == 0
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["interpreted"], report["not_compiled"]) == (2, why)
