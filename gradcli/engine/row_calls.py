@@ -176,6 +176,8 @@ def _fits(column: Any, dtype: Any) -> bool:
         return True
     if column.dtype.kind == "i" and dtype.kind == "f":
         return not len(column) or bool((abs(column) <= EXACT).all())
+    if column.dtype.kind == "f" and dtype.kind == "i":  # files hold ints as floats
+        return bool(((column == CPU.xp.trunc(column)) & (abs(column) < 2.0**63)).all())
     return bool(column.dtype.kind == dtype.kind and CPU.xp.can_cast(column.dtype, dtype))
 
 

@@ -51,11 +51,11 @@ def statistics(summary: Summary) -> str:
 
 
 def _ways(summary: Summary) -> str:
-    """`65,536 rows by machine code, 3 of which it left to the interpreter`, or why there is
+    """`65,533 rows by machine code, which left 3 to the interpreter`, or why there is
     none."""
     parts = []
     if summary.compiled or summary.stepped_back:
-        parts.append(f"{_count(summary.compiled + summary.stepped_back, 'row')} by machine code")
+        parts.append(f"{_count(summary.compiled, 'row')} by machine code")
     if summary.stepped_back:
         parts[0] += f", which left {summary.stepped_back:,} to the interpreter"
     if summary.interpreted:

@@ -242,6 +242,19 @@ def test_columns_of_other_types() -> None:
     assert others.tolist() == [0, 1]
 
 
+def test_ints_that_files_hold_as_floats() -> None:
+    text = "const n: int64\nvar w = 0.5\noutput y = w * (7 // n) + n"
+    whole = {"n": np.array([2.0, -3.0, -0.0, 2.0**40, 1.0])}
+    assert_same(parsed(text), whole)
+    kernels = kernels_for(text, whole)
+    _, others = kernels.compute(whole, 5)
+    assert others.tolist() == [2]  # a division by 0
+    for odd in (2.5, np.nan, np.inf, 2.0**63):
+        _, others = kernels.compute({"n": np.array([1.0, odd])}, 2)
+        assert others.tolist() == [0, 1]
+        assert_same(parsed(text), {"n": np.array([1.0, odd])})
+
+
 def test_elements_of_an_array_that_rows_share() -> None:
     """Of which some rows read where there are none."""
     text = (
