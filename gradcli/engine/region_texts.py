@@ -41,7 +41,8 @@ def region_text(
 
 
 def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None]]]:
-    from .codegen.llvm_blocks import NotNative, kernel_text
+    from .codegen.llvm_kernels import kernel_text
+    from .codegen.scalar_ops import NotNative
 
     try:
         text, calls = kernel_text(lowered.region, lowered.others)

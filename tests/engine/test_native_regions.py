@@ -31,7 +31,7 @@ pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen import llvm
 from gradcli.engine.codegen.llvm import NotNative
-from gradcli.engine.codegen.llvm_blocks import kernel_text
+from gradcli.engine.codegen.llvm_kernels import kernel_text
 
 
 def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:

@@ -7,17 +7,18 @@ it would go beyond a limit, and a signal handler that raises ends it with what i
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..formulas.functions import scalar_function
-from ..ir.instructions import Region
+from ..ir.instructions import Each, Instruction, Region, every
 from ..ir.types import DTYPES, ArrayType, Type
-from .llvm_blocks import kernel_text
 from .llvm_frame import NO_LIMIT
-from .machine import assembled
+from .llvm_kernels import kernel_text
+from .machine import FEW, O3, assembled
+from .products import multiply
 from .python import StepBack
 from .scalar_ops import NotNative
 
@@ -56,9 +57,16 @@ def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tup
     Raises NotNative for what has no machine code.
     """
     text, called = kernel_text(region, others)
-    function = loaded(*assembled(text), [scalar_function(OPS[name]) for name in called])
+    passes = O3 if any(isinstance(made, Each) for made in _all(region, *others)) else FEW
+    functions = [multiply if name == "matmul" else scalar_function(OPS[name]) for name in called]
+    function = loaded(*assembled(text, passes), functions)
     kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
     return _with_arrays(function, region) if any(map(_is_array, kinds)) else function
+
+
+def _all(*regions: Region) -> Iterator[Instruction]:
+    for region in regions:
+        yield from every(region.block)
 
 
 def loaded(

@@ -9,8 +9,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, INT, NOTHING, NULL, Frame, declared, python
-from .llvm_guards import Guards
+from ..ir.instructions import Product
+from .llvm_frame import ADDRESS, INT, NOTHING, NULL, Frame, declared, python, text_of
+from .llvm_guards import Guards, Stack
 
 HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
 
@@ -44,6 +45,40 @@ class Arrays:
         make = self.builder
         make.call(_free(make.module), [self.frame.arrays, make.bitcast(array, ADDRESS)])
         self.guards.give_back(ir.Constant(INT, HEAD + _bytes(array.type, size)))
+
+    def push(self, stack: Stack, array: Any, size: int) -> None:
+        """Pushes a copy of an array on a stack."""
+        n = _bytes(array.type, size)
+        start = self.guards.room(stack, ir.Constant(INT, n))
+        self.guards.count(size)
+        copy(self.builder, self._on_stack(stack, start, array.type), array, size)
+
+    def pop(self, stack: Stack, kind: Any, size: int) -> Any:
+        """The last array on a stack, in memory of its own."""
+        make, found = self.builder, self.new(kind, size)
+        start = make.sub(make.load(stack.used), ir.Constant(INT, _bytes(kind, size)))
+        copy(make, found, self._on_stack(stack, start, kind), size)
+        make.store(start, stack.used)
+        return found
+
+    def _on_stack(self, stack: Stack, start: Any, kind: Any) -> Any:
+        make = self.builder
+        return make.bitcast(make.gep(make.load(stack.base), [start], inbounds=True), kind)
+
+    def multiply(self, made: Product, left: Any, right: Any, found: Any, called: list[str]) -> None:
+        """Has NumPy put the product of two matrices into an array."""
+        make, name = self.builder, "matmul"
+        if name not in called:
+            called.append(name)
+        place = ir.Constant(INT, 1 + called.index(name))
+        callee = python(make, "PyTuple_GetItem", self.frame.held, place)
+        values = [make.ptrtoint(each, INT) for each in (left, right, found)]
+        values += [ir.Constant(INT, int(n)) for n in (*made.sizes, *made.transposed)]
+        result = python(
+            make, "PyObject_CallFunction", callee, text_of(make, "L" * len(values)), *values
+        )
+        self.frame.leave_if(make.icmp_unsigned("==", result, NULL), self.frame.raised)
+        python(make, "Py_DecRef", result)
 
     def element(self, array: Any, place: Any) -> Any:
         return self.builder.load(self.builder.gep(array, [place], inbounds=True))

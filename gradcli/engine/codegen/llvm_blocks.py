@@ -7,11 +7,13 @@ All names are invented, and arithmetic is that of IEEE 754, without fast-math fl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any
 
 from llvmlite import ir
 
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Call,
@@ -19,6 +21,7 @@ from ..ir.instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -27,131 +30,29 @@ from ..ir.instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
-    Region,
+    Room,
     Value,
     While,
     blocks_of,
-    is_straight,
 )
-from ..ir.types import BOOL, F64, I64, ArrayType, Type
-from .llvm_arrays import Arrays, copy, release_arrays
+from ..ir.types import ArrayType
+from .llvm_arrays import Arrays
 from .llvm_calls import Calls
-from .llvm_frame import BIT, DOUBLE, INT, Frame, Kernel
-from .llvm_guards import Counts, Guards, Stack
-from .llvm_regions import Called, call, function_of
+from .llvm_each import Around, call_of, work_of_points
+from .llvm_frame import DOUBLE, INT, Frame
+from .llvm_guards import Guards, Stack
+from .llvm_regions import call
 from .llvm_scalars import Scalars
+from .llvm_types import llvm_type, llvm_types
+from .llvm_vectors import of_elements
 from .scalar_ops import NotNative
-
-__all__ = [
-    "Emitter",
-    "NotNative",
-    "functions_of",
-    "kernel_text",
-    "llvm_type",
-    "llvm_types",
-]
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 SHORT = 2**16  # instructions of a loop that is counted as a whole
-
-_TYPES: dict[Type, Any] = {F64: DOUBLE, I64: INT, BOOL: BIT}
-_ARRAYS = {F64: DOUBLE.as_pointer(), I64: INT.as_pointer(), BOOL: BIT.as_pointer()}
-
-
-class KernelText(NamedTuple):
-    """The module of the function `kernel`, and the ops whose Python functions it calls."""
-
-    text: str
-    called: tuple[str, ...]
-
-
-def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
-    """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
-    module, called = ir.Module(), list[str]()
-    functions = functions_of(module, others, called)
-    _kernel(region.block, Kernel(module), functions, called)
-    return KernelText(str(module), tuple(called))
-
-
-def functions_of(
-    module: Any,
-    regions: Sequence[Region],
-    called: list[str],
-    unlocked: bool = False,
-    vectors: bool = False,
-) -> dict[str, Any]:
-    """The functions of regions that may call each other, by name. `unlocked`: whether other threads
-    have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
-    compute several numbers at once."""
-    functions = {
-        each.name: function_of(
-            module,
-            f"region{k}",
-            llvm_types(each.block.parameters),
-            llvm_types(each.block.results),
-        )
-        for k, each in enumerate(regions)
-    }
-    for each in regions:
-        _called(each.block, functions[each.name], functions, called, unlocked, vectors)
-    return functions
-
-
-def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
-    arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
-    types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
-    work, memory = frame.limits(len(types))
-    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
-    guards.begin()
-    given, n = frame.parameters(types), len(block.parameters)
-    emitter = Emitter(frame, guards, functions, called)
-    results = emitter.run(block, given[:n])
-    for value, place in zip(arrays, given[n:], strict=True):
-        copy(frame.builder, place, emitter.values[value], _size(value))
-
-    def release() -> None:
-        guards.release()
-        release_arrays(frame)
-
-    numbers = [
-        value for value in map(_scalar, results) if not isinstance(value.type, ir.PointerType)
-    ]
-    frame.done(numbers, release)
-
-
-def _called(
-    block: Block,
-    function: Any,
-    functions: dict[str, Any],
-    called: list[str],
-    unlocked: bool,
-    vectors: bool,
-) -> None:
-    frame = Called(function)
-    guards = Guards(frame, frame.left, unlocked)
-    if not is_straight(block):
-        frame.verify_stack()
-        guards.count(_work([block]))
-    emitter = Emitter(frame, guards, functions, called, vectors)
-    results = emitter.run(block, frame.parameters)
-    frame.done([_scalar(value) for value in results], guards.release, guards.counts)
-
-
-def llvm_types(values: Sequence[Value]) -> list[Any]:
-    """The types of values. Raises NotNative."""
-    return [llvm_type(value.type) for value in values]
-
-
-def llvm_type(kind: Type) -> Any:
-    """A type of the IR as LLVM has it. Raises NotNative."""
-    if isinstance(kind, ArrayType) and kind.element in _ARRAYS:
-        return _ARRAYS[kind.element]
-    if kind not in _TYPES:
-        raise NotNative(f"{kind} has no machine code here")
-    return _TYPES[kind]
 
 
 class Emitter:
@@ -163,12 +64,13 @@ class Emitter:
         guards: Guards,
         functions: dict[str, Any],
         called: list[str],
-        vectors: bool = False,
+        vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
         self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called, vectors))
-        self.arrays = Arrays(frame, guards)
+        self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
+        self.given_places: dict[Value, Any] = {}  # where new arrays go that have a place
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """The results of a block, for the values of its parameters."""
@@ -191,12 +93,17 @@ class Emitter:
         elif isinstance(made, NewStack):
             self.values[made.result] = self.guards.new_stack()
         elif isinstance(made, Push):
-            stack = self.values[made.result] = self.values[made.stack]
-            self.guards.push(stack, self.read(made.entry))
+            self.push(made)
         elif isinstance(made, Pop):
-            stack = self.values[made.result] = self.values[made.stack]
-            found = self.guards.pop(stack, llvm_types(made.entry))
-            self.values.update(zip(made.entry, found, strict=True))
+            self.pop(made)
+        elif isinstance(made, Room):
+            self.values[made.result] = self.new(made.result)
+        elif isinstance(made, Affine):
+            self.affine(made)
+        elif isinstance(made, Product):
+            self.product(made)
+        elif isinstance(made, Each):
+            self.each(made)
         elif isinstance(made, NewArray | Element | Put | Copy | Free):
             self.array(made)
         elif isinstance(made, Check):
@@ -208,15 +115,34 @@ class Emitter:
         elif isinstance(made, For):
             self.for_loop(made)
         elif isinstance(made, Call):
-            operands = [_scalar(value) for value in self.read(made.operands)]
+            operands = [no_stack(value) for value in self.read(made.operands)]
             found = call(self.frame, self.guards, self.functions[made.region], operands)
             self.values.update(zip(made.results, found, strict=True))
+
+    def push(self, made: Push) -> None:
+        """Pushes the numbers of an entry, and copies of its arrays."""
+        stack = self.values[made.result] = self.values[made.stack]
+        numbers, arrays = _apart(made.entry)
+        if numbers or not arrays:
+            self.guards.push(stack, self.read(numbers))
+        for array in arrays:
+            self.arrays.push(stack, self.values[array], size_of(array))
+
+    def pop(self, made: Pop) -> None:
+        stack = self.values[made.result] = self.values[made.stack]
+        numbers, arrays = _apart(made.entry)
+        for array in reversed(arrays):
+            kind = llvm_type(array.type)
+            self.values[array] = self.arrays.pop(stack, kind, size_of(array))
+        if numbers or not arrays:
+            found = self.guards.pop(stack, llvm_types(numbers))
+            self.values.update(zip(numbers, found, strict=True))
 
     def array(self, made: NewArray | Element | Put | Copy | Free) -> None:
         """What makes, reads, changes or frees an array. A change is made in place."""
         first, *others = self.read(made.operands)
         if isinstance(made, NewArray):
-            kind, size = llvm_type(made.result.type), _size(made.result)
+            kind, size = llvm_type(made.result.type), size_of(made.result)
             self.values[made.result] = self.arrays.filled(kind, size, first)
         elif isinstance(made, Element):
             self.values[made.result] = self.arrays.element(first, *others)
@@ -224,9 +150,42 @@ class Emitter:
             self.arrays.put(first, *others)
             self.values[made.result] = first
         elif isinstance(made, Copy):
-            self.values[made.result] = self.arrays.copied(first, _size(made.array))
+            self.values[made.result] = self.arrays.copied(first, size_of(made.array))
         else:
-            self.arrays.free(first, _size(made.array))
+            self.arrays.free(first, size_of(made.array))
+
+    def affine(self, made: Affine) -> None:
+        make, found = self.builder, ir.Constant(INT, made.offset)
+        for value, step in zip(self.read(made.operands), made.steps, strict=True):
+            own = value if step == 1 else make.mul(value, ir.Constant(INT, step), flags=["nsw"])
+            is_zero = isinstance(found, ir.Constant) and found.constant == 0
+            found = own if is_zero else make.add(found, own, flags=["nsw"])
+        self.values[made.result] = found
+
+    def new(self, array: Value) -> Any:
+        """Memory for an array, which may be given."""
+        given = self.given_places.get(array)
+        return given or self.arrays.new(llvm_type(array.type), size_of(array))
+
+    def product(self, made: Product) -> None:
+        self.guards.count(prod(made.sizes) // 4)
+        found = self.new(made.result)
+        left, right = self.read(made.operands)
+        self.arrays.multiply(made, left, right, found, self.called)
+        self.values[made.result] = found
+
+    def each(self, made: Each) -> None:
+        self.guards.count(work_of_points(made))
+
+        def emit(frame: Frame, values: dict[Value, Any], instructions: Any) -> dict[Value, Any]:
+            emitter = Emitter(frame, self.guards, {}, self.called, of_elements)
+            emitter.values = values
+            for instruction in instructions:
+                emitter.instruction(instruction)
+            return values
+
+        found = call_of(self.frame, self.values, made, Around(llvm_types, emit))
+        self.values.update(zip(made.results, found, strict=True))
 
     def operation(self, made: Operation) -> None:
         kind = DOUBLE if llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
@@ -263,7 +222,7 @@ class Emitter:
             self.read(made.initial),
             lambda carried: self.run(made.condition, carried)[0],
             lambda carried: self.run(made.body, carried),
-            _work([made.condition, made.body]),
+            work_of([made.condition, made.body]),
         )
         self.values.update(zip(made.results, found, strict=True))
 
@@ -274,7 +233,7 @@ class Emitter:
             results = self.run(made.body, carried)
             return [make.add(carried[0], ir.Constant(INT, 1)), *results]
 
-        work = _work([made.body])
+        work = work_of([made.body])
         if is_short := _is_short(made.body, count, work):
             self.guards.count(count.constant * work)
         _, *found = self.loop(
@@ -315,12 +274,20 @@ class Emitter:
         return carried
 
 
-def _size(array: Value) -> int:
+def _apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
+    """The numbers among values, and the arrays."""
+    arrays = [value for value in values if isinstance(value.type, ArrayType)]
+    return [value for value in values if value not in arrays], arrays
+
+
+def size_of(array: Value) -> int:
+    """How many elements an array has."""
     assert isinstance(array.type, ArrayType)
     return array.type.size
 
 
-def _scalar(value: Any) -> Any:
+def no_stack(value: Any) -> Any:
+    """A value that is no stack. Raises NotNative."""
     if isinstance(value, Stack):
         raise NotNative("a stack that leaves its region has no machine code")
     return value
@@ -345,12 +312,12 @@ def _is_short(body: Block, count: Any, work: int) -> bool:
     )
 
 
-def _work(blocks: Iterable[Block]) -> int:
+def work_of(blocks: Iterable[Block]) -> int:
     """The instructions in blocks, but for those in the loops inside; 1 at least."""
     found = 1
     for made in [made for block in blocks for made in block.instructions]:
         slow = isinstance(made, Operation) and made.op.name in DIVISIONS
         found += SLOW if slow else 1
         if isinstance(made, Branch):
-            found += _work(blocks_of(made)) - 1
+            found += work_of(blocks_of(made)) - 1
     return found

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from .llvm_frame import ADDRESS, DOUBLE, INT, NULL, STATUS, Frame, declared, python, text_of
-from .llvm_vectors import vector_function, vector_versions
 from .machine import address_of
 from .scalar_ops import LIBRARY, POWERS
 
@@ -22,9 +21,11 @@ def _power_of(exponent: Any) -> float:
 class Calls:
     """Emits calls on doubles."""
 
-    def __init__(self, frame: Frame, called: list[str], vectors: bool = False) -> None:
-        """`called` are the ops whose Python functions the kernel holds; it grows. `vectors`:
-        whether functions may be those that compute several numbers at once."""
+    def __init__(
+        self, frame: Frame, called: list[str], vectors: Callable[..., Any] | None = None
+    ) -> None:
+        """`called` are the ops whose Python functions the kernel holds; it grows. `vectors` gives
+        functions that have versions for several numbers at once, if there may be such."""
         self.frame, self.builder, self.called = frame, frame.builder, called
         self.vectors = vectors
 
@@ -32,8 +33,8 @@ class Calls:
         """The function of an op that no formula says more about."""
         if self.vectors and name == "pow" and _power_of(values[1]) in POWERS:
             return self._product(values[0], _power_of(values[1]))
-        if self.vectors and (versions := vector_versions(name, len(values))):
-            return self.builder.call(vector_function(self.builder.module, name, versions), values)
+        if self.vectors and (found := self.vectors(self.builder.module, name, len(values))):
+            return self.builder.call(found, values)
         if name in LIBRARY and address_of(name):
             kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
             function = declared(self.builder.module, name, kind)

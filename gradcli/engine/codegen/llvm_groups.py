@@ -36,11 +36,11 @@ from ..ir.instructions import (
 )
 from ..ir.types import StackType
 from ..passes.copying import used
-from .llvm_blocks import llvm_type
 from .llvm_frame import BIT, INT, Frame, count_up
 from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
+from .llvm_types import llvm_type
 from .row_groups import GROUP, carries, has_either_side
 
 Finish = Callable[[RowEmitter, Any], None]

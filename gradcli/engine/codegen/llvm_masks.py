@@ -11,6 +11,7 @@ from ..ir.instructions import Instruction, Pop, Push
 from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, Frame
 from .llvm_places import Places
+from .llvm_vectors import of_rows
 
 
 class _RowFrame(Frame):
@@ -41,7 +42,7 @@ class RowEmitter(Emitter):
         active = ir.Constant(BIT, 1) if mask is None else places.load(mask, row)
         places.builder.store(ir.Constant(BIT, 0), places.bad)
         frame = _RowFrame(places, active)
-        super().__init__(frame, places.guards, {}, places.called, vectors=True)
+        super().__init__(frame, places.guards, {}, places.called, of_rows)
         self.active = active
         self.values = dict(places.shared)
 

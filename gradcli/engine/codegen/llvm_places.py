@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
-from .llvm_blocks import llvm_type
 from .llvm_frame import BIT, INT, Frame, count_up
 from .llvm_guards import Guards, Stack
 from .llvm_memory import in_memory, load, store
+from .llvm_types import llvm_type
 from .row_groups import GROUP, NUMBER
 
 

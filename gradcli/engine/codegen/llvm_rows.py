@@ -17,15 +17,17 @@ from llvmlite import ir
 from ..ir.instructions import Region, Value, is_straight, size_of
 from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
-from .llvm_blocks import NotNative, functions_of, llvm_types
 from .llvm_frame import BYTE, INT, Frame, Kernel, count_up, python
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
+from .llvm_kernels import functions_of
 from .llvm_masks import RowEmitter
 from .llvm_memory import in_memory, load, store
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
+from .llvm_types import llvm_types
 from .llvm_vectors import keep_versions
 from .row_groups import GROUP, fits_groups
+from .scalar_ops import NotNative
 
 __all__ = ["CHUNK", "NotNative", "RowsText", "rows_text"]
 

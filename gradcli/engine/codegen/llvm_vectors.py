@@ -1,8 +1,8 @@
 """Functions of the C library that compute several numbers at once, as LLVM knows them.
 
 A call of such a function says which versions there are, by the names that the vector ABI of
-compilers gives them (`_ZGVdN4v_exp`). Where LLVM computes several rows of a loop together, it calls
-the version for as many. glibc has them in `libmvec`; elsewhere there are none.
+compilers gives them (`_ZGVdN4v_exp`). Where LLVM computes several iterations of a loop together, it
+calls the version for as many. glibc has them in `libmvec`; elsewhere there are none.
 """
 
 from __future__ import annotations
@@ -57,17 +57,48 @@ def _is_there() -> bool:
     return True
 
 
-def vector_function(module: Any, name: str, versions: tuple[Version, ...]) -> Any:
-    """The function of a module that stands for one of the C library and its versions. It has a name
-    of its own, of which LLVM knows nothing."""
-    own = f"scalar_{name}"
-    if own not in module.globals:
+def of_rows(module: Any, name: str, arity: int) -> Any:
+    """The function of a module that stands for one of the C library and its versions; None if there
+    are none. It has a name of its own, of which LLVM knows nothing."""
+    versions, own = vector_versions(name, arity), f"scalar_{name}"
+    if versions and own not in module.globals:
         binding.add_symbol(own, address_of(name))
         _Versions(module, own, versions)
-    return module.globals[own]
+    return module.globals[own] if versions else None
 
 
-class _Versions(ir.Function):  # type: ignore[misc]
+def of_elements(module: Any, name: str, arity: int) -> Any:
+    """The same, where single numbers are computed, too: by the widest version, which all share, so
+    that each number has the same bits wherever it stands."""
+    versions, own = vector_versions(name, arity)[-1:], f"single_{name}"
+    if versions and own not in module.globals:
+        function = _Versions(module, own, versions)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        make = ir.IRBuilder(function.append_basic_block())
+        kind = ir.VectorType(DOUBLE, versions[0].numbers)
+        same = []
+        for value in function.args:
+            vector = ir.Constant(kind, ir.Undefined)
+            for k in range(versions[0].numbers):
+                vector = make.insert_element(vector, value, ir.Constant(ir.IntType(32), k))
+            same.append(vector)
+        found = make.call(module.globals[versions[0].name], same)
+        make.ret(make.extract_element(found, ir.Constant(ir.IntType(32), 0)))
+    return module.globals[own] if versions else None
+
+
+class _Pure(ir.Function):  # type: ignore[misc]
+    """A function without effects."""
+
+    said = "nounwind willreturn memory(none)"
+
+    def descr_prototype(self, buf: list[str]) -> None:
+        super().descr_prototype(buf)
+        buf[-1] = f"{buf[-1].rstrip()} {self.said}\n"
+
+
+class _Versions(_Pure):
     """A function without effects, with what LLVM reads of its versions."""
 
     def __init__(self, module: Any, name: str, versions: tuple[Version, ...]) -> None:
@@ -75,13 +106,10 @@ class _Versions(ir.Function):  # type: ignore[misc]
         super().__init__(module, ir.FunctionType(DOUBLE, [DOUBLE] * arity), name)
         for version in versions:
             kind = ir.VectorType(DOUBLE, version.numbers)
-            ir.Function(module, ir.FunctionType(kind, [kind] * arity), version.name)
+            if version.name not in module.globals:
+                _Pure(module, ir.FunctionType(kind, [kind] * arity), version.name)
         mapped = [f"_ZGV_LLVM_N{v.numbers}{'v' * arity}_{name}({v.name})" for v in versions]
-        self._said = f'nounwind willreturn memory(none) "{VERSIONS}"="{",".join(mapped)}"'
-
-    def descr_prototype(self, buf: list[str]) -> None:
-        super().descr_prototype(buf)
-        buf[-1] = f"{buf[-1].rstrip()} {self._said}\n"
+        self.said = f'{_Pure.said} "{VERSIONS}"="{",".join(mapped)}"'
 
 
 def keep_versions(module: Any) -> None:

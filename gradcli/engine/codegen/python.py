@@ -17,6 +17,7 @@ from ..formulas import scalars
 from ..formulas.formula_source import function_of
 from ..formulas.functions import scalar_function
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Call,
@@ -24,6 +25,7 @@ from ..ir.instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Instruction,
@@ -31,28 +33,26 @@ from ..ir.instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
     size_of,
 )
 from ..ir.types import BOOL, DTYPES, I64, ArrayType
 from ..ir.verifier import WHERE
+from .python_each import array_helpers, lines_of
+from .step_back import StepBack, TooLong
+
+__all__ = ["StepBack", "TooLong", "compiled"]
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
 _CASTS = {"f64": "float", "i64": "int"}
-
-
-class StepBack(Exception):  # noqa: N818 - an answer, not an error
-    """A kernel has met what only the interpreter knows how to tell."""
-
-
-class TooLong(Exception):  # noqa: N818 - an answer, not an error
-    """A kernel has done the work that it was given, or would do so."""
 
 
 def compiled(
@@ -100,21 +100,23 @@ class _Writer:
         }
 
     def source(self, region: Region, is_kernel: bool = False) -> str:
-        """The text of a region, whose arrays are lists. A kernel takes and returns them as they
+        """The text of a region, whose arrays are vectors. A kernel takes and returns them as they
         are elsewhere."""
         block = region.block
         lines = [f"def region({self.listed(block.parameters)}):"]
         lines += self.work(str(size_of(block)), 1)
         if is_kernel:
-            arrays = [self.name(v) for v in block.parameters if isinstance(v.type, ArrayType)]
-            lines += [f"    {name} = {name}.ravel().tolist()" for name in arrays]
+            for value in block.parameters:
+                if isinstance(kind := value.type, ArrayType):
+                    name = self.name(value)
+                    self.names["flat"] = _flat
+                    lines.append(f"    {name} = flat({name}, {DTYPES[kind.element]!r})")
         lines += self.block(block, 1)
         if is_kernel:
             for value in dict.fromkeys(block.results):
                 if isinstance(kind := value.type, ArrayType):
-                    self.names["array"] = CPU.xp.array  # NumPy is imported where there are arrays
-                    name, dtype = self.name(value), DTYPES[kind.element]
-                    lines.append(f"    {name} = array({name}, {dtype!r}).reshape({kind.shape})")
+                    name = self.name(value)
+                    lines.append(f"    {name} = {name}.reshape({kind.shape})")
         return "\n".join([*lines, f"    return ({self.listed(block.results)})"]) + "\n"
 
     def listed(self, values: Sequence[Value]) -> str:
@@ -171,14 +173,24 @@ class _Writer:
         elif isinstance(made, NewStack):
             yield f"{indent}{self.name(made.result)} = []"
         elif isinstance(made, Push):
-            entry = "".join([f"{self.name(v)}, " for v in made.entry])
+            copies = [".copy()" * isinstance(v.type, ArrayType) for v in made.entry]
+            names = zip(map(self.name, made.entry), copies, strict=True)
+            entry = "".join([f"{name}{copy}, " for name, copy in names])
             yield f"{indent}{self.same(made.result, made.stack)}.append(({entry}))"
         elif isinstance(made, Pop):
             entry = "".join([f"{self.name(v)}, " for v in made.entry])
             popped = f"{self.same(made.result, made.stack)}.pop()"
             yield f"{indent}{entry}= {popped}" if entry else f"{indent}{popped}"
-        elif isinstance(made, NewArray | Element | Put | Copy):
+        elif isinstance(made, NewArray | Room | Element | Put | Copy | Product):
             yield from self.array(made, depth)
+        elif isinstance(made, Affine):
+            terms = zip(map(self.name, made.operands), made.steps, strict=True)
+            total = " + ".join([str(made.offset), *[f"{v} * {step}" for v, step in terms]])
+            yield f"{indent}{self.name(made.result)} = {total}"
+        elif isinstance(made, Each):
+            self.names.update(array_helpers())
+            yield from self.work(str(made.size * (1 + size_of(made.body))), depth)
+            yield from lines_of(self, made, depth)
         elif isinstance(made, Check):
             yield f"{indent}if not {self.name(made.condition)}:"
             yield f"{indent}    raise StepBack"
@@ -199,7 +211,9 @@ class _Writer:
             call = f"{_called(made.region)}({self.listed(made.operands)})"
             yield f"{indent}{results}= {call}" if results else f"{indent}{call}"
 
-    def array(self, made: NewArray | Element | Put | Copy, depth: int) -> Iterator[str]:
+    def array(
+        self, made: NewArray | Room | Element | Put | Copy | Product, depth: int
+    ) -> Iterator[str]:
         """What makes, reads or changes an array."""
         indent = "    " * depth
         if isinstance(made, Put):
@@ -207,14 +221,25 @@ class _Writer:
             yield f"{indent}{name}[{self.name(made.place)}] = {self.name(made.number)}"
             return
         if isinstance(made, Element):
-            found = f"{self.name(made.array)}[{self.name(made.place)}]"
+            found = f"{self.name(made.array)}.item({self.name(made.place)})"
         else:
             kind = made.result.type
             assert isinstance(kind, ArrayType)
+            self.names.update(array_helpers(), product=_product)
             yield from self.work(str(kind.size), depth)
-            new = f"[{self.name(made.operands[0])}] * {kind.size}"
-            found = new if isinstance(made, NewArray) else f"{self.name(made.array)}[:]"
+            found = self.new(made, kind)
         yield f"{indent}{self.name(made.result)} = {found}"
+
+    def new(self, made: NewArray | Room | Copy | Product, kind: ArrayType) -> str:
+        """A new array."""
+        if isinstance(made, Copy):
+            return f"{self.name(made.array)}.copy()"
+        if isinstance(made, Product):
+            factors = f"{self.name(made.left)}, {self.name(made.right)}"
+            return f"product({factors}, {made.sizes}, {made.transposed})"
+        if isinstance(made, Room):
+            return f"room({kind.size}, {DTYPES[kind.element]!r})"
+        return f"full({kind.size}, {self.name(made.number)}, {DTYPES[kind.element]!r})"
 
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
         indent = "    " * depth
@@ -278,6 +303,21 @@ class _Writer:
         key = f"{'i' if ints else 'f'}_{len(self.names)}"
         self.names[key] = _function(op, ints)
         return key
+
+
+def _flat(array: Any, dtype: str) -> Any:
+    """An array as a vector."""
+    return CPU.xp.ascontiguousarray(array, dtype).reshape(-1)
+
+
+def _product(
+    left: Any, right: Any, sizes: tuple[int, int, int], transposed: tuple[bool, bool]
+) -> Any:
+    """The product of two matrices, as a vector."""
+    m, k, n = sizes
+    a = left.reshape((k, m)).T if transposed[0] else left.reshape((m, k))
+    b = right.reshape((n, k)).T if transposed[1] else right.reshape((k, n))
+    return (a @ b).reshape(-1)
 
 
 def _function(op: Op, ints: bool) -> Callable[..., Any]:

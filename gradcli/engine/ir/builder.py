@@ -11,15 +11,19 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from .instructions import (
+    Affine,
     Block,
     Branch,
     Cast,
     Constant,
+    Each,
     Element,
     Instruction,
     NewArray,
     Operation,
+    Product,
     Put,
+    Room,
     Value,
 )
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type
@@ -40,6 +44,7 @@ class Builder:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.known: dict[Value, Any] = {}  # the constants
+        self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
         self._origins: dict[Value, Sequence[Value]] = {}  # what ints were computed from
 
     @contextmanager
@@ -84,6 +89,63 @@ class Builder:
         """An array with one number in all its places."""
         result = Value(kind)
         self.add(NewArray(number, result))
+        return result
+
+    def room(self, kind: ArrayType) -> Value:
+        """An array whose elements are to be put."""
+        result = Value(kind)
+        self.add(Room(result))
+        return result
+
+    def place(self, indices: Sequence[Value], steps: Sequence[int], offset: int = 0) -> Value:
+        """The sum of an offset and of indices times steps, where indices may be such sums."""
+        terms: dict[Value, int] = {}
+        for index, step in zip(indices, steps, strict=True):
+            own, more = self._places.get(index) or self._known_place(index)
+            offset += step * more
+            for value, inner in own.items():
+                terms[value] = terms.get(value, 0) + step * inner
+        terms = {value: step for value, step in terms.items() if step}
+        if not terms:
+            return self.constant(offset)
+        if offset == 0 and len(terms) == 1 and (single := next(iter(terms.items())))[1] == 1:
+            return single[0]
+        result = Value(I64)
+        self.add(Affine(tuple(terms), tuple(terms.values()), offset, result))
+        self._places[result] = terms, offset
+        return result
+
+    def _known_place(self, index: Value) -> tuple[dict[Value, int], int]:
+        known = self.known.get(index)
+        return ({index: 1}, 0) if known is None else ({}, known)
+
+    def each(
+        self,
+        shape: Sequence[int],
+        initial: Sequence[tuple[str, Value]],
+        body: Callable[[Sequence[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Adds an `each`: `initial` are the ways and the values that are combined with numbers.
+        `body` adds what a point takes, given its indices, and returns what a body gives."""
+        indices = tuple([Value(I64) for _ in shape])
+        with self.inside(Block(indices)) as block:
+            block.results = tuple(body(indices))
+        results = [Value(first.type) for _, first in initial]
+        ways, values = tuple([way for way, _ in initial]), tuple([first for _, first in initial])
+        self.add(Each(tuple(shape), values, ways, block, tuple(results)))
+        return results
+
+    def product(
+        self,
+        left: Value,
+        right: Value,
+        sizes: tuple[int, int, int],
+        transposed: tuple[bool, bool] = (False, False),
+        shape: tuple[int, ...] | None = None,
+    ) -> Value:
+        """The product of two matrices, as an array of a shape."""
+        result = Value(ArrayType(F64, shape or (sizes[0], sizes[2])))
+        self.add(Product(left, right, sizes, transposed, result))
         return result
 
     def element(self, array: Value, place: Value) -> Value:

@@ -8,12 +8,13 @@ values of the blocks around it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any, TypeAlias
 
 from ...diagnostics import Span
 from ...ops.op import Op
 from ...structs import Entity
-from .types import Type
+from .types import ArrayType, Type
 
 
 class Value:
@@ -108,7 +109,7 @@ class NewStack(Entity, frozen=False):
 
 
 class Push(Entity, frozen=False):
-    """A stack with one more entry: some scalars."""
+    """A stack with one more entry: some scalars and copies of arrays."""
 
     stack: Value
     entry: tuple[Value, ...]
@@ -148,6 +149,34 @@ class NewArray(Entity, frozen=False):
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.number,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+class Room(Entity, frozen=False):
+    """An array whose elements have no numbers yet. Each gets one before it is read."""
+
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+class Affine(Entity, frozen=False):
+    """A place in an array: the sum of `offset` and of ints, each times a known step. It is in the
+    array, so that nothing is checked."""
+
+    operands: tuple[Value, ...]
+    steps: tuple[int, ...]
+    offset: int
+    result: Value
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -281,6 +310,61 @@ class For(Entity, frozen=False):
         return self.body.parameters[1:]
 
 
+class Each(Entity, frozen=False):
+    """Straight code for each point of a space of known shape: `body` takes a point's indices.
+
+    Each of `initial`, a number or an array, is combined with a number for each point, in the way of
+    the same position: the body gives that number, and for an array its place. `put` replaces what
+    is there; the others are `add`, `maximum`, `minimum`, `or` and `and`. Numbers are combined in
+    the order of the points, row by row; but those along the last axis with each other first, where
+    the place doesn't depend on it: sums then are NumPy's, which adds by halves.
+    """
+
+    shape: tuple[int, ...]
+    initial: tuple[Value, ...]
+    ways: tuple[str, ...]
+    body: Block
+    results: tuple[Value, ...]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.initial
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return prod(self.shape)
+
+    @property
+    def given(self) -> list[tuple[Value, Value | None]]:
+        """What the body gives for each of `initial`: a number, and for an array its place."""
+        values = iter(self.body.results)
+        return [
+            (next(values), next(values) if isinstance(first.type, ArrayType) else None)
+            for first in self.initial
+        ]
+
+
+class Product(Entity, frozen=False):
+    """The product of two matrices, whose rows follow each other in arrays of any shape: `sizes` are
+    the rows of the result, the terms of each sum, and the columns of the result. `transposed` says
+    which of the two arrays have columns following each other instead."""
+
+    left: Value
+    right: Value
+    sizes: tuple[int, int, int]
+    transposed: tuple[bool, bool]
+    result: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.left, self.right)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
 class Call(Entity, frozen=False):
     """A call of another region."""
 
@@ -290,10 +374,11 @@ class Call(Entity, frozen=False):
     span: Span | None = None
 
 
-Arrays: TypeAlias = NewArray | Element | Put | Copy | Free
+Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Product
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
-Instruction: TypeAlias = Simple | Branch | While | For | Call
-_STRAIGHT = (Constant, Cast, Operation, Element, Check, Branch)
+Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
+_STRAIGHT = (Constant, Cast, Operation, Affine, Element, Check, Branch)
+WAYS = ("put", "add", "maximum", "minimum", "or", "and")
 
 
 def every(block: Block) -> Iterator[Instruction]:
@@ -320,4 +405,4 @@ def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
         return instruction.then, instruction.otherwise
     if isinstance(instruction, While):
         return instruction.condition, instruction.body
-    return (instruction.body,) if isinstance(instruction, For) else ()
+    return (instruction.body,) if isinstance(instruction, For | Each) else ()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from ...ops import OPS
 from .instructions import (
+    WAYS,
+    Affine,
     Block,
     Branch,
     Call,
@@ -15,6 +18,7 @@ from .instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -23,9 +27,11 @@ from .instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
 )
@@ -192,6 +198,8 @@ class _Parser:
             return self.while_loop(names)
         if word == "for":
             return self.for_loop(names)
+        if word == "each":
+            return self.each(names)
         if word == "call":
             region = self.next()
             self.expect("(")
@@ -225,6 +233,13 @@ class _Parser:
             return Cast(operand, self.define(name, self.type()))
         if word == "new":
             return self.new(name)
+        if word == "place":
+            offset = self.integer()
+            terms = self.sized(self.use)
+            values, steps = tuple([v for v, _ in terms]), tuple([step for _, step in terms])
+            return Affine(values, steps, offset, self.define(name, SCALARS["i64"]))
+        if word == "product":
+            return self.product(name)
         if word == "push":
             stack, *entry = self.uses()
             return Push(stack, tuple(entry), self.define(name, stack.type))
@@ -250,8 +265,56 @@ class _Parser:
         kind = self.type()
         if kind == STACK:
             return NewStack(self.define(name, STACK))
-        self.expect("of")
+        if not self.accept("of"):
+            return Room(self.define(name, kind))
         return NewArray(self.use(), self.define(name, kind))
+
+    def product(self, name: str) -> Product:
+        left, right = self.uses()
+        self.expect("(")
+        sizes = []
+        while not self.accept(")"):
+            sizes.append(self.size())
+            self.accept(",")
+        if len(sizes) != 3:
+            self.fail("three sizes")
+        transposed = (self.accept("left"), self.accept("right"))
+        self.expect(":")
+        m, k, n = sizes
+        return Product(left, right, (m, k, n), transposed, self.define(name, self.type()))
+
+    def integer(self) -> int:
+        text = self.next()
+        if not text.removeprefix("-").isdecimal():
+            raise IRError(f"`{text}` is no int")
+        return int(text)
+
+    def sized(self, item: Callable[[], Value]) -> list[tuple[Value, int]]:
+        """Values in brackets, each with an int."""
+        self.expect("(")
+        found = []
+        while not self.accept(")"):
+            value = item()
+            self.expect(":")
+            found.append((value, self.integer()))
+            self.accept(",")
+        return found
+
+    def each(self, names: list[str]) -> Each:
+        axes = self.sized(lambda: self.define(self.next(), SCALARS["i64"]))
+        self.expect("with", "(")
+        ways, initial = [], []
+        while not self.accept(")"):
+            ways.append(self.next())
+            if ways[-1] not in WAYS:
+                raise IRError(f"`{ways[-1]}` is no way to combine numbers: {', '.join(WAYS)}")
+            initial.append(self.use())
+            self.accept(",")
+        self.expect("{")
+        body = self.block(tuple([index for index, _ in axes]), "yield")
+        results = self.defined(names, [value.type for value in initial])
+        shape = tuple([size for _, size in axes])
+        return Each(shape, tuple(initial), tuple(ways), body, results)
 
     def defined(self, names: list[str], types: list[Type]) -> tuple[Value, ...]:
         if len(names) != len(types):

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...diagnostics import Span
 from .instructions import (
+    Affine,
     Block,
     Branch,
     Call,
@@ -30,6 +31,7 @@ from .instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -38,12 +40,16 @@ from .instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
 )
+
+_SIDES = ("left", "right")
 
 
 def text(regions: Iterable[Region]) -> str:
@@ -96,6 +102,17 @@ class _Printer:
         elif isinstance(made, NewArray):
             new = f"new {made.result.type} of {self.name(made.number)}"
             yield f"{indent}{self.name(made.result)} = {new}"
+        elif isinstance(made, Room):
+            yield f"{indent}{self.name(made.result)} = new {made.result.type}"
+        elif isinstance(made, Affine):
+            terms = zip(map(self.name, made.operands), made.steps, strict=True)
+            place = f"place {made.offset} ({', '.join([f'{v}: {step}' for v, step in terms])})"
+            yield f"{indent}{self.name(made.result)} = {place}"
+        elif isinstance(made, Product):
+            sizes = ", ".join(map(str, made.sizes))
+            flags = "".join([f" {w}" for w, t in zip(_SIDES, made.transposed, strict=True) if t])
+            found = f"product {self.names(made.operands)} ({sizes}){flags} : {made.result.type}"
+            yield f"{indent}{self.name(made.result)} = {found}"
         elif isinstance(made, Element):
             found = f"element {self.names(made.operands)} : {made.result.type}"
             yield f"{indent}{self.name(made.result)} = {found}"
@@ -134,6 +151,15 @@ class _Printer:
             index, *parameters = made.body.parameters
             loop = f"{head}for {self.name(index)} in {self.name(made.count)}"
             yield f"{loop} with ({self._carried(parameters, initial)}) {{"
+            yield from self.block(made.body, "yield", depth + 1)
+            yield f"{indent}}}"
+
+        elif isinstance(made, Each):
+            axes = zip(map(self.name, made.body.parameters), made.shape, strict=True)
+            given = zip(made.ways, map(self.name, made.initial), strict=True)
+            head = self._head(made.results, indent)
+            space = ", ".join([f"{index}: {size}" for index, size in axes])
+            yield f"{head}each ({space}) with ({', '.join(map(' '.join, given))}) {{"
             yield from self.block(made.body, "yield", depth + 1)
             yield f"{indent}}}"
 

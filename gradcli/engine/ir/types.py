@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -18,7 +19,8 @@ class Scalar(Entity):
 
 
 class StackType(Entity):
-    """A stack of entries, each some scalars. A pop takes the types that its push has added.
+    """A stack of entries, each some scalars and arrays. A pop takes the types that its push has
+    added.
 
     A stack is used once, by the next push or pop, or as a carried value or a result: so code may
     change it in place.
@@ -26,6 +28,11 @@ class StackType(Entity):
 
     def __str__(self) -> str:
         return "stack"
+
+
+def strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """How far elements are apart in an array of a shape, along each axis."""
+    return tuple([prod(shape[k + 1 :]) for k in range(len(shape))])
 
 
 class ArrayType(Struct):
@@ -36,6 +43,11 @@ class ArrayType(Struct):
 
     def __str__(self) -> str:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """How far elements are apart along each axis."""
+        return strides(self.shape)
 
     @property
     def size(self) -> int:

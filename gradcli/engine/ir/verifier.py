@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from ...ops import OPS
 from ...ops.op import Op
 from .instructions import (
+    WAYS,
+    Affine,
     Block,
     Branch,
     Call,
@@ -14,6 +16,7 @@ from .instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -22,9 +25,11 @@ from .instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
     blocks_of,
@@ -51,6 +56,7 @@ RESTATED = Op(
     composed=True,
     forward=lambda m, state, value: m.where(True, value, value),
 )
+_IN_EACH = (Constant, Cast, Operation, Affine, Element, Check)
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
     BOOL: (bool,),
     I64: (int,),
@@ -117,8 +123,19 @@ class _Verifier:
         elif isinstance(made, Push | Pop):
             self.stack(made.stack, made.result)
             for value in made.entry:
-                if not isinstance(value.type, Scalar):
+                if value.type == STACK:
                     self.fail(f"a {value.type} is no entry of a stack")
+        elif isinstance(made, Affine):
+            if len(made.steps) != len(made.operands):
+                self.fail("a place has a step for each int")
+            for value in (*made.operands, made.result):
+                self.index(value)
+        elif isinstance(made, Room):
+            self.array(made.result)
+        elif isinstance(made, Product):
+            self.product(made)
+        elif isinstance(made, Each):
+            self.each(made)
         elif isinstance(made, NewArray):
             self.array(made.result, made.number)
         elif isinstance(made, Element):
@@ -173,8 +190,38 @@ class _Verifier:
         for number in numbers:
             if number.type != kind.element:
                 self.fail(f"{number.type} is no element of {kind}")
-        if place is not None and place.type != I64:
+        if place is not None:
+            self.index(place)
+
+    def index(self, value: Value) -> None:
+        if value.type != I64:
             self.fail("a place in an array is an int")
+
+    def product(self, made: Product) -> None:
+        m, k, n = made.sizes
+        pairs = zip((made.left, made.right, made.result), (m * k, k * n, m * n), strict=True)
+        for value, size in pairs:
+            kind = value.type
+            if not isinstance(kind, ArrayType) or (kind.element, kind.size) != (F64, size):
+                self.fail(f"{kind} is no factor, or no product, of {size} floats")
+
+    def each(self, made: Each) -> None:
+        body, places = made.body, [isinstance(v.type, ArrayType) for v in made.initial]
+        self.match("an `each`", made.results, made.initial)
+        if [p.type for p in body.parameters] != [I64] * len(made.shape):
+            self.fail("an `each` has an index for each axis")
+        if len(made.ways) != len(made.initial) or not set(made.ways) <= set(WAYS):
+            self.fail("an `each` combines each of its values in a way that there is")
+        if len(body.results) != len(places) + sum(places):
+            self.fail("an `each` gives a number for each value, and for an array a place")
+            return
+        for (number, place), first in zip(made.given, made.initial, strict=True):
+            if place is None:
+                self.match("a number of an `each`", (number,), (first,))
+            else:
+                self.array(first, number, place=place)
+        if not all(isinstance(inner, _IN_EACH) for inner in body.instructions):
+            self.fail("the body of an `each` is no straight code")
 
     def condition(self, value: Value) -> None:
         if value.type != BOOL:

@@ -18,6 +18,7 @@ from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
 from ..passes.expansion import expand
 from ..passes.folding import fold
+from ..passes.fusion import fuse
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.ownership import owned
@@ -140,7 +141,8 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 
 def _expanded(region: Region) -> Region:
-    return owned(without_dead_code(fold(expand(region), last=True)))
+    folded = without_dead_code(fold(expand(region), last=True))
+    return owned(without_dead_code(fuse(folded)))
 
 
 class RegionPullback(Pullback):

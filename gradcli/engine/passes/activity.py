@@ -7,12 +7,14 @@ from ..ir.instructions import (
     Branch,
     Call,
     Cast,
+    Each,
     Element,
     For,
     Instruction,
     NewArray,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Value,
@@ -49,12 +51,24 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
     elif isinstance(made, Call):
         if found.intersection(made.operands):
             found.update([v for v in made.results if is_float(v.type) or has_tangents(v.type)])
-    elif isinstance(made, Push | Put | Element | NewArray):
+    elif isinstance(made, Push | Put | Element | NewArray | Product):
         if found.intersection(made.operands):
             found.add(made.result)
+    elif isinstance(made, Each):
+        _block(made.body, found)
+        for k, (number, _) in enumerate(made.given):
+            is_linear = made.ways[k] in ("put", "add")  # an extreme moves nothing
+            if is_linear and found.intersection((made.initial[k], number)):
+                found.add(made.results[k])
     elif isinstance(made, Pop):
         if made.stack in found:
-            found.update([v for v in made.results if v.type == STACK or is_float(v.type)])
+            found.update(
+                [
+                    v
+                    for v in made.results
+                    if v.type == STACK or is_float(v.type) or has_tangents(v.type)
+                ]
+            )
     elif isinstance(made, Branch):
         for block in (made.then, made.otherwise):
             _block(block, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.instructions import Block, Branch, Call, For, Region, Value, While, blocks_of
+from ..ir.instructions import Block, Branch, Call, Each, For, Region, Value, While, blocks_of
 
 
 def returned_parameters(region: Region, results: Iterable[Value]) -> set[int]:
@@ -30,6 +30,8 @@ def _block(block: Block, sources: dict[Value, list[Value]]) -> None:
             for to in (made.carried, made.results):
                 _given(to, made.initial, sources)
                 _given(to, made.body.results, sources)
+        elif isinstance(made, Each):
+            _given(made.results, made.initial, sources)
         elif isinstance(made, Call):  # which may return any of its operands
             for result in made.results:
                 sources.setdefault(result, []).extend(made.operands)

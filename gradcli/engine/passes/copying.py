@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Call,
@@ -12,6 +13,7 @@ from ..ir.instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -20,8 +22,10 @@ from ..ir.instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
+    Room,
     Value,
     While,
     blocks_of,
@@ -82,6 +86,14 @@ def rebuilt(
         return Pop(operands[0], results[1:], results[0])
     if isinstance(made, NewArray):
         return NewArray(operands[0], results[0])
+    if isinstance(made, Room):
+        return Room(results[0])
+    if isinstance(made, Affine):
+        return Affine(operands, made.steps, made.offset, results[0])
+    if isinstance(made, Product):
+        return Product(operands[0], operands[1], made.sizes, made.transposed, results[0])
+    if isinstance(made, Each):
+        return Each(made.shape, operands, made.ways, inner[0], results)
     if isinstance(made, Element):
         return Element(operands[0], operands[1], results[0])
     if isinstance(made, Put):

@@ -13,6 +13,7 @@ from ..ir.instructions import (
     Branch,
     Call,
     Check,
+    Each,
     For,
     Instruction,
     Operation,
@@ -62,6 +63,8 @@ class _Live:
                 self.branch(made, control)
             elif isinstance(made, While | For):
                 self.loop(made, control)
+            elif isinstance(made, Each):
+                self.each(made, control)
             else:
                 self.needs.update(dict.fromkeys(made.results, made.operands))
                 if _acts(made):
@@ -74,6 +77,12 @@ class _Live:
             self.needs[result] = (made.condition, a, b)
         for side in (made.then, made.otherwise):
             self.block(side, (*control, made.condition))
+
+    def each(self, made: Each, control: tuple[Value, ...]) -> None:
+        triples = zip(made.results, made.initial, made.given, strict=True)
+        for result, first, (number, place) in triples:
+            self.needs[result] = (first, number) if place is None else (first, number, place)
+        self.block(made.body, control)
 
     def loop(self, made: While | For, control: tuple[Value, ...]) -> None:
         deciding = made.condition.results if isinstance(made, While) else (made.count,)
@@ -116,6 +125,8 @@ def _clean(block: Block, live: set[Value]) -> None:
                 side.results = _those(side.results, places)
         elif isinstance(made, While | For):
             _clean_carried(made, live)
+        elif isinstance(made, Each):
+            _clean_each(made, live)
         for inner in blocks_of(made):
             _clean(inner, live)
         kept.append(made)
@@ -135,6 +146,14 @@ def _clean_carried(made: While | For, live: set[Value]) -> None:
     if isinstance(made, While):
         made.condition.parameters = _those(made.condition.parameters, places)
     made.initial, made.results = _those(made.initial, places), _those(made.results, places)
+
+
+def _clean_each(made: Each, live: set[Value]) -> None:
+    """Removes the results of an `each` that aren't needed."""
+    given, places = made.given, [k for k, value in enumerate(made.results) if value in live]
+    made.body.results = tuple([v for k in places for v in given[k] if v is not None])
+    made.initial, made.results = _those(made.initial, places), _those(made.results, places)
+    made.ways = tuple([made.ways[k] for k in places])
 
 
 def _those(values: Sequence[Value], places: Sequence[int]) -> tuple[Value, ...]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
-from ..ir.instructions import Block, For, NewStack, Value
-from ..ir.types import BOOL, F64, I64, STACK, ArrayType, Type
+from ..ir.instructions import Block, NewStack, Value
+from ..ir.types import BOOL, F64, STACK, ArrayType, Type, strides
 from ..ir.verifier import CHOOSE, WHERE
 from .calls import Regions
 
@@ -66,13 +66,13 @@ class Differentiation:
         """The sum of two derivatives of one value."""
         if not isinstance(a.type, ArrayType):
             return self.builder.apply("add", [a, b])
-        size, total, place = self.builder.constant(a.type.size), Value(a.type), Value(I64)
-        with self.builder.inside(Block((place, total))) as body:
-            terms = [self.builder.element(array, place) for array in (total, b)]
-            body.results = (self.builder.put(total, place, self.builder.apply("add", terms)),)
-        result = Value(a.type)
-        self.builder.add(For(size, (a,), body, (result,)))
-        return result
+        builder, room = self.builder, self.builder.room(a.type)
+
+        def added(indices: Sequence[Value]) -> list[Value]:
+            place = builder.place(indices, strides(shape_of(a)))
+            return [builder.apply("add", [builder.element(v, place) for v in (a, b)]), place]
+
+        return builder.each(shape_of(a), [("put", room)], added)[0]
 
     def results(
         self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
@@ -98,6 +98,12 @@ class Differentiation:
         stack = Value(STACK)
         self.builder.add(NewStack(stack))
         return stack
+
+
+def shape_of(array: Value) -> tuple[int, ...]:
+    """The shape of an array."""
+    assert isinstance(array.type, ArrayType)
+    return array.type.shape
 
 
 def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:

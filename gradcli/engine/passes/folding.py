@@ -11,13 +11,17 @@ from ...ops import OPS
 from ..formulas.functions import scalar_function
 from ..ir.builder import Builder
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Cast,
     Check,
     Constant,
+    Each,
+    Element,
     For,
     Instruction,
+    NewArray,
     Operation,
     Region,
     Value,
@@ -60,6 +64,7 @@ class _Folding:
     def __init__(self, block: Block, last: bool) -> None:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
+        self.filled: dict[Value, _Held] = {}  # the one number of arrays
         self.constants: dict[str, Value] = {}  # that are defined where the builder stands
 
     def all(self, instructions: Sequence[Instruction]) -> None:
@@ -110,12 +115,41 @@ class _Folding:
             self.branch(made)
         elif isinstance(made, While | For):
             self.loop(made)
+        elif isinstance(made, Each):
+            self.each(made)
+        elif isinstance(made, Affine):
+            self.affine(made)
+        elif isinstance(made, Element) and self.of(made.array) in self.filled:
+            self.held[made.result] = self.filled[self.used([made.array])[0]]
         elif not (isinstance(made, Check) and _is(self.of(made.condition), True)):
             self.keep(made)
 
     def keep(self, made: Instruction) -> None:
         """Adds an instruction, on what its operands are known to be."""
         self.builder.add(rebuilt(made, self.used(made.operands), made.results))
+        if isinstance(made, NewArray):
+            self.filled[made.result] = self.of(made.number)
+
+    def affine(self, made: Affine) -> None:
+        """A place, of which some of the ints may be known."""
+        held, offset = [self.of(value) for value in made.operands], made.offset
+        terms = []
+        for value, step in zip(held, made.steps, strict=True):
+            if isinstance(value, _Known):
+                offset += step * value.value
+            else:
+                terms.append((value, step))
+        if terms:
+            values, steps = zip(*terms, strict=True)
+            self.builder.add(Affine(values, steps, offset, made.result))
+        else:
+            self.held[made.result] = _known(offset)
+
+    def each(self, made: Each) -> None:
+        body = Block(made.body.parameters)
+        self.inside(body, made.body.instructions)
+        self.gives(body, made.body.results)
+        self.builder.add(Each(made.shape, self.used(made.initial), made.ways, body, made.results))
 
     def cast(self, made: Cast) -> None:
         held = self.of(made.operand)

@@ -7,6 +7,7 @@ from ..ir.instructions import (
     Block,
     Cast,
     Constant,
+    Each,
     For,
     Instruction,
     Operation,
@@ -52,7 +53,7 @@ def _hoist(block: Block, outside: set[Value]) -> None:
     for made in block.instructions:
         for inner in blocks_of(made):
             _hoist(inner, visible)
-            if isinstance(made, While | For):
+            if isinstance(made, While | For | Each):
                 for same in _invariant(inner, visible):
                     visible.update(same.results)
                     instructions.append(same)

@@ -10,24 +10,36 @@ from ..ir.instructions import (
     Branch,
     Call,
     Cast,
+    Each,
     Element,
     For,
     Instruction,
     NewArray,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
+    every,
 )
 from ..ir.types import BOOL, ArrayType, has_tangents
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
-from .copying import copied
-from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed, values_of
+from .copying import copied, defined, used
+from .derivatives import (
+    Derivative,
+    Derivatives,
+    Differentiation,
+    pairs,
+    passed,
+    shape_of,
+    values_of,
+)
 from .rules import tangent
 
 
@@ -61,6 +73,10 @@ def jvp(
 class _Pushforward(Differentiation):
     """Puts the instructions for tangents among those of blocks, which are changed."""
 
+    def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
+        super().__init__(block, varied, regions)
+        self.rooms = {made.result for made in every(block) if isinstance(made, Room)}
+
     def along(self, block: Block, tangents: Derivatives) -> None:
         """Adds the tangents of what a block defines to `tangents`."""
         instructions, block.instructions = block.instructions, []
@@ -79,12 +95,16 @@ class _Pushforward(Differentiation):
             self.pop(made, tangents)
         elif isinstance(made, Call):
             self.call(made, tangents)
+        elif isinstance(made, Each):
+            self.each(made, tangents)
         else:
             self.builder.add(made)
             if isinstance(made, Operation | Cast) and made.result in self.varied:
                 self.operation(made, tangents)
             elif isinstance(made, NewArray | Element | Put) and made.result in self.varied:
                 tangents[made.result] = self.of_place(made, tangents)
+            elif isinstance(made, Product) and made.result in self.varied:
+                tangents[made.result] = self.of_product(made, tangents)
 
     def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
         places = differentiated(made) if isinstance(made, Operation) else range(1)
@@ -141,6 +161,75 @@ class _Pushforward(Differentiation):
         array, connected = self.of_array(made.array, tangents)
         connected = self.either(connected, t.connected) if t else connected
         return Derivative(builder.put(array, made.place, number), connected)
+
+    def of_product(self, made: Product, tangents: Derivatives) -> Derivative:
+        """The tangent of a product: a product for each factor that has one."""
+        found: Derivative | None = None
+        for k, factor in enumerate(made.operands):
+            t = tangents.get(factor)
+            if t is not None:
+                left, right = (t.value, made.right) if k == 0 else (made.left, t.value)
+                value = self.builder.product(
+                    left, right, made.sizes, made.transposed, shape_of(made.result)
+                )
+                more = Derivative(value, t.connected)
+                if found is not None:
+                    total = self.sum(found.value, more.value)
+                    more = Derivative(total, self.either(found.connected, more.connected))
+                found = more
+        return found or self.of_array(made.result, {})
+
+    def each(self, made: Each, tangents: Derivatives) -> None:
+        """Combines tangents as the numbers are combined that they are tangents of."""
+        places = [k for k, value in enumerate(made.results) if value in self.varied]
+        inside = dict(tangents)
+        for array in used([made.body]):
+            if array in self.varied and isinstance(array.type, ArrayType):
+                inside[array] = self.of_array(array, tangents)
+        zero = self.builder.constant(0.0)
+        firsts = [
+            tangents.get(made.initial[k]) or Derivative(self.start(made, k, zero)) for k in places
+        ]
+        given, ends = made.given, list[Value]()
+        self.along(made.body, inside)
+        local = set(defined(made.body))
+        flags: dict[int, int] = {}  # of results whose numbers are connected at some points
+        with self.builder.inside(made.body):
+            for k in places:
+                number, place = given[k]
+                t = inside.get(number)
+                value = self.if_connected(t, zero) if t else zero
+                ends += [value] if place is None else [value, place]
+            for n, k in enumerate(places):
+                t = inside.get(given[k][0])
+                if t is not None and t.connected in local:
+                    flags[n] = len(flags)
+                    ends.append(t.connected)
+        nothing = self.builder.constant(False)
+        values = tuple([Value(made.results[k].type) for k in places])
+        connected = tuple([Value(BOOL) for _ in flags])
+        bases = [made.initial[k] for k in places]
+        made.initial += (*[t.value for t in firsts], *[nothing] * len(flags))
+        made.ways += (*[made.ways[k] for k in places], *["or"] * len(flags))
+        made.body.results += tuple(ends)
+        moved = [made.results[k] for k in places]
+        made.results += (*values, *connected)
+        self.builder.add(made)
+        for n, k in enumerate(places):
+            own = inside.get(given[k][0])
+            flag = connected[flags[n]] if n in flags else own.connected if own else nothing
+            if bases[n] in self.varied:
+                base = tangents.get(bases[n])
+                flag = self.either(flag, base.connected if base else nothing)
+            tangents[moved[n]] = Derivative(values[n], flag)
+
+    def start(self, made: Each, k: int, zero: Value) -> Value:
+        """The first tangent of what an `each` changes that has none."""
+        kind = made.results[k].type
+        if not isinstance(kind, ArrayType):
+            return zero
+        is_new = made.initial[k] in self.rooms
+        return self.builder.room(kind) if is_new else self.builder.filled(kind, zero)
 
     def call(self, made: Call, tangents: Derivatives) -> None:
         """A call of what gives the tangents, too, where one of the operands has one."""

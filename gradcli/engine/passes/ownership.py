@@ -1,9 +1,10 @@
 """Which block owns the memory of an array, so that code may change arrays in place.
 
 Values never change: `put` gives another array. Where the old one isn't used any more, the new one
-takes over its memory; elsewhere it gets a copy. What takes over the memory of an array: a `put`, a
-loop that carries it, the end of a block that gives it. An array that nothing takes over is freed
-after its last use. The parameters of a region belong to whoever runs it.
+takes over its memory; elsewhere it gets a copy. What takes over the memory of an array: a `put`, an
+`each` or a loop that it is the first value of, the end of a block that gives it. An array that
+nothing takes over is freed after its last use. The parameters of a region belong to whoever runs
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..ir.instructions import (
     Block,
     Branch,
     Copy,
+    Each,
     For,
     Free,
     Instruction,
@@ -74,6 +76,9 @@ def _block(block: Block, given: Iterable[Value]) -> None:
             _block(made.body, made.carried)
             if isinstance(made, While):
                 _block(made.condition, ())
+            made.initial = _taken_over(made.initial, own, later | inside, copies)
+            dying = {value: None for value in dying if value not in made.initial}
+        elif isinstance(made, Each):
             made.initial = _taken_over(made.initial, own, later | inside, copies)
             dying = {value: None for value in dying if value not in made.initial}
         elif isinstance(made, Put):

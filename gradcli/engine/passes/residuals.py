@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from ..ir.instructions import Block, Cast, Constant, Element, Instruction, Operation, Value
+from ..ir.instructions import (
+    Affine,
+    Block,
+    Cast,
+    Constant,
+    Element,
+    Instruction,
+    Operation,
+    Value,
+)
 from ..ir.types import I64, is_float
 from .copying import defined
 
@@ -35,4 +44,5 @@ def _is_simple(made: Instruction, arrays: Container[Value]) -> bool:
         if is_float(made.result.type):
             return made.op.name in _FLOATS
         return operand == I64 and made.op.name in _INTS
-    return isinstance(made, Cast | Constant) or (isinstance(made, Element) and made.array in arrays)
+    simple = isinstance(made, Cast | Constant | Affine)
+    return simple or (isinstance(made, Element) and made.array in arrays)

@@ -14,12 +14,15 @@ from ..ir.instructions import (
     Call,
     Constant,
     Copy,
+    Each,
     Element,
     Free,
     Instruction,
     NewArray,
+    Product,
     Put,
     Region,
+    Room,
     Value,
     blocks_of,
 )
@@ -88,8 +91,11 @@ class _Replacing:
             self.put(made)
         elif isinstance(made, Copy) and made.array in self.items:
             self.items[made.result] = self.items[made.array]
-        elif isinstance(made, Call):
-            self.call(made)
+        elif isinstance(made, Room) and is_few(kind := made.result.type):
+            assert isinstance(kind, ArrayType)
+            self.items[made.result] = (self.builder.zero(kind.element),) * kind.size
+        elif isinstance(made, Call | Each | Product):
+            self.whole(made)
         elif not (isinstance(made, Free) and made.array in self.items):
             self.keep(made)
 
@@ -125,9 +131,11 @@ class _Replacing:
         is_there = self.builder.apply("eq", [place, self.builder.constant(k)])
         return self.builder.operation(WHERE, [is_there, there, elsewhere])
 
-    def call(self, made: Call) -> None:
-        """A call takes and gives arrays: other regions call the same one."""
-        build, operands = self.builder, []
+    def whole(self, made: Call | Each | Product) -> None:
+        """What takes and gives arrays: a call, since other regions call the same one, and what
+        works on the memory of arrays."""
+        build, operands = self.builder, list[Value]()
+        inner = [self.block(block) for block in blocks_of(made)]
         for operand in made.operands:
             if operand in self.items and isinstance(operand.type, ArrayType):
                 items = self.items[operand]
@@ -137,7 +145,7 @@ class _Replacing:
                 operands.append(array)
             else:
                 operands += self.used([operand])
-        build.add(Call(made.region, tuple(operands), made.results, made.span))
+        build.add(rebuilt(made, tuple(operands), made.results, inner))
         for result in made.results:
             if isinstance(result.type, ArrayType) and is_few(result.type):
                 places = [build.constant(k) for k in range(result.type.size)]

@@ -16,6 +16,7 @@ from ..ir.instructions import (
     Call,
     Cast,
     Constant,
+    Each,
     Element,
     For,
     Instruction,
@@ -23,6 +24,7 @@ from ..ir.instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
@@ -31,14 +33,13 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import BOOL, I64, STACK, has_tangents
-from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
 from .copying import copied, defined, replace, used
-from .derivatives import Derivative, Derivatives, Differentiation, pairs, passed, values_of
+from .derivatives import Derivative, Derivatives, pairs, passed, values_of
 from .hoisting import hoist
+from .pullbacks import Pullbacks
 from .residuals import computed_again
-from .rules import NoRule, share
 
 
 def vjp(
@@ -93,7 +94,7 @@ def pullback_of(
     return Region(whole.name, Block(parameters, instructions, whole.block.results[len(of) :]))
 
 
-class Pullback(Differentiation):
+class Pullback(Pullbacks):
     """Appends the pullback of a block to it. The block is changed: loops count their iterations and
     push what the pullback needs, branches have more results."""
 
@@ -147,18 +148,6 @@ class Pullback(Differentiation):
         made.body.results += (more,)
         made.results += (Value(I64),)
 
-    # ---- cotangents ------------------------------------------------------------------------------
-
-    def add(self, cotangents: Derivatives, value: Value, more: Derivative) -> None:
-        """Adds a share to the cotangent of a value."""
-        if value not in self.varied:
-            return
-        old = cotangents.get(value)
-        if old is not None:
-            total = self.sum(old.value, more.value)
-            more = Derivative(total, self.either(old.connected, more.connected))
-        cotangents[value] = more
-
     # ---- backwards -------------------------------------------------------------------------------
 
     def back(self, block: Block, cotangents: Derivatives) -> None:
@@ -177,48 +166,18 @@ class Pullback(Differentiation):
                 self.element(made, cotangents)
             elif isinstance(made, Put):
                 self.put(made, cotangents)
-            elif isinstance(made, NewArray) and made.result in self.varied:
-                raise NoRule("the derivative of an array of one number is not compiled")
+            elif isinstance(made, NewArray):
+                self.filled(made, cotangents)
+            elif isinstance(made, Product):
+                self.product(made, cotangents)
+            elif isinstance(made, Each):
+                self.each(made, cotangents)
             elif isinstance(made, Pop):
                 self.pop(made, cotangents)
             elif isinstance(made, Push):
                 self.push(made, cotangents)
             elif isinstance(made, Call):
                 self.call(made, cotangents)
-
-    def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
-        for k in differentiated(made) if isinstance(made, Operation) else range(1):
-            operand = made.operands[k]
-            if operand not in self.varied:
-                continue
-            if isinstance(made, Operation) and made.op is CHOOSE:
-                self.add(cotangents, operand, self.chosen(made.operands[0], k == 1, g))
-                continue
-            if isinstance(made, Cast) or made.op is RESTATED:
-                part = g.value
-            else:
-                part = share(self.builder, made, k, g.value)
-            part = self.if_connected(Derivative(part, g.connected), self.nothing())
-            self.add(cotangents, operand, Derivative(part, g.connected))
-
-    def element(self, made: Element, cotangents: Derivatives) -> None:
-        """Adds the cotangent of an element to that of its array, in its place."""
-        g = cotangents.pop(made.result, None)
-        if g is not None and made.array in self.varied:
-            array, connected = self.of_array(made.array, cotangents)
-            more = self.if_connected(g, self.nothing())
-            old = self.builder.element(array, made.place)
-            array = self.builder.put(array, made.place, self.builder.apply("add", [old, more]))
-            cotangents[made.array] = Derivative(array, self.either(connected, g.connected))
-
-    def put(self, made: Put, cotangents: Derivatives) -> None:
-        """The number takes the cotangent of its place, and the array what is left."""
-        g = cotangents.pop(made.result, None)
-        if g is not None:
-            number = Derivative(self.builder.element(g.value, made.place), g.connected)
-            self.add(cotangents, made.number, number)
-            rest = self.builder.put(g.value, made.place, self.builder.constant(0.0))
-            self.add(cotangents, made.array, Derivative(rest, g.connected))
 
     def call(self, made: Call, cotangents: Derivatives) -> None:
         """The pullback of a call is a call, which computes the call again."""
@@ -238,13 +197,6 @@ class Pullback(Differentiation):
         self.builder.add(Call(name, (*made.operands, *passed(given)), results, made.span))
         for k, part in zip(active, pairs(results), strict=True):
             self.add(cotangents, made.operands[k], part)
-
-    def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
-        """The share of a side that is chosen if the condition holds, or if it doesn't."""
-        sides = [self.builder.constant(holds), self.builder.constant(not holds)]
-        connected = self.both(g.connected, self.builder.operation(WHERE, [condition, *sides]))
-        share = Derivative(g.value, connected)
-        return Derivative(self.if_connected(share, self.nothing()), connected)
 
     def pop(self, made: Pop, cotangents: Derivatives) -> None:
         """The cotangent of a stack is one of the cotangents of its floats."""

@@ -126,7 +126,7 @@ class Builtins(Extremes):
             return self.array(known, [value] * count, span)
         if value in self.builder.known:
             return Stored(self.builder.filled(ArrayType(value.type, known), value))
-        return Pending(known, value.type, lambda place: value)
+        return Pending(known, value.type, lambda _: value, lambda _: value)
 
     def zeros(
         self, operands: Sequence[Any], options: Options, span: Span
@@ -195,7 +195,7 @@ class Builtins(Extremes):
         if kind != F64 and isinstance(held, Mixed):
             raise NotCompiled("what is an int or a float, as an int, is not compiled", span)
         if isinstance(held, Pending):
-            return self.each(held, kind, lambda item: self.cast_number(item, kind, span))
+            return self.mapped(lambda item: self.cast_number(item, kind, span), [held], span)
         if not isinstance(held, Array):
             return self.cast_number(held, kind, span)
         items = [self.cast_number(item, kind, span) for item in held.items]
@@ -266,4 +266,7 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
 # Builtins that make lists of what is in lists, where variables stay variables.
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))
 # Builtins that read an array place by place.
-_LAZY = frozenset(("sum", "mean", "norm"))
+_LAZY = {
+    "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",
+    "transpose", "outer",
+}  # fmt: skip

@@ -12,14 +12,14 @@ from ..ir.types import BOOL, F64, I64
 from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled
+from .parts import Parts, Step
 from .ranges import Ints
-from .stored import Step, StoredArrays
 
 # One step of what an assignment names: a key, or an index in brackets.
 Path = str | Sequence[Step]
 
 
-class Elements(StoredArrays):
+class Elements(Parts):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:
@@ -52,6 +52,8 @@ class Elements(StoredArrays):
                 raise NotCompiled("the step of this slice is 0", span)
             return slice(*bounds)
         held = None if isinstance(item, program.EllipsisItem) else self.expression(item)
+        if isinstance(held, Stored) and not held.listed:
+            return held
         found = self.value(held)
         if not isinstance(found, Value) or found.type != I64:
             raise NotCompiled("an index that is no int and no slice is not compiled", span)
@@ -100,6 +102,8 @@ class Elements(StoredArrays):
             if type(held) is tuple:
                 return self.part(self.as_array(held, span), steps, span) if rest else held[step]
             return self.rows_of(held, step, rest, span)
+        if isinstance(step, Stored):
+            raise NotCompiled("elements of few at indices of an array are not compiled", span)
         row = self.known(self.chosen(self.rows(held, span), step, isinstance(held, Array), span))
         return self.part(row, rest, span)
 
@@ -181,7 +185,7 @@ class Elements(StoredArrays):
             return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):
             return self.array_with(held, steps, self.as_array(value, span), span, tie=True)
-        if isinstance(step, slice):
+        if not isinstance(step, Value):
             raise NotCompiled("an entry of a list is named by an int", span)
         items = self.rows(held, span)
 
@@ -224,6 +228,8 @@ class Elements(StoredArrays):
             return self.fitted(value, held, span)
         step, *rest = steps
         rows = self.rows(held, span)
+        if isinstance(step, Stored):
+            raise NotCompiled("a change at indices that an array has is not compiled", span)
         if isinstance(step, slice):
             places = range(len(rows))[step]
             each = self.rows(value, span) if isinstance(value, Array) else [value] * len(places)

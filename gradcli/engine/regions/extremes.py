@@ -8,12 +8,14 @@ from math import inf
 from typing import Any
 
 from ...diagnostics import Span
-from ..ir.instructions import Check, Value
-from ..ir.types import F64
+from ..ir.instructions import Value
+from ..ir.types import BOOL, F64
+from .arrays import is_many
 from .kinds import Stored
+from .lines import Found, Group, Lines
 from .names import NotCompiled
 from .products import Products
-from .reductions import Group, Options, number_of
+from .reductions import Options, number_of
 from .stored import Pending
 
 
@@ -26,77 +28,81 @@ class Extremes(Products):
     def minimum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.reduced(operands[0], options, span, partial(self.extreme, "minimum", span))
 
-    def extreme(self, name: str, span: Span, items: Group) -> Value:
+    def extreme(self, name: str, span: Span, items: Group) -> Found:
         """An extreme element: those that are equal to it share the derivative equally."""
+        items = self.several(items, span)
         y = self.found_extreme(name, items, span)
         if y.type != F64:
             return y
         builder, zero, one = self.builder, self.builder.constant(0.0), self.builder.constant(1.0)
         self.check_finite(y, span)
 
-        def moved(item: Value) -> Value:
+        def moved(item: Value, y: Value) -> Value:
             move = builder.apply("sub", [item, y], span)
             return builder.apply("where", [builder.apply("eq", [item, y], span), move, zero], span)
 
-        def counted(item: Value) -> Value:
+        def counted(item: Value, y: Value) -> Value:
             return builder.apply("where", [builder.apply("eq", [item, y], span), one, zero], span)
 
-        moves, ties = [self.total(self.each(items, F64, of), span) for of in (moved, counted)]
-        return self.added([y, builder.apply("div", [moves, ties], span)], span)
+        def shared(y: Value, moves: Value, ties: Value) -> Value:
+            return self.added([y, builder.apply("div", [moves, ties], span)], span)
 
-    def found_extreme(self, name: str, items: Group, span: Span) -> Value:
+        moves, ties = [self.total(self.each(items, of, span, y), span) for of in (moved, counted)]
+        return self.of_found(shared, [y, moves, ties], span)
+
+    def found_extreme(self, name: str, items: Group, span: Span) -> Found:
         """The value of an extreme element, on which nothing depends."""
-
-        def further(found: Value, item: Value) -> Value:
-            return self.builder.apply(name, [found, item], span)
-
-        if isinstance(items, Pending):
-            first, rest = items.at(self.builder.constant(0)), items.size - 1
-            one = self.builder.constant(1)
-
-            def step(k: Value, found: Value) -> Value:
-                return further(found, items.at(self.builder.apply("add", [k, one])))
-
-            found = self.folded(rest, first, step, span)
+        if isinstance(items, Lines):
+            if items.type == BOOL:
+                raise NotCompiled("an extreme of bools is not compiled", span)
+            found = self.combined(name, items, span)
         else:
             self.count(span, len(items))
-            found = reduce(further, items)
-        return self.builder.apply("fixed", [found], span) if found.type == F64 else found
+            found = reduce(lambda a, b: self.builder.apply(name, [a, b], span), items)
+        if found.type != F64:
+            return found
+        fixed = self.of_found(lambda y: self.builder.apply("fixed", [y], span), [found], span)
+        return self.ready(fixed, span) if isinstance(fixed, Pending) else fixed
 
-    def check_finite(self, number: Value, span: Span) -> None:
+    def check_finite(self, found: Found, span: Span) -> None:
         builder = self.builder
-        size = builder.apply("abs", [number], span)
-        builder.add(Check(builder.apply("lt", [size, builder.constant(inf)], span)))
+
+        def is_finite(number: Value) -> Value:
+            size = builder.apply("abs", [number], span)
+            return builder.apply("lt", [size, builder.constant(inf)], span)
+
+        self.check_all(self.of_found(is_finite, [found], span), span)
 
     # ---- sums of exponentials --------------------------------------------------------------------
 
-    def shifted(self, items: Group, span: Span) -> tuple[Group, Value]:
+    def shifted(self, items: Group, span: Span) -> tuple[Group, Found]:
         """Elements less the largest of them, and that one."""
-        items = self.as_all(items, F64)
+        items = self.several(self.as_all(items, F64, span), span)
         top = self.found_extreme("maximum", items, span)
         self.check_finite(top, span)
-        less = self.each(items, F64, lambda item: self.builder.apply("sub", [item, top], span))
+        less = self.each(items, lambda a, b: self.builder.apply("sub", [a, b], span), span, top)
         return less, top
 
     def exponentials(self, items: Group, span: Span) -> Group:
-        return self.each(items, F64, lambda item: self.builder.apply("exp", [item], span))
+        return self.each(items, lambda item: self.builder.apply("exp", [item], span), span)
 
     def logsumexp(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: Group) -> Value:
+        def logarithm(total: Value, top: Value) -> Value:
+            return self.added([self.builder.apply("log", [total], span), top], span)
+
+        def of(items: Group) -> Found:
             less, top = self.shifted(items, span)
             total = self.total(self.exponentials(less, span), span)
-            return self.added([self.builder.apply("log", [total], span), top], span)
+            return self.of_found(logarithm, [total, top], span)
 
         return self.reduced(operands[0], options, span, of)
 
     def softmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         items, shape = self.line(operands[0], options, span)
-        weights = self.exponentials(self.shifted(items, span)[0], span)
-        if isinstance(weights, Pending):
-            weights = self.elements(Stored(self.made(weights, span)))
+        weights = self.several(self.exponentials(self.shifted(items, span)[0], span), span)
         total = self.total(weights, span)
         return self.as_line(
-            self.each(weights, F64, lambda w: self.builder.apply("div", [w, total], span)),
+            self.each(weights, lambda w, t: self.builder.apply("div", [w, t], span), span, total),
             shape,
             span,
         )
@@ -105,26 +111,30 @@ class Extremes(Products):
         items, shape = self.line(operands[0], options, span)
         less, _ = self.shifted(items, span)
         total = self.total(self.exponentials(less, span), span)
-        log = self.builder.apply("log", [total], span)
+        log = self.of_found(lambda t: self.builder.apply("log", [t], span), [total], span)
         return self.as_line(
-            self.each(less, F64, lambda item: self.builder.apply("sub", [item, log], span)),
+            self.each(less, lambda a, b: self.builder.apply("sub", [a, b], span), span, log),
             shape,
             span,
         )
 
     def line(self, held: Any, options: Options, span: Span) -> tuple[Group, tuple[int, ...]]:
-        """The elements of an array of one axis, along which an op works."""
+        """The elements of an array along an axis: of one of few, the only one."""
         self.only(options, ["axis"], span)
-        array = held if isinstance(held, Stored) else self.some_array(held, span)
+        if isinstance(held, Pending) and not is_many(held.shape):
+            held = self.whole(held, span)
         axis = options.get("axis")
+        if isinstance(held, Stored | Pending):
+            last = self.builder.constant(-1)
+            return self.lines(self.elements(held), axis or last, span), held.shape
+        array = self.some_array(held, span)
         if len(array.shape) > 1 or (axis is not None and self.known_int(axis, span) not in (0, -1)):
             raise NotCompiled("this is compiled for vectors alone", span)
-        items = self.elements(array) if isinstance(array, Stored) else list(array.items)
-        return items, array.shape
+        return list(array.items), array.shape
 
     def as_line(self, items: Group, shape: tuple[int, ...], span: Span) -> Any:
         """Elements as an array."""
-        if isinstance(items, Pending):
-            return items
+        if isinstance(items, Lines):
+            return items.elements
         self.count(span, number_of(items))
         return self.tied(self.array(shape, items, span))

@@ -8,14 +8,14 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64
+from ..ir.types import BOOL, F64, I64, ArrayType
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
 from .reductions import Options, Reductions
-from .stored import Pending
+from .stored import Indices, Pending
 
-MAX_PRODUCTS = 2**15  # of numbers; larger products are better left to BLAS
+LARGE = 2**14  # multiplications of numbers; larger products are left to BLAS
 
 
 class Products(Reductions):
@@ -29,20 +29,38 @@ class Products(Reductions):
         size = prod((*left, *right, n))
         if size <= MAX_ELEMENTS:
             return self.unrolled_product(self.apart(a, span), self.apart(b, span), span)
-        if size > MAX_PRODUCTS:
-            raise NotCompiled("a product of large arrays is not compiled", span)
-        return self.looped_product(self.operand(a, span), self.operand(b, span), span)
+        a, b = self.operand(a, span), self.operand(b, span)
+        if size < LARGE:
+            return self.looped_product(a, b, span)
+        if F64 not in (a.type, b.type):
+            raise NotCompiled("a product of large arrays of ints is not compiled", span)
+        shape, sizes = (*left, *right), (prod(left), n, prod(right))
+        (x, by_columns), (y, right_by_columns) = [self.matrix(each, span) for each in (a, b)]
+        found = self.builder.product(x, y, sizes, (by_columns, right_by_columns), shape or (1,))
+        if not shape:
+            return self.builder.element(found, self.builder.constant(0))
+        return self.few_apart(Stored(found), span)
 
-    def factor(self, held: Any, span: Span) -> Array | Stored:
-        found = held if isinstance(held, Stored) else self.as_array(held, span)
+    def matrix(self, factor: Pending, span: Span) -> tuple[Value, bool]:
+        """A factor in memory, and whether it is column by column."""
+        if factor.transposed is not None:
+            return factor.transposed, True
+        floats = self.mapped(lambda v: self.as_float(v, span), [factor], span)
+        return self.made(factor if factor.type == F64 else floats, span), False
+
+    def factor(self, held: Any, span: Span) -> Array | Stored | Pending:
+        is_view = isinstance(held, Pending) and held.operations == 0 and is_many(held.shape)
+        if not is_view and not isinstance(held, Stored):
+            held = self.as_array(self.whole(held, span), span)
+        found: Array | Stored | Pending = held
         kind = found.type.element if isinstance(found, Stored) else found.type
-        if not isinstance(found, Array | Stored) or kind == BOOL:
+        if not isinstance(found, Array | Stored | Pending) or kind == BOOL:
             raise NotCompiled("a product with what is no array of numbers is not compiled", span)
         return found
 
-    def apart(self, held: Array | Stored, span: Span) -> Array:
+    def apart(self, held: Array | Stored | Pending, span: Span) -> Array:
         """The elements of an array as scalars."""
-        return self.unpacked(held, span) if isinstance(held, Stored) else held
+        return held if isinstance(held, Array) else self.unpacked(held, span)
 
     def unrolled_product(self, a: Array, b: Array, span: Span) -> Any:
         n, width = a.shape[-1], prod(b.shape[1:])
@@ -57,66 +75,76 @@ class Products(Reductions):
         return self.tied(self.array(shape, found, span)) if shape else found[0]
 
     def looped_product(self, a: Pending, b: Pending, span: Span) -> Any:
-        builder, n, width = self.builder, a.shape[-1], prod(b.shape[1:])
+        """A product whose terms are added one after another, row by row of the right factor."""
+        builder, n = self.builder, a.shape[-1]
         kind = F64 if F64 in (a.type, b.type) else I64
-        rows = (a.size // n, width)
+        left, right = a.shape[:-1], b.shape[1:]
+        shape = (*left, *right)
 
-        def at(place: Value) -> Value:
-            begin = self.times(self.digit(place, 0, rows), n)
-            column = self.digit(place, 1, rows)
+        def term(indices: Indices) -> list[Value]:
+            rows, (k, *columns) = indices[: len(left)], indices[len(left) :]
+            factors = [a.at([*rows, k]), b.at([k, *columns])]
+            found = builder.apply("mul", factors, span)
+            return [found, self.place([*rows, *columns], shape)] if shape else [found]
 
-            def plus(k: Value, total: Value) -> Value:
-                left = a.at(self.sum_of_ints([begin, k]))
-                right = b.at(self.sum_of_ints([self.times(k, width), column]))
-                return self.added([total, builder.apply("mul", [left, right], span)], span)
-
-            return self.folded(n, builder.zero(kind), plus, span)
-
-        shape = a.shape[:-1] + b.shape[1:]
-        if not shape:
-            return at(builder.constant(0))
-        return self.few_apart(Stored(self.made(Pending(shape, kind, at), span)), span)
+        first = builder.zero(kind)
+        initial = builder.filled(ArrayType(kind, shape), first) if shape else first
+        [found] = self.over((*left, n, *right), [("add", initial)], term, span)
+        return self.few_apart(Stored(found), span) if shape else found
 
     def outer(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The products of each element of one array with each of another."""
-        a, b = [self.viewed(self.factor(held, span), span) for held in operands]
-        sizes = (a.size, b.size)
+        a, b = [self.line_of(self.factor(held, span), span) for held in operands]
 
-        def at(place: Value) -> Value:
-            pair = [a.at(self.digit(place, 0, sizes)), b.at(self.digit(place, 1, sizes))]
+        def at(indices: Indices) -> Value:
+            pair = [each.at([k]) for each, k in zip((a, b), indices, strict=True)]
             return self.builder.apply("mul", pair, span)
 
         kind = F64 if F64 in (a.type, b.type) else I64
-        return self.whole(Pending(sizes, kind, at), span)
+        return self.whole(Pending((a.size, b.size), kind, at), span)
 
     # ---- other shapes ----------------------------------------------------------------------------
 
     def viewed(self, held: Any, span: Span) -> Pending:
-        """An array, to be read place by place; one of few elements only at places that are known
-        here."""
-        array = held if isinstance(held, Stored) else self.some_array(held, span)
+        """An array, to be read element by element; one of few elements only at indices that are
+        known here."""
+        array = held if isinstance(held, Stored | Pending) else self.some_array(held, span)
         if isinstance(array, Array) and not is_many(array.shape):
-            known = self.builder.known
-            return Pending(array.shape, array.type, lambda place: array.items[known[place]])
+            known, shape = self.builder.known, array.shape
+
+            def at(indices: Indices) -> Value:
+                item: Value = array.items[known[self.place(indices, shape)]]
+                return item
+
+            return Pending(shape, array.type, at, lambda place: array.items[known[place]])
         found: Pending = self.operand(array, span)
         return found
 
+    def line_of(self, held: Any, span: Span) -> Pending:
+        """The elements of an array, as one of one axis."""
+        array = self.viewed(held, span)
+        flat = array.flat or self.elements(Stored(self.made(array, span))).flat
+        assert flat is not None
+        return Pending((array.size,), array.type, lambda k: flat(k[0]), flat, array.operations)
+
     def transpose(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         self.only(options, [], span)
-        array = self.viewed(operands[0], span)
+        held = operands[0]
+        array = self.viewed(held, span)
         if len(array.shape) != 2:
             raise NotCompiled("only matrices are transposed where code is compiled", span)
+        if array.transposed is not None:
+            return Stored(array.transposed)
         shape = array.shape[::-1]
-
-        def at(place: Value) -> Value:
-            row, column = [self.digit(place, k, shape) for k in (0, 1)]
-            return array.at(self.sum_of_ints([self.times(column, shape[0]), row]))
-
-        return self.whole(Pending(shape, array.type, at), span)
+        original = held.value if isinstance(held, Stored) else None
+        found = Pending(
+            shape, array.type, lambda k: array.at([k[1], k[0]]), None, 0, transposed=original
+        )
+        return found if is_many(shape) else self.whole(found, span)
 
     def reshape(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         self.only(options, ["shape"], span)
-        array, sizes = self.viewed(operands[0], span), options["shape"]
+        array, sizes = self.line_of(operands[0], span), options["shape"]
         sizes = sizes if type(sizes) is tuple else (sizes,)
         shape = [self.known_int(size, span) for size in sizes]
         rest = prod(size for size in shape if size != -1)
@@ -124,8 +152,12 @@ class Products(Reductions):
             shape[shape.index(-1)] = array.size // rest
         if not shape or min(shape) < 1 or prod(shape) != array.size:
             raise NotCompiled("the elements don't fit this shape", span)
-        return self.whole(array._replace(shape=tuple(shape)), span)
+        flat = array.flat
+        assert flat is not None
+        found = Pending(
+            tuple(shape), array.type, lambda k: flat(self.place(k, shape)), flat, array.operations
+        )
+        return self.whole(found, span)
 
     def ravel(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        array = self.viewed(operands[0], span)
-        return self.whole(array._replace(shape=(array.size,)), span)
+        return self.whole(self.line_of(operands[0], span), span)

@@ -7,28 +7,27 @@ from functools import reduce
 from typing import Any
 
 from ...diagnostics import Span
-from ..ir.instructions import Block, Check, Value
+from ..ir.instructions import Block, Check, For, Value
 from ..ir.types import BOOL, F64, I64, Scalar
 from .arrays import is_many
-from .elements import Elements
 from .kinds import Array, Stored
+from .lines import Combining, Found, Group, Lines
 from .names import NotCompiled
 from .stored import Pending
 
 Options = Mapping[str, Any]
-Group = Sequence[Value] | Pending  # elements that are reduced together
 
 
 def number_of(items: Group) -> int:
     """How many elements there are."""
-    return items.size if isinstance(items, Pending) else len(items)
+    return items.size if isinstance(items, Lines) else len(items)
 
 
 def _types(items: Group) -> set[Any]:
-    return {items.type} if isinstance(items, Pending) else {item.type for item in items}
+    return {items.type} if isinstance(items, Lines) else {item.type for item in items}
 
 
-class Reductions(Elements):
+class Reductions(Combining):
     """The lowering of sums, means, norms, and of `any` and `all`."""
 
     def only(self, options: Options, names: Sequence[str], span: Span) -> None:
@@ -62,68 +61,64 @@ class Reductions(Elements):
             raise NotCompiled("reductions along this axis are not compiled", span)
         return k % rank
 
-    def reduced(self, held: Any, options: Options, span: Span, of: Callable[[Group], Value]) -> Any:
+    def reduced(self, held: Any, options: Options, span: Span, of: Callable[[Group], Found]) -> Any:
         """What `of` makes of the elements of an array, or of those along an axis."""
         self.only(options, ["axis"], span)
         axis = options.get("axis")
-        if not (isinstance(held, Pending) and is_many(held.shape) and held.operations == 0):
+        if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held, span)
         if isinstance(held, Stored | Pending):
-            return self.of_stored(self.elements(held), axis, span, of)
+            return self.whole(of(self.lines(self.elements(held), axis, span)), span)
         array = self.some_array(held, span, whole=axis is None)
         if axis is None:
             return of(list(array.items))
         found = [of(group) for group in self.groups(array, axis, span)]
         return self.array((len(found),), found, span) if len(array.shape) > 1 else found[0]
 
-    def of_stored(self, held: Pending, axis: Any, span: Span, of: Callable[[Group], Value]) -> Any:
-        k = None if axis is None else self.axis(axis, held.shape, span)
-        if k is None or len(held.shape) == 1:
-            return of(held)
-        n, width = held.shape
-
-        def row(place: Value) -> Group:
-            first = self.times(place, width)
-            return Pending((width,), held.type, lambda j: held.at(self.sum_of_ints([first, j])))
-
-        def column(place: Value) -> Group:
-            def at(i: Value) -> Value:
-                return held.at(self.sum_of_ints([self.times(i, width), place]))
-
-            return Pending((n,), held.type, at, strided=True)
-
-        group = row if k else column
-        with self.builder.inside(Block()):  # which is thrown away
-            kind = of(group(Value(I64))).type
-        assert isinstance(kind, Scalar)
-        made = self.made(Pending(held.shape[1 - k :][:1], kind, lambda at: of(group(at))), span)
-        return self.few_apart(Stored(made), span)
+    def lines(self, held: Pending, axis: Any, span: Span) -> Lines:
+        """All elements of an array, or its lines along an axis."""
+        k = None
+        if axis is not None:
+            k, rank = self.known_int(axis, span), len(held.shape)
+            if not -rank <= k < rank:
+                raise NotCompiled("reductions along this axis are not compiled", span)
+            k %= rank
+        if held.transposed is not None:  # in the order in which NumPy has its elements
+            held = self.elements(Stored(held.transposed))
+            k = None if k is None else 1 - k
+        return Lines(held, k)
 
     def sum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: Group) -> Value:
-            return self.total(self.numbers(items), span)
+        def of(items: Group) -> Found:
+            return self.total(self.numbers(items, span), span)
 
         return self.reduced(operands[0], options, span, of)
 
-    def numbers(self, items: Group) -> Group:
+    def numbers(self, items: Group, span: Span) -> Group:
         """Bools as ints, which they are where they are added."""
-        kind = items.type if isinstance(items, Pending) else items[0].type
-        return self.as_all(items, I64) if kind == BOOL else items
+        kind = items.type if isinstance(items, Lines) else items[0].type
+        return self.as_all(items, I64, span) if kind == BOOL else items
 
-    def as_all(self, items: Group, kind: Scalar) -> Group:
+    def as_all(self, items: Group, kind: Scalar, span: Span) -> Group:
         """Elements as those of another type."""
-        return self.each(items, kind, lambda item: self.builder.cast(item, kind))
+        if isinstance(items, Lines) and items.type == kind:
+            return items
+        return self.each(items, lambda item: self.builder.cast(item, kind), span)
 
-    def each(self, items: Group, kind: Scalar, change: Callable[[Value], Value]) -> Group:
-        """Elements that become others, of a type."""
-        if isinstance(items, Pending):
-            return items._replace(type=kind, at=lambda place: change(items.at(place)))
-        return [change(item) for item in items]
+    def several(self, items: Group, span: Span) -> Group:
+        """Elements that can be read several times."""
+        if not isinstance(items, Lines):
+            return items
+        return items._replace(elements=self.ready(items.elements, span))
 
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        def of(items: Group) -> Value:
-            total, size = self.total(self.as_all(items, F64), span), number_of(items)
-            return self.builder.apply("div", [total, self.builder.constant(size)], span)
+        def of(items: Group) -> Found:
+            total, size = self.total(self.as_all(items, F64, span), span), number_of(items)
+
+            def divided(value: Value) -> Value:
+                return self.builder.apply("div", [value, self.builder.constant(size)], span)
+
+            return self.of_found(divided, [total], span)
 
         return self.reduced(operands[0], options, span, of)
 
@@ -132,21 +127,34 @@ class Reductions(Elements):
         that the interpreter doesn't scale."""
         builder = self.builder
 
-        def of(items: Group) -> Value:
-            sizes = self.each(
-                self.as_all(items, F64), F64, lambda item: builder.apply("abs", [item], span)
-            )
-            total = self.total(
-                self.each(sizes, F64, lambda size: builder.apply("mul", [size, size], span)), span
-            )
+        def square(item: Value) -> Value:
+            size = builder.apply("abs", [item], span)
+            return builder.apply("mul", [size, size], span)
+
+        def is_safe(total: Value, sizes: Value) -> Value:
             zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
-            is_zero = builder.apply("eq", [self.total(sizes, span), zero], span)
+            is_zero = builder.apply("eq", [sizes, zero], span)
             is_large = builder.apply("gt", [total, low], span)
-            builder.add(Check(builder.apply("where", [is_zero, is_zero, is_large], span)))
-            builder.add(Check(builder.apply("lt", [total, high], span)))
-            return builder.apply("sqrt", [total], span)
+            large_enough = builder.apply("where", [is_zero, is_zero, is_large], span)
+            is_small = builder.apply("lt", [total, high], span)
+            return builder.apply("where", [large_enough, is_small, large_enough], span)
+
+        def of(items: Group) -> Found:
+            items = self.several(self.as_all(items, F64, span), span)
+            total = self.total(self.each(items, square, span), span)
+            sizes = self.total(
+                self.each(items, lambda item: builder.apply("abs", [item], span), span), span
+            )
+            self.check_all(self.of_found(is_safe, [total, sizes], span), span)
+            return self.of_found(lambda t: builder.apply("sqrt", [t], span), [total], span)
 
         return self.reduced(operands[0], options, span, of)
+
+    def check_all(self, found: Found, span: Span) -> None:
+        """Steps back unless what groups have holds for all of them."""
+        if isinstance(found, Pending):
+            found = self.combined("and", Lines(found), span)
+        self.builder.add(Check(found))
 
     def any_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.truth(operands[0], options, span, True)
@@ -161,18 +169,19 @@ class Reductions(Elements):
             sides = (self.builder.constant(True), found) if stop else (found, item)
             return self.builder.apply("where", [item, *sides], span)
 
-        def of(items: Group) -> Value:
+        def of(items: Group) -> Found:
             if any(kind != BOOL for kind in _types(items)):
                 raise NotCompiled("`any` and `all` of numbers are not compiled", span)
-            first = self.builder.constant(not stop)
-            if isinstance(items, Pending):
-                return self.folded(items.size, first, lambda k, a: either(a, items.at(k)), span)
-            return reduce(either, items, first)
+            if isinstance(items, Lines):
+                return self.combined("or" if stop else "and", items, span)
+            return reduce(either, items, self.builder.constant(not stop))
 
         return self.reduced(held, options, span, of)
 
-    def cumsum(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def cumsum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The sums of the first elements, each of the one before."""
+        if isinstance(operands[0], Stored):
+            return self.running_sums(operands[0], options, span)
         array = self.some_array(operands[0], span)
         if len(array.shape) > 1 or options:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
@@ -183,3 +192,18 @@ class Reductions(Elements):
         for item in items[1:]:
             totals.append(self.added([totals[-1], item], span))
         return self.tied(self.array(array.shape, totals, span))
+
+    def running_sums(self, held: Stored, options: Options, span: Span) -> Stored:
+        """The same of many elements of one axis: a loop."""
+        kind, builder = held.type, self.builder
+        if len(kind.shape) > 1 or options or kind.element == BOOL:
+            raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
+        self.count(span)
+        place, array, total = Value(I64), Value(kind), Value(kind.element)
+        with builder.inside(Block((place, array, total))) as body:
+            more = self.added([total, builder.element(held.value, place)], span)
+            body.results = (builder.put(array, place, more), more)
+        first = (builder.room(kind), builder.zero(kind.element))
+        results = (Value(kind), Value(kind.element))
+        builder.add(For(builder.constant(kind.size), first, body, results))
+        return Stored(results[0])

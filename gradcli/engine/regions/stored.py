@@ -1,56 +1,49 @@
 """Arrays of many elements in IR.
 
 An array of many elements is one value. An expression of elementwise ops on such arrays is `Pending`
-until something asks for the array: so it is one loop, whatever the number of its operations, and a
-part of an array that is only read, or summed, needs no copy.
+until something asks for the array: so it is one `each`, whatever the number of its operations, and
+a part of an array that is only read, or summed, needs no copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..ir.instructions import Block, Check, For, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
-from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_many
+from ..ir.instructions import Block, Branch, Each, Value
+from ..ir.types import F64, ArrayType, Scalar, strides
+from .arrays import MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 
-MAX_PENDING = 64  # operations of an expression that is one loop, at least
-MAX_ADDED = 4096  # elements, which are added in blocks of at most BLOCK
-BLOCK = 128
+MAX_PENDING = 64  # operations of an expression that is one `each`, at least
+
+Indices = Sequence[Value]  # one for each axis
 
 
 class Pending(NamedTuple):
-    """An array that isn't made yet: `at` adds the instructions that give the element at a place,
-    which is counted from 0, row by row. The elements of a `strided` one are apart in memory, and
-    NumPy adds them one after another. An element takes so many `operations`."""
+    """An array that isn't made yet: `at` adds the instructions that give the element at indices.
+
+    flat        the same for a place, which is counted from 0, row by row; None where the elements
+                don't follow each other so in the arrays that are read
+    operations  that an element takes
+    transposed  the matrix that this one is, transposed
+    """
 
     shape: tuple[int, ...]
     type: Scalar
-    at: Callable[[Value], Value]
-    strided: bool = False
+    at: Callable[[Indices], Value]
+    flat: Callable[[Value], Value] | None = None
     operations: int = 0
+    transposed: Value | None = None
 
     @property
     def size(self) -> int:
         return prod(self.shape)
-
-
-class Part(NamedTuple):
-    """A part of an array: its shape, and where in the array its elements are."""
-
-    shape: tuple[int, ...]
-    place: Callable[[Value], Value]
-
-
-# One step into a list or an array: a value for an int, a slice of known ints.
-Step = Value | slice
 
 
 class StoredArrays(Arrays):
@@ -82,31 +75,56 @@ class StoredArrays(Arrays):
 
     def packed(self, held: Array) -> Stored:
         """An array as one value."""
-        array = self.builder.zero(ArrayType(held.type, held.shape))
+        array = self.builder.room(ArrayType(held.type, held.shape))
         for k, item in enumerate(held.items):
             array = self.builder.put(array, self.builder.constant(k), item)
         return Stored(array, held.variable)
 
     def made(self, pending: Pending, span: Span) -> Value:
-        """Adds the loop that makes an array."""
-        array = self.builder.zero(ArrayType(pending.type, pending.shape))
+        """Adds what makes an array."""
+        array = self.builder.room(ArrayType(pending.type, pending.shape))
+        if pending.flat is not None:
+            flat = pending.flat
+            [found] = self.over(
+                (pending.size,), [("put", array)], lambda k: [flat(k[0]), k[0]], span
+            )
+            return found
 
-        def put(array: Value, place: Value) -> Value:
-            return self.builder.put(array, place, pending.at(place))
+        def body(indices: Indices) -> list[Value]:
+            return [pending.at(indices), self.place(indices, pending.shape)]
 
-        return self.at_each_place(array, pending.size, put, span)
+        [found] = self.over(pending.shape, [("put", array)], body, span)
+        return found
 
-    def at_each_place(
-        self, array: Value, size: int, put: Callable[[Value, Value], Value], span: Span
-    ) -> Value:
-        """Adds a loop that changes an array at each of so many places. Returns the array that it
-        leaves."""
+    def over(
+        self,
+        shape: Sequence[int],
+        initial: Sequence[tuple[str, Value]],
+        body: Callable[[Indices], Sequence[Value]],
+        span: Span,
+    ) -> list[Value]:
+        """Adds an `each` over the indices of a shape. Axes of one element are left out."""
         self.count(span)
-        place, before, after = Value(I64), Value(array.type), Value(array.type)
-        with self.builder.inside(Block((place, before))) as body:
-            body.results = (put(before, place),)
-        self.builder.add(For(self.builder.constant(size), (array,), body, (after,)))
-        return after
+        axes = [k for k, size in enumerate(shape) if size != 1] or [0]
+
+        def inside(indices: Sequence[Value]) -> Sequence[Value]:
+            every_axis = [self.builder.constant(0)] * len(shape)
+            for k, index in zip(axes, indices, strict=True):
+                every_axis[k] = index
+            return body(every_axis)
+
+        sizes = [shape[k] for k in axes] if shape else [1]
+        found = self.builder.each(sizes, initial, inside if shape else lambda _: body([]))
+        made = self.builder.block.instructions[-1]
+        assert isinstance(made, Each)
+        self.count(span, len(made.body.instructions))
+        if any(isinstance(inner, Branch) for inner in made.body.instructions):
+            raise NotCompiled("a choice between an int and a float in an array", span)
+        return found
+
+    def place(self, indices: Indices, shape: Sequence[int]) -> Value:
+        """The place in an array of a shape that indices lead to."""
+        return self.builder.place(indices, strides(shape))
 
     def unpacked(self, held: Stored | Pending, span: Span | None) -> Array:
         """The elements of an array as scalars."""
@@ -115,8 +133,13 @@ class StoredArrays(Arrays):
             many = f"an array of more than {MAX_ELEMENTS} elements"
             raise NotCompiled(f"this is not compiled for {many}", span)
         self.count(span, pending.size)
-        items = [pending.at(self.builder.constant(k)) for k in range(pending.size)]
+        items = [pending.at(self.indices(k, pending.shape)) for k in range(pending.size)]
         return Array(pending.shape, tuple(items), pending.type, getattr(held, "variable", False))
+
+    def indices(self, place: int, shape: tuple[int, ...]) -> list[Value]:
+        """The indices of a place that is known."""
+        steps = zip(strides(shape), shape, strict=True)
+        return [self.builder.constant(place // step % size) for step, size in steps]
 
     def few_apart(self, held: Stored, span: Span | None) -> Stored | Array:
         """An array that has been made; its elements as scalars if they are few."""
@@ -124,10 +147,21 @@ class StoredArrays(Arrays):
         return held if is_one else self.unpacked(held, span)
 
     def elements(self, held: Stored | Pending) -> Pending:
-        """An array, to be read place by place."""
+        """An array, to be read element by element."""
         if isinstance(held, Pending):
             return held
-        return Pending(held.shape, held.type.element, partial(self.builder.element, held.value))
+        array, shape = held.value, held.shape
+
+        def at(indices: Indices) -> Value:
+            return self.builder.element(array, self.place(indices, shape))
+
+        return Pending(
+            shape, held.type.element, at, lambda place: self.builder.element(array, place)
+        )
+
+    def ready(self, pending: Pending, span: Span) -> Pending:
+        """An array whose elements can be read several times."""
+        return self.elements(Stored(self.made(pending, span))) if pending.operations else pending
 
     def stacked(self, held: Any, span: Span) -> Any:
         if isinstance(held, Stored | Pending):
@@ -140,32 +174,45 @@ class StoredArrays(Arrays):
 
     def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
         if any(isinstance(held, Stored | Pending) for held in operands):
-            found = self.pending(op, operands, span)
-            if found is not None:
-                return found
+            return self.pending(op, operands, span)
         return super().elementwise(op, operands, span)
 
-    def pending(self, op: Op, operands: Sequence[Any], span: Span) -> Pending | None:
-        """An elementwise op on arrays of many elements; None where it isn't one loop."""
+    def pending(self, op: Op, operands: Sequence[Any], span: Span) -> Pending:
+        """An elementwise op on arrays of many elements."""
         op, operands = self.as_square(op, operands)
         parts = [self.operand(held, span) for held in operands]
+        floats = any(getattr(part, "type", None) == F64 for part in parts)
+        for k, part in enumerate(parts):
+            if isinstance(part, Mixed) and floats:
+                parts[k] = self.as_float(part, span)
+        return self.mapped(lambda *values: self.scalar(op, values, span), parts, span)
+
+    def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
+        """What `change` gives of the elements of arrays, which are broadcast, and of numbers."""
         shape = broadcast([part.shape for part in parts if isinstance(part, Pending)])
         if shape is None:
             raise NotCompiled("the shapes of these arrays don't fit", span)
         parts = [self.spread(p, shape, span) if isinstance(p, Pending) else p for p in parts]
 
-        def at(place: Value) -> Any:
-            values = [part.at(place) if isinstance(part, Pending) else part for part in parts]
-            return self.scalar(op, values, span)
+        def at(indices: Indices) -> Any:
+            return change(*[p.at(indices) if isinstance(p, Pending) else p for p in parts])
+
+        def flat(place: Value) -> Any:
+            return change(
+                *[p.flat(place) if isinstance(p, Pending) and p.flat else p for p in parts]
+            )
 
         with self.builder.inside(Block()):  # which is thrown away
             values = [Value(p.type) if isinstance(p, Pending) else p for p in parts]
-            kind = kind_of(self.scalar(op, values, span))
+            kind = kind_of(change(*values))
+        if not isinstance(kind, Scalar):
+            raise NotCompiled("an array of ints or floats is not compiled", span)
+        is_flat = all(p.flat is not None for p in parts if isinstance(p, Pending))
         operations = 1 + sum([p.operations for p in parts if isinstance(p, Pending)])
-        return Pending(shape, kind, at, operations=operations) if isinstance(kind, Scalar) else None
+        return Pending(shape, kind, at, flat if is_flat else None, operations)
 
     def operand(self, held: Any, span: Span) -> Any:
-        """An operand of an op on many elements: an array that is read place by place, or a
+        """An operand of an op on many elements: an array that is read element by element, or a
         number."""
         if type(held) is tuple:
             held = self.as_array(held, span)
@@ -178,185 +225,13 @@ class StoredArrays(Arrays):
         is made first, and what takes any where each element is read several times."""
         is_spread = pending.shape != shape
         if pending.operations > (0 if is_spread else MAX_PENDING):
-            pending = self.elements(Stored(self.made(pending, span)))
+            pending = self.ready(pending, span)
         if not is_spread:
             return pending
-        sizes = (1,) * (len(shape) - len(pending.shape)) + pending.shape
-        axes = [k for k, size in enumerate(sizes) if size != 1]
+        first = len(shape) - len(pending.shape)
 
-        def at(place: Value) -> Value:
-            terms = [
-                self.times(self.digit(place, k, shape), prod(sizes[k + 1 :])) for k in axes
-            ] or [self.builder.constant(0)]
-            return pending.at(self.sum_of_ints(terms))
+        def at(indices: Indices) -> Value:
+            own = zip(indices[first:], pending.shape, strict=True)
+            return pending.at([self.builder.constant(0) if n == 1 else k for k, n in own])
 
         return Pending(shape, pending.type, at)
-
-    def digit(self, place: Value, axis: int, shape: tuple[int, ...]) -> Value:
-        """The index along an axis at a place of an array."""
-        step = prod(shape[axis + 1 :])
-        if shape[axis] == 1:
-            return self.builder.constant(0)
-        if step > 1:
-            place = self.builder.apply("floordiv", [place, self.builder.constant(step)])
-        if axis == 0:
-            return place
-        return self.builder.apply("mod", [place, self.builder.constant(shape[axis])])
-
-    def times(self, index: Value, step: int) -> Value:
-        """An int times another that is known."""
-        return (
-            index if step == 1 else self.builder.apply("mul", [index, self.builder.constant(step)])
-        )
-
-    def sum_of_ints(self, terms: Sequence[Value]) -> Value:
-        """The sum of ints, but for those that are known to be 0."""
-        zero = self.builder.constant(0)
-        total = zero
-        for term in terms:
-            if self.builder.known.get(term) != 0:
-                total = term if total is zero else self.builder.apply("add", [total, term])
-        return total
-
-    # ---- sums ------------------------------------------------------------------------------------
-
-    def total(self, items: Sequence[Value] | Pending, span: Span) -> Value:
-        if not isinstance(items, Pending):
-            return super().total(items, span)
-        first = self.builder.constant(0.0 if items.type == F64 else 0)
-        if items.strided:
-            return self.folded(
-                items.size, first, lambda k, total: self.added([total, items.at(k)], span), span
-            )
-        if items.size > MAX_ADDED:
-            raise NotCompiled(f"a sum of more than {MAX_ADDED} elements is not compiled", span)
-        return self.added([first, self.halves(items, 0, items.size, span)], span)
-
-    def folded(
-        self, size: int, first: Value, step: Callable[[Value, Value], Value], span: Span
-    ) -> Value:
-        """Adds a loop of so many turns, in which `step` makes a number of the turn's number and
-        what the one before made."""
-        self.count(span)
-        number, before, after = Value(I64), Value(first.type), Value(first.type)
-        with self.builder.inside(Block((number, before))) as body:
-            body.results = (step(number, before),)
-        self.builder.add(For(self.builder.constant(size), (first,), body, (after,)))
-        return after
-
-    def halves(self, items: Pending, low: int, size: int, span: Span) -> Value:
-        """The sum of elements, in the order of NumPy: of two halves, if they are many."""
-        if size <= BLOCK:
-            return self.block_sum(items, low, size, span)
-        half = size // 2 // 8 * 8
-        ends = [(low, half), (low + half, size - half)]
-        return self.added([self.halves(items, *end, span) for end in ends], span)
-
-    def block_sum(self, items: Pending, low: int, size: int, span: Span) -> Value:
-        """The sum of the elements of a block: eight sums in a loop, and then what is left over."""
-        builder, turns = self.builder, size // 8
-        self.count(span, 24)
-        each = [items.at(builder.constant(k)) for k in range(low, low + min(size, 8))]
-        if turns < 1:
-            return self.added(each, span)
-        number, carried = Value(I64), [Value(v.type) for v in each]
-        with builder.inside(Block((number, *carried))) as body:
-            begin = self.sum_of_ints([self.times(number, 8), builder.constant(low + 8)])
-            more = [items.at(self.sum_of_ints([begin, builder.constant(k)])) for k in range(8)]
-            pairs = zip(carried, more, strict=True)
-            body.results = tuple([self.added(pair, span) for pair in pairs])
-        sums = [Value(v.type) for v in each]
-        builder.add(For(builder.constant(turns - 1), tuple(each), body, tuple(sums)))
-        while len(sums) > 1:
-            sums = [self.added(sums[k : k + 2], span) for k in range(0, len(sums), 2)]
-        rest = [items.at(builder.constant(k)) for k in range(low + turns * 8, low + size)]
-        return self.added([*sums, *rest], span)
-
-    # ---- elements and parts ----------------------------------------------------------------------
-
-    def stored_part(self, held: Stored, steps: Sequence[Step], span: Span) -> Any:
-        """An element of an array, a row or a part of it."""
-        part = self.part_at(held, steps, span)
-        pending = self.part_of(held, part)
-        if not part.shape:
-            return pending.at(self.builder.constant(0))
-        is_one = is_many(pending.shape)
-        return pending if is_one else self.unpacked(pending, span)
-
-    def part_of(self, held: Stored, part: Part) -> Pending:
-        def at(place: Value) -> Value:
-            return self.builder.element(held.value, part.place(place))
-
-        return Pending(part.shape, held.type.element, at)
-
-    def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
-        """An array with another value where `stored_part` reads."""
-        part = self.part_at(held, steps, span)
-        kind, size = held.type.element, prod(part.shape)
-        value = self.operand(value, span) if size > FEW else self.as_array(value, span)
-        if isinstance(value, Array | Pending) and value.shape != part.shape:
-            raise NotCompiled("a value that is broadcast into a part is not compiled", span)
-
-        def put(array: Value, place: Value) -> Value:
-            number = value.at(place) if isinstance(value, Pending) else value
-            return self.builder.put(array, part.place(place), self.as_element(number, kind, span))
-
-        if size > FEW:
-            return Stored(self.at_each_place(held.value, size, put, span), held.variable)
-        array = held.value
-        numbers = value.items if isinstance(value, Array) else [value] * size
-        for k, number in enumerate(numbers):
-            place = part.place(self.builder.constant(k))
-            array = self.builder.put(array, place, self.as_element(number, kind, span))
-        return Stored(array, held.variable)
-
-    def as_element(self, number: Any, kind: Scalar, span: Span) -> Value:
-        """A number as an element of an array of some type."""
-        if kind != F64 and (isinstance(number, Mixed) or number.type == F64):
-            raise NotCompiled("a float doesn't fit into an array of ints", span)
-        return self.as_type(number, kind, span)
-
-    def part_at(self, held: Stored, steps: Sequence[Step], span: Span) -> Part:
-        """The part that ints and slices lead to."""
-        if len(steps) > len(held.shape):
-            raise NotCompiled("there are more indices here than axes", span)
-        self.count(span)
-        terms, axes = [], []  # of each axis that stays: the indices, and the distance of two
-        every = [slice(None)] * (len(held.shape) - len(steps))
-        for k, step in enumerate([*steps, *every]):
-            n, size = held.shape[k], prod(held.shape[k + 1 :])
-            if isinstance(step, slice):
-                picked = range(n)[step]
-                if not picked or picked.step < 0:
-                    reason = "a part without elements, or backwards, is not compiled"
-                    raise NotCompiled(reason, span)
-                axes.append((len(picked), picked.step * size))
-                terms.append(self.builder.constant(picked.start * size))
-            else:
-                terms.append(self.times(self.counted_from_0(step, n, span), size))
-        shape, first = tuple([n for n, _ in axes]), self.sum_of_ints(terms)
-
-        def place(k: Value) -> Value:
-            if all(step == prod(shape[a + 1 :]) for a, (_, step) in enumerate(axes)):
-                return self.sum_of_ints([first, k])  # of whole rows
-            moves = [self.times(self.digit(k, a, shape), step) for a, (_, step) in enumerate(axes)]
-            return self.sum_of_ints([first, *moves])
-
-        return Part(shape, place)
-
-    def counted_from_0(self, at: Value, n: int | Value, span: Span) -> Value:
-        """An index from 0 into so many items, after a check that it is in range, unless it is known
-        to be."""
-        builder, known = self.builder, self.builder.known.get(at)
-        if known is not None and isinstance(n, int):
-            if not -n <= known < n:
-                raise NotCompiled("this index is out of range", span)
-            return builder.constant(known % n)
-        size = n if isinstance(n, Value) else builder.constant(n)
-        zero = builder.constant(0)
-        from_end = builder.apply("lt", [at, zero], span)
-        below = builder.apply("add", [at, size], span)
-        found = builder.apply("where", [from_end, below, at], span)
-        builder.add(Check(builder.apply("le", [zero, found], span)))
-        builder.add(Check(builder.apply("lt", [found, size], span)))
-        return found

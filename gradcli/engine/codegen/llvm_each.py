@@ -1,0 +1,324 @@
+"""`each` of the IR as LLVM text: a function of its own, with a loop for each axis.
+
+The arrays that it changes are apart from all others in memory, and where a point would step back
+that is noted: so LLVM can compute several points of the last axis at once. What is combined along
+the last axis goes to a block of `BLOCK` numbers first, and eight of them are combined at a time.
+Functions of the C library that compute several numbers at once compute single ones, too, so that
+the bits of an element don't depend on its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from ..ir.instructions import Each, Value, size_of
+from ..ir.types import ArrayType
+from ..passes.copying import used
+from .llvm_frame import ADDRESS, BIT, DOUBLE, INT, STATUS, Frame, count_up
+from .llvm_memory import in_memory, load, store
+
+BLOCK, LANES = 128, 8
+WIDEST = 512  # bits
+DONE, STEPPED_BACK, RAISED = range(3)
+Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
+
+
+class Around(NamedTuple):
+    """What the function of an `each` takes from around: the types of values, and what emits
+    instructions on values where a frame stands."""
+
+    kinds: Callable[[Sequence[Value]], list[Any]]
+    emit: Emit
+
+
+def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) -> list[Any]:
+    """Emits the function of an `each`, and a call of it; gives its results."""
+    make, outside = frame.builder, [*used([made.body])]
+    function = _Function(make.module, made, outside, around)
+    given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
+    found = make.call(function.whole(), given)
+    status = make.extract_value(found, 0)
+    raised = make.icmp_signed("==", status, STATUS(RAISED))
+    frame.leave_if(raised, frame.raised)
+    frame.step_back_if(make.icmp_signed("!=", status, STATUS(DONE)))
+    numbers = iter([make.extract_value(found, k + 1) for k in range(len(function.single))])
+    return [
+        values[first] if isinstance(first.type, ArrayType) else next(numbers)
+        for first in made.initial
+    ]
+
+
+class _Wide(ir.Function):  # type: ignore[misc]
+    """A function in which LLVM may fill the widest registers that there are."""
+
+    def descr_prototype(self, buf: list[str]) -> None:
+        super().descr_prototype(buf)
+        buf[-1] = f'{buf[-1].rstrip()} "prefer-vector-width"="{WIDEST}"\n'
+
+
+class _Frame(Frame):
+    """A function that gives its status, and numbers."""
+
+    is_masked = True
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        function.linkage = "internal"
+        for name in ("noinline", "nounwind"):
+            function.attributes.add(name)
+        self.held, *self.arguments = function.args
+        self.kind = function.function_type.return_type
+        self.bad = self.variable(ir.Constant(BIT, 0))
+
+    def step_back_if(self, condition: Any) -> None:
+        make = self.builder
+        make.store(make.or_(make.load(self.bad), condition), self.bad)
+
+    def room(self, kind: Any) -> Any:
+        """A place for a value."""
+        return self.variable(ir.Constant(kind, ir.Undefined))
+
+    def status(self) -> Any:
+        bad = self.builder.load(self.bad)
+        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
+
+    def done(self, results: Sequence[Any]) -> None:
+        make, found = self.builder, ir.Constant(self.kind, ir.Undefined)
+        for k, value in enumerate([self.status(), *results]):
+            found = make.insert_value(found, value, k)
+        make.ret(found)
+        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
+            make.position_at_end(block)
+            make.ret(make.insert_value(ir.Constant(self.kind, ir.Undefined), STATUS(end), 0))
+
+
+class _Function:
+    """single  the positions of the numbers among the results
+    rows    the positions of what is combined along the last axis first
+    """
+
+    def __init__(self, module: Any, made: Each, outside: list[Value], around: Around) -> None:
+        self.module, self.made, self.outside, self.around = module, made, outside, around
+        self.given = made.given
+        self.number = sum(1 for name in module.globals if name.startswith("each_"))
+        last = made.body.parameters[-1]
+        self.inner = {last}  # what depends on the last index
+        for each in made.body.instructions:
+            if not self.inner.isdisjoint(each.operands):
+                self.inner.update(each.results)
+        self.single = [k for k, (_, place) in enumerate(self.given) if place is None]
+        self.rows = [
+            k
+            for k, (_, place) in enumerate(self.given)
+            if made.ways[k] != "put" and (place is None or place not in self.inner)
+        ]
+
+    def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
+        """A new function of what the body uses, and of so many ints. Arrays that are changed are
+        apart from all others."""
+        kinds = self.around.kinds([*self.made.initial, *self.outside])
+        found = ir.LiteralStructType([STATUS, *[self.kind(k) for k in results]])
+        parameters = [ADDRESS, *kinds, *[INT] * indices]
+        function = _Wide(self.module, ir.FunctionType(found, parameters), name)
+        for argument in function.args[1:]:
+            if isinstance(argument.type, ir.PointerType):
+                argument.add_attribute("noalias")
+        return _Frame(function)
+
+    def kind(self, k: int) -> Any:
+        """The type of the numbers of a result."""
+        return self.around.kinds([self.given[k][0]])[0]
+
+    # ---- all points ------------------------------------------------------------------------------
+
+    def whole(self) -> Any:
+        """The function that goes through all points."""
+        shape, made = self.made.shape, self.made
+        frame = self.function(f"each_{self.number}", 0, self.single)
+        function, make, values = frame.builder.function, frame.builder, frame.arguments
+        row = self.row() if self.rows else None
+        totals = {k: frame.room(in_memory(self.kind(k))) for k in self.single}
+        for k, place in totals.items():
+            store(make, values[k], place)
+        indices: list[Any] = []
+
+        def axis(k: int) -> None:
+            if k < len(shape) - 1:
+
+                def at(index: Any) -> None:
+                    indices[k:] = [index]
+                    axis(k + 1)
+
+                count_up(make, ir.Constant(INT, shape[k]), 1, at)
+                return
+            size = ir.Constant(INT, shape[-1])
+            if row is None:
+                count_up(make, size, 1, lambda last: self.point(frame, [*indices[:k], last], None))
+                return
+            found = make.call(row, [frame.held, *values, *indices[:k], ir.Constant(INT, 0), size])
+            self.leave_as(frame, found)
+            known = self.values(frame)
+            if any(self.given[j][1] is not None for j in self.rows):
+                outer = [each for each in made.body.instructions if each.results]
+                outer = [each for each in outer if self.inner.isdisjoint(each.results)]
+                known = self.emit(frame, indices[:k], outer)
+            for n, j in enumerate(self.rows, 1):
+                number, place = make.extract_value(found, n), self.given[j][1]
+                at = totals[j] if place is None else self.place(frame, j, known[place])
+                old = load(make, at)
+                store(make, combined(frame, made.ways[j], old, number), at)
+
+        axis(0)
+        frame.done([load(make, totals[k]) for k in self.single])
+        return function
+
+    def leave_as(self, frame: _Frame, found: Any) -> None:
+        """Goes on as a called function has ended."""
+        make, status = frame.builder, frame.builder.extract_value(found, 0)
+        frame.leave_if(make.icmp_signed("==", status, STATUS(RAISED)), frame.raised)
+        frame.step_back_if(make.icmp_signed("!=", status, STATUS(DONE)))
+
+    def values(self, frame: _Frame) -> dict[Value, Any]:
+        """The values from around."""
+        given = frame.arguments[len(self.made.initial) :]
+        return dict(zip(self.outside, given, strict=False))
+
+    def emit(self, frame: _Frame, indices: Sequence[Any], instructions: Any) -> dict[Value, Any]:
+        values = self.values(frame)
+        values.update(zip(self.made.body.parameters, indices, strict=False))
+        return self.around.emit(frame, values, instructions)
+
+    def place(self, frame: _Frame, k: int, place: Any) -> Any:
+        """The address of a place in an array that is changed."""
+        return frame.builder.gep(frame.arguments[k], [place], inbounds=True)
+
+    def point(self, frame: _Frame, indices: Sequence[Any], blocks: Any) -> None:
+        """Emits what a point takes. What is combined along the last axis goes to the places of
+        `blocks`."""
+        make, made = frame.builder, self.made
+        values = self.emit(frame, indices, made.body.instructions)
+        for k, (number, place) in enumerate(self.given):
+            if k in self.rows:
+                store(make, values[number], blocks[k])
+                continue
+            assert place is not None
+            at, value = self.place(frame, k, values[place]), values[number]
+            if made.ways[k] != "put":
+                value = combined(frame, made.ways[k], make.load(at), value)
+            make.store(value, at)
+
+    # ---- the last axis ---------------------------------------------------------------------------
+
+    def row(self) -> Any:
+        """The function that goes along the last axis, from an index on for so many points, and
+        combines what is to be combined there: by halves where the points are many."""
+        axes = len(self.made.shape)
+        frame = self.function(f"row_{self.number}", axes + 1, self.rows)
+        function, make = frame.builder.function, frame.builder
+        *outer, low, size = frame.arguments[-axes - 1 :]
+        blocks = {}
+        for k in self.rows:
+            kind = ir.ArrayType(in_memory(self.kind(k)), BLOCK)
+            block = frame.room(kind)
+            block.align = 64
+            blocks[k] = make.bitcast(block, kind.element.as_pointer())
+        if self.made.shape[-1] > BLOCK:
+            few = make.icmp_signed("<=", size, ir.Constant(INT, BLOCK))
+            leaf, halves = make.append_basic_block(), make.append_basic_block()
+            make.cbranch(few, leaf, halves)
+            make.position_at_end(halves)
+            self.halves(frame, function, low, size)
+            make.position_at_end(leaf)
+
+        def at(k: Any) -> None:
+            places = {j: make.gep(block, [k], inbounds=True) for j, block in blocks.items()}
+            self.point(frame, [*outer, make.add(low, k)], places)
+
+        count_up(make, size, 1, at)
+        found = [self.of_block(frame, k, block, size) for k, block in blocks.items()]
+        frame.done(found)
+        return function
+
+    def halves(self, frame: _Frame, function: Any, low: Any, size: Any) -> None:
+        """Emits two calls for the halves of a row, of which the first is a multiple of eight."""
+        make = frame.builder
+        half = make.mul(make.udiv(size, ir.Constant(INT, 16)), ir.Constant(INT, 8))
+        given = [frame.held, *frame.arguments[:-2]]
+        ends = [(low, half), (make.add(low, half), make.sub(size, half))]
+        parts = []
+        for start, count in ends:
+            parts.append(make.call(function, [*given, start, count]))
+            self.leave_as(frame, parts[-1])
+        found = ir.Constant(frame.kind, ir.Undefined)
+        for n, k in enumerate(self.rows, 1):
+            a, b = (make.extract_value(part, n) for part in parts)
+            found = make.insert_value(found, combined(frame, self.made.ways[k], a, b), n)
+        make.ret(make.insert_value(found, frame.status(), 0))
+
+    def of_block(self, frame: _Frame, k: int, block: Any, size: Any) -> Any:
+        """Combines the first numbers of a block."""
+        make, way = frame.builder, self.made.ways[k]
+        kind = self.kind(k)
+        total = frame.room(in_memory(kind))
+        store(make, load(make, block), total)
+        rest = frame.room(INT)
+        make.store(ir.Constant(INT, 1), rest)
+        if kind == DOUBLE:
+            lanes = ir.Constant(INT, LANES)
+            with make.if_then(make.icmp_signed(">=", size, lanes)):
+                end = make.mul(make.udiv(size, lanes), lanes)
+                vector = ir.VectorType(DOUBLE, LANES)
+                eights = make.bitcast(block, vector.as_pointer())
+                sums = frame.room(vector)
+                make.store(make.load(eights, align=64), sums)
+
+                def more(k: Any) -> None:
+                    place = make.gep(eights, [make.add(k, ir.Constant(INT, 1))], inbounds=True)
+                    new = make.load(place, align=64)
+                    make.store(combined(frame, way, make.load(sums), new), sums)
+
+                turns = make.sub(make.udiv(end, lanes), ir.Constant(INT, 1))
+                count_up(make, turns, 1, more)
+                found = make.load(sums)
+                numbers = [make.extract_element(found, STATUS(n)) for n in range(LANES)]
+                while len(numbers) > 1:
+                    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+                    numbers = [combined(frame, way, a, b) for a, b in pairs]
+                make.store(numbers[0], total)
+                make.store(end, rest)
+        start = make.load(rest)
+
+        def one(n: Any) -> None:
+            number = load(make, make.gep(block, [make.add(start, n)], inbounds=True))
+            store(make, combined(frame, way, load(make, total), number), total)
+
+        count_up(make, make.sub(size, start), 1, one)
+        return load(make, total)
+
+
+def combined(frame: Frame, way: str, a: Any, b: Any) -> Any:
+    """Emits what two numbers give, or the numbers of two vectors."""
+    make = frame.builder
+    if way == "or":
+        return make.or_(a, b)
+    if way == "and":
+        return make.and_(a, b)
+    if way == "add":
+        if a.type != INT:
+            return make.fadd(a, b)
+        found = make.sadd_with_overflow(a, b)
+        frame.step_back_if(make.extract_value(found, 1))
+        return make.extract_value(found, 0)
+    symbol = ">=" if way == "maximum" else "<="
+    if a.type == INT:
+        return make.select(make.icmp_signed(symbol, a, b), a, b)
+    first = make.or_(make.fcmp_ordered(symbol, a, b), make.fcmp_unordered("uno", a, a))
+    return make.select(first, a, b)
+
+
+def work_of_points(made: Each) -> int:
+    """The instructions of all points."""
+    return made.size * (1 + size_of(made.body))

@@ -1,0 +1,110 @@
+"""Regions as LLVM text: the function that Python calls, and those of the regions that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
+from ..ir.types import ArrayType
+from .llvm_arrays import copy, release_arrays
+from .llvm_blocks import Emitter, no_stack, size_of, work_of
+from .llvm_frame import INT, Kernel
+from .llvm_guards import Counts, Guards
+from .llvm_regions import Called, function_of
+from .llvm_types import llvm_types
+from .llvm_vectors import keep_versions, of_rows
+
+
+class KernelText(NamedTuple):
+    """The module of the function `kernel`, and the ops whose Python functions it calls."""
+
+    text: str
+    called: tuple[str, ...]
+
+
+def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
+    """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
+    module, called = ir.Module(), list[str]()
+    functions = functions_of(module, others, called)
+    _kernel(region.block, Kernel(module), functions, called)
+    keep_versions(module)
+    return KernelText(str(module), tuple(called))
+
+
+def functions_of(
+    module: Any,
+    regions: Sequence[Region],
+    called: list[str],
+    unlocked: bool = False,
+    vectors: bool = False,
+) -> dict[str, Any]:
+    """The functions of regions that may call each other, by name. `unlocked`: whether other threads
+    have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
+    compute several numbers at once."""
+    functions = {
+        each.name: function_of(
+            module,
+            f"region{k}",
+            llvm_types(each.block.parameters),
+            llvm_types(each.block.results),
+        )
+        for k, each in enumerate(regions)
+    }
+    for each in regions:
+        _called(each.block, functions[each.name], functions, called, unlocked, vectors)
+    return functions
+
+
+def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
+    arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
+    types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
+    work, memory = frame.limits(len(types))
+    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
+    guards.begin()
+    given, n = frame.parameters(types), len(block.parameters)
+    emitter = Emitter(frame, guards, functions, called)
+    for value, place in zip(arrays, given[n:], strict=True):
+        emitter.given_places.setdefault(_origin(block, value), place)
+    results = emitter.run(block, given[:n])
+    for value, place in zip(arrays, given[n:], strict=True):
+        if emitter.values[value] is not place:
+            copy(frame.builder, place, emitter.values[value], size_of(value))
+
+    def release() -> None:
+        guards.release()
+        release_arrays(frame)
+
+    numbers = [
+        value for value in map(no_stack, results) if not isinstance(value.type, ir.PointerType)
+    ]
+    frame.done(numbers, release)
+
+
+def _origin(block: Block, value: Value) -> Value:
+    """The new array whose memory a result of a block takes over, or the result itself."""
+    for made in reversed(block.instructions):
+        if isinstance(made, Each | Put) and value in made.results:
+            taken = made.initial if isinstance(made, Each) else (made.array,)
+            value = taken[made.results.index(value)]
+    return value
+
+
+def _called(
+    block: Block,
+    function: Any,
+    functions: dict[str, Any],
+    called: list[str],
+    unlocked: bool,
+    vectors: bool,
+) -> None:
+    frame = Called(function)
+    guards = Guards(frame, frame.left, unlocked)
+    if not is_straight(block):
+        frame.verify_stack()
+        guards.count(work_of([block]))
+    emitter = Emitter(frame, guards, functions, called, of_rows if vectors else None)
+    results = emitter.run(block, frame.parameters)
+    frame.done([no_stack(value) for value in results], guards.release, guards.counts)

@@ -1,0 +1,316 @@
+"""`each` of the IR as Python text: on whole arrays, by NumPy, where its body is on floats and
+bools, and otherwise as loops over the points, with the bits of the interpreter's ints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from ..backends.backend import CPU, INT_MAX, INT_MIN
+from ..formulas.functions import array_by_name
+from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
+from ..ir.types import BOOL, F64, I64, ArrayType
+from ..ir.verifier import CHOICES
+from .step_back import StepBack
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+class Writer(Protocol):
+    """What writes the region around."""
+
+    names: dict[str, Any]
+
+    def name(self, value: Value) -> str: ...
+    def same(self, result: Value, changed: Value) -> str: ...
+    def constant(self, value: Any) -> str: ...
+    def instruction(self, made: Instruction, depth: int) -> Iterator[str]: ...
+
+
+def lines_of(writer: Writer, made: Each, depth: int) -> Iterator[str]:
+    """The text of an `each`."""
+    writer.names.update(_HELPERS)
+    for result, first in zip(made.results, made.initial, strict=True):
+        if isinstance(first.type, ArrayType):
+            writer.same(result, first)
+    indent = "    " * depth
+    text = _OnArrays(writer, made) if _fits_arrays(made) else _AsLoops(writer, made)
+    yield from [f"{indent}{line}" for line in text.lines()]
+
+
+def _fits_arrays(made: Each) -> bool:
+    """Whether the body of an `each` never steps back."""
+    counts = any(
+        way == "add" and number.type == I64
+        for way, (number, _) in zip(made.ways, made.given, strict=True)
+    )
+    return not counts and all(map(_is_smooth, made.body.instructions))
+
+
+def _is_smooth(made: Instruction) -> bool:
+    if isinstance(made, Operation):
+        return made.op in CHOICES or made.result.type == BOOL or made.operands[-1].type == F64
+    return not isinstance(made, Check) and not (isinstance(made, Cast) and made.result.type == I64)
+
+
+# ---- on whole arrays -----------------------------------------------------------------------------
+
+
+class _OnArrays:
+    """Writes values that differ between points as arrays, of which axes may have one element."""
+
+    def __init__(self, writer: Writer, made: Each) -> None:
+        self.writer, self.made, self.shape = writer, made, made.shape
+        self.axes = {value: k for k, value in enumerate(made.body.parameters)}
+        self.varying = set(self.axes)
+        self.places: dict[Value, Affine] = {}
+
+    def lines(self) -> Iterator[str]:
+        name = self.writer.name
+        for value, k in self.axes.items():
+            sizes = [n if axis == k else 1 for axis, n in enumerate(self.shape)]
+            yield f"{name(value)} = arange({self.shape[k]}).reshape({tuple(sizes)})"
+        for made in self.made.body.instructions:
+            if self.varying.isdisjoint(made.operands) and not isinstance(made, Affine):
+                yield from self.writer.instruction(made, 0)
+            else:
+                self.varying.update(made.results)
+                yield from self.instruction(made)
+        for k, way in enumerate(self.made.ways):
+            yield from self.combined(k, way)
+
+    def instruction(self, made: Instruction) -> Iterator[str]:
+        name = self.writer.name
+        if isinstance(made, Affine):
+            self.places[made.result] = made
+            terms = [
+                f"{name(v)} * {step}" for v, step in zip(made.operands, made.steps, strict=True)
+            ]
+            yield f"{name(made.result)} = {' + '.join([str(made.offset), *terms])}"
+        elif isinstance(made, Element):
+            yield f"{name(made.result)} = {self.at(name(made.array), made.place)}"
+        elif isinstance(made, Cast):
+            yield f"{name(made.result)} = {name(made.operand)}.astype('float64')"
+        elif isinstance(made, Operation):
+            yield f"{name(made.result)} = {self.operation(made)}"
+
+    def operation(self, made: Operation) -> str:
+        operands = [self.writer.name(value) for value in made.operands]
+        name = made.op.name
+        symbol = _COMPARISONS.get(name) or (_INFIX.get(name) if made.result.type == F64 else None)
+        if symbol:
+            return f"{operands[0]} {symbol} {operands[1]}"
+        if made.op in CHOICES:
+            return f"where({', '.join(operands)})"
+        if name == "beside":
+            return operands[0]
+        key = f"on_arrays_{name}"
+        self.writer.names[key] = array_by_name(CPU, name)
+        return f"{key}({', '.join(operands)})"
+
+    def at(self, array: str, place: Value) -> str:
+        """The elements of an array at a place for each point."""
+        steps = self.steps(place)
+        if steps is None:
+            return f"{array}[{self.writer.name(place)}]"
+        shape = tuple([n if step else 1 for n, step in zip(self.shape, steps, strict=True)])
+        return f"view({array}, {shape}, {self.start(place)}, {tuple(steps)})"
+
+    def start(self, place: Value) -> str:
+        """The first place of an affine one."""
+        if (made := self.places.get(place)) is None:
+            return "0" if place in self.axes else self.writer.name(place)
+        terms = zip(made.operands, made.steps, strict=True)
+        names = [f"{self.writer.name(v)} * {step}" for v, step in terms if v not in self.axes]
+        return " + ".join([str(made.offset), *names])
+
+    def steps(self, place: Value) -> list[int] | None:
+        """How far a place moves along each axis; None if not as far at all points."""
+        found = [0] * len(self.shape)
+        if (made := self.places.get(place)) is not None:
+            terms = zip(made.operands, made.steps, strict=True)
+        else:
+            terms = zip([place], [1], strict=True)
+        for value, step in terms:
+            if value in self.axes:
+                found[self.axes[value]] += step
+            elif value in self.varying:
+                return None
+        return found
+
+    def combined(self, k: int, way: str) -> Iterator[str]:
+        made, name = self.made, self.writer.name
+        (number, place), first, result = made.given[k], made.initial[k], name(made.results[k])
+        value = f"spread({name(number)}, {self.shape})"
+        steps = [0] * len(self.shape) if place is None else self.steps(place)
+        if steps is None:
+            assert place is not None
+            if way == "put":
+                yield f"{result}[{name(place)}] = {name(number)}"
+            else:
+                yield f"{_UFUNCS[way]}.at({result}, {name(place)}, {name(number)})"
+            return
+        kept = tuple([axis for axis, step in enumerate(steps) if step])
+        if len(kept) < len(self.shape):
+            value = f"along({_UFUNCS[way]}, {value}, {kept})"
+        if place is None:
+            yield f"{result} = {_UFUNCS[way]}({name(first)}, {value}).item()"
+            return
+        shape = tuple([self.shape[axis] for axis in kept])
+        inner = tuple([steps[axis] for axis in kept])
+        yield f"part = view({result}, {shape}, {self.start(place)}, {inner})"
+        yield f"part[...] = {value}" if way == "put" else f"{_UFUNCS[way]}(part, {value}, out=part)"
+
+
+_UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "either", "and": "both"}
+
+
+def _view(array: Any, shape: tuple[int, ...], start: int, steps: tuple[int, ...]) -> Any:
+    """The elements of an array from one on, at steps along axes."""
+    size = array.itemsize
+    if any(step < 0 for step in steps):  # memory is given from its lowest address on
+        back = [step < 0 for step in steps]
+        low = start + sum([s * (n - 1) for s, n in zip(steps, shape, strict=True) if s < 0])
+        found = _view(array, shape, low, tuple(map(abs, steps)))
+        return found[tuple([slice(None, None, -1 if b else None) for b in back])]
+    strides = tuple([size * step for step in steps])
+    return CPU.ndarray(shape, array.dtype, array, start * size, strides)
+
+
+def _spread(value: Any, shape: tuple[int, ...]) -> Any:
+    return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(value, shape))
+
+
+def _along(ufunc: Any, values: Any, kept: tuple[int, ...]) -> Any:
+    """Combines the elements along all axes but those that are kept: the last one first."""
+    rank, xp = values.ndim, CPU.xp
+    if rank - 1 not in kept:
+        values, rank = ufunc.reduce(values, axis=-1), rank - 1
+    others = [axis for axis in range(rank) if axis not in kept]
+    if not others:
+        return values
+    sizes = [values.shape[axis] for axis in kept]
+    rows = xp.ascontiguousarray(values.transpose([*others, *kept])).reshape((-1, *sizes))
+    return ufunc.reduce(rows, axis=0) if kept else ufunc.accumulate(rows)[-1]
+
+
+# ---- as loops ------------------------------------------------------------------------------------
+
+
+class _AsLoops:
+    def __init__(self, writer: Writer, made: Each) -> None:
+        self.writer, self.made = writer, made
+        last = made.body.parameters[-1]
+        self.inner = {last}  # what depends on the last index
+        for each in made.body.instructions:
+            if not self.inner.isdisjoint(each.operands):
+                self.inner.update(each.results)
+
+    def lines(self) -> Iterator[str]:
+        made, name = self.made, self.writer.name
+        for result, first, (_, place) in zip(made.results, made.initial, made.given, strict=True):
+            if place is None:
+                yield f"{name(result)} = {name(first)}"
+        indent = ""
+        for value, size in zip(made.body.parameters[:-1], made.shape, strict=False):
+            yield f"{indent}for {name(value)} in range({size}):"
+            indent += "    "
+        rows = [k for k in range(len(made.ways)) if made.ways[k] != "put" and self.is_row(k)]
+        for k in rows:
+            yield f"{indent}row_{k} = []"
+        yield f"{indent}for {name(made.body.parameters[-1])} in range({made.shape[-1]}):"
+        for each in made.body.instructions:
+            yield from [f"{indent}    {line}" for line in self.writer.instruction(each, 0)]
+        for k, (number, _) in enumerate(made.given):
+            if k in rows:
+                yield f"{indent}    row_{k}.append({name(number)})"
+            else:
+                yield f"{indent}    {self.combination(k, name(number))}"
+        for k in rows:
+            yield f"{indent}{self.combination(k, f'combine_{made.ways[k]}(row_{k})')}"
+
+    def is_row(self, k: int) -> bool:
+        """Whether the numbers along the last axis are combined first."""
+        place = self.made.given[k][1]
+        return place is None or place not in self.inner
+
+    def combination(self, k: int, number: str) -> str:
+        name, way = self.writer.name, self.made.ways[k]
+        place, result = self.made.given[k][1], name(self.made.results[k])
+        if place is not None:
+            result = f"{result}[{name(place)}]"
+        if way == "put":
+            return f"{result} = {number}"
+        old = result if place is None else f"{result}.item()"
+        return f"{result} = combine_{way}([{old}, {number}])"
+
+
+def _added(numbers: Sequence[Any]) -> Any:
+    """The sum in NumPy's order; of ints, if 64 bits hold it."""
+    if type(numbers[0]) is float:
+        return _halved(numbers)
+    total = 0
+    for number in numbers:
+        total += number
+        if not INT_MIN <= total <= INT_MAX:
+            raise StepBack
+    return total
+
+
+def _halved(numbers: Sequence[float]) -> float:
+    n = len(numbers)
+    if n > 128:
+        half = n // 2 // 8 * 8
+        return _halved(numbers[:half]) + _halved(numbers[half:])
+    if n < 8:
+        return _in_order(numbers)
+    end = n // 8 * 8
+    r = [_in_order(numbers[k:end:8]) for k in range(8)]
+    eight = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+    return _in_order([eight, *numbers[end:]])
+
+
+def _in_order(numbers: Sequence[float]) -> float:
+    total = numbers[0]
+    for number in numbers[1:]:
+        total += number
+    return total
+
+
+def _extreme(is_first: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any]], Any]:
+    def extreme(numbers: Sequence[Any]) -> Any:
+        found = numbers[0]
+        for number in numbers[1:]:
+            found = found if found != found or is_first(found, number) else number
+        return found
+
+    return extreme
+
+
+_HELPERS: dict[str, Any] = {
+    "combine_add": _added,
+    "combine_maximum": _extreme(lambda a, b: bool(a >= b)),
+    "combine_minimum": _extreme(lambda a, b: bool(a <= b)),
+    "combine_or": any,
+    "combine_and": all,
+    "view": _view,
+    "spread": _spread,
+    "along": _along,
+}
+
+
+def array_helpers() -> dict[str, Any]:
+    """What NumPy has of the names in such texts."""
+    xp = CPU.xp
+    return {
+        "add": xp.add,
+        "arange": xp.arange,
+        "maximum": xp.maximum,
+        "minimum": xp.minimum,
+        "either": xp.logical_or,
+        "both": xp.logical_and,
+        "where": xp.where,
+        "full": xp.full,
+        "room": xp.empty,
+    }

@@ -1,0 +1,277 @@
+"""Fusion: an `each` and another one over the same points become one, which goes through memory
+once. What the second reads of the first at the same place needs no memory then, and what both
+compute is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Affine,
+    Block,
+    Check,
+    Each,
+    Element,
+    Instruction,
+    NewArray,
+    Product,
+    Region,
+    Room,
+    Value,
+    blocks_of,
+)
+from ..ir.types import I64, strides
+from .copying import copied, rebuilt, used
+from .forwarding import forwarded
+from .sharing import key_of, place_key, share
+
+FAR = 24  # groups that an `each` may join, from the last one back
+MOST = 600  # instructions of a body
+
+
+def fuse(region: Region) -> Region:
+    """The region with as few `each` as may be."""
+    block = copied(region.block, {})
+    _fuse(block)
+    return Region(region.name, block)
+
+
+def _fuse(block: Block) -> None:
+    for made in block.instructions:
+        for inner in blocks_of(made):
+            _fuse(inner)
+    if any(isinstance(made, Each) for made in block.instructions):
+        _Graph(block).fuse()
+
+
+class _Graph:
+    """The instructions of a block, and which ones depend on which, by their positions.
+
+    before      those that an instruction needs directly
+    all_before  as bits, also those that these need
+    group       of each instruction that has been fused with an earlier one, the position of that
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.made: list[Instruction | None] = []
+        self.before: list[set[int]] = []
+        self.all_before: list[int] = []
+        self.group: list[int] = []
+        self.defined: dict[Value, int] = {}
+        self.checks: set[int] = set()
+        self.names: dict[Value, Value] = {}  # of results that are another one
+
+    def fuse(self) -> None:
+        groups: list[int] = []
+        for k, given in enumerate(self.block.instructions):
+            made = self.add(k, given)
+            if not isinstance(made, Each):
+                continue
+            for g in groups[: -FAR - 1 : -1]:
+                first = self.made[g]
+                assert isinstance(first, Each)
+                if (found := self.joined(g, first, k, made)) is not None:
+                    self.join(g, k, found)
+                    break
+            else:
+                groups.append(k)
+                self.made[k] = self.once(made)
+        self.sort()
+        self.block.results = tuple([self.names.get(v, v) for v in self.block.results])
+
+    def add(self, k: int, made: Instruction) -> Instruction:
+        """Adds an instruction as the `k`th one. It reads of others what it can't compute as well
+        itself."""
+        if self.names.keys() & {*made.operands, *used(blocks_of(made))}:
+            operands = tuple([self.names.get(value, value) for value in made.operands])
+            inner = [copied(block, dict(self.names)) for block in blocks_of(made)]
+            made = rebuilt(made, operands, made.results, inner)
+        if isinstance(made, Each | Product):
+            made = forwarded(made, self.source)
+        needed = {*made.operands, *used(blocks_of(made))}
+        before = {self.group[self.defined[value]] for value in needed if value in self.defined}
+        if _chooses(made):
+            before |= {self.group[n] for n in self.checks}
+        if isinstance(made, Check) or any(isinstance(m, Check) for m in _inner(made)):
+            self.checks.add(k)
+        self.defined.update(dict.fromkeys(made.results, k))
+        self.made.append(made)
+        self.group.append(k)
+        self.before.append(before)
+        self.all_before.append(0)
+        for n in before:
+            self.all_before[k] |= 1 << n | self.all_before[n]
+        return made
+
+    def source(self, value: Value) -> Instruction | None:
+        """What defines a value in this block."""
+        k = self.defined.get(value)
+        return None if k is None else self.made[self.group[k]]
+
+    def once(self, made: Each) -> Each:
+        """An `each` that combines what is the same once."""
+        share(made.body)
+        kept, seen = list[int](), dict[object, Value]()
+        given = made.given
+        for k, first in enumerate(made.initial):
+            key = (made.ways[k], given[k], self.start(first))
+            if key in seen:
+                self.names[made.results[k]] = seen[key]
+            else:
+                seen[key] = made.results[k]
+                kept.append(k)
+        if len(kept) == len(given):
+            return made
+        results = tuple([v for k in kept for v in given[k] if v is not None])
+        body = Block(made.body.parameters, made.body.instructions, results)
+        return Each(
+            made.shape,
+            tuple([made.initial[k] for k in kept]),
+            tuple([made.ways[k] for k in kept]),
+            body,
+            tuple([made.results[k] for k in kept]),
+        )
+
+    def start(self, value: Value) -> object:
+        """What is the same for values with which an `each` begins that are the same."""
+        made = self.source(value)
+        if isinstance(made, Room):
+            return value.type
+        return (value.type, made.number) if isinstance(made, NewArray) else value
+
+    def joined(self, g: int, first: Each, k: int, second: Each) -> Each | None:
+        """The two as one, if nothing between them is in the way."""
+        if first.size != second.size or (direct := self.is_free(g, k)) is None:
+            return None
+        if len(first.body.instructions) + len(second.body.instructions) > MOST:
+            return None
+        if first.shape != second.shape:
+            if len(first.shape) == 1:
+                expanded = _expanded(first, second.shape)
+                return expanded and fused(expanded, second, direct)
+            expanded = _expanded(second, first.shape) if len(second.shape) == 1 else None
+            return expanded and fused(first, expanded, direct)
+        return fused(first, second, direct)
+
+    def is_free(self, g: int, k: int) -> bool | None:
+        """Whether the `k`th instruction depends on a group by itself; None where it does so by
+        others."""
+        direct = {self.group[n] for n in self.before[k]}
+        if any(self.all_before[n] >> g & 1 for n in direct - {g}):
+            return None
+        return g in direct
+
+    def join(self, g: int, k: int, found: Each) -> None:
+        """Puts the two as one in the place of the first."""
+        self.group[k], self.made[k] = g, None
+        self.made[g] = self.once(found)
+        self.before[g] = {self.group[n] for n in self.before[g] | self.before[k]} - {g}
+        both = self.all_before[g] | self.all_before[k]
+        for n, own in enumerate(self.all_before):
+            if own >> g & 1:
+                self.all_before[n] = own | both
+        self.all_before[g] = both & ~(1 << g)
+
+    def sort(self) -> None:
+        """Puts the instructions in an order in which each one comes after all that it needs."""
+        done: set[int] = set()
+        ordered: list[Instruction] = []
+        for start in range(len(self.made)):
+            waiting = [self.group[start]]
+            while waiting:
+                k = waiting[-1]
+                open_ones = {self.group[n] for n in self.before[k]} - done - {k}
+                if k in done or not open_ones:
+                    made = self.made[waiting.pop()]
+                    if k not in done and made is not None:
+                        ordered.append(made)
+                    done.add(k)
+                else:
+                    waiting += sorted(open_ones, reverse=True)
+        self.block.instructions = ordered
+
+
+def _inner(made: Instruction) -> Iterable[Instruction]:
+    for block in blocks_of(made):
+        for inner in block.instructions:
+            yield inner
+            yield from _inner(inner)
+
+
+def _chooses(made: Instruction) -> bool:
+    """Whether an instruction may read at a place that a check has to allow."""
+    places = {inner.result for inner in _inner(made) if isinstance(inner, Affine)}
+    indices = {value for block in blocks_of(made) for value in block.parameters}
+    own = [made] if isinstance(made, Element) else []
+    reads = [inner for inner in (*own, *_inner(made)) if isinstance(inner, Element)]
+    outer = any(
+        isinstance(inner, Affine) and not indices.issuperset(inner.operands)
+        for inner in _inner(made)
+    )
+    return outer or any(each.place not in places and each.place not in indices for each in reads)
+
+
+def fused(first: Each, second: Each, depends: bool) -> Each | None:
+    """Two `each` over the same points as one; None where the second needs all of the first."""
+    names = dict(zip(second.body.parameters, first.body.parameters, strict=True))
+    more = copied(Block((), second.body.instructions, second.body.results), names)
+    body = Block(first.body.parameters, [*first.body.instructions])
+    if depends:
+        if set(first.results).intersection(second.initial):
+            return None
+        kinds = zip(first.ways, first.given, strict=True)
+        results = dict(zip(first.results, kinds, strict=True))
+        places: dict[Value, object] = {}
+        places |= {
+            made.result: key_of(made) for made in body.instructions if isinstance(made, Affine)
+        }
+        known: dict[Value, Value] = {}
+        for made in more.instructions:
+            if isinstance(made, Affine):
+                places[made.result] = key_of(made)
+            if not set(made.operands).intersection(results):
+                continue
+            if not isinstance(made, Element) or made.place in results:
+                return None
+            way, (number, place) = results[made.array]
+            if way != "put" or place_key(made.place, places) != place_key(place, places):
+                return None
+            known[made.result] = number
+        if set(more.results).intersection(results):
+            return None
+        kept = [made for made in more.instructions if not set(made.results) & known.keys()]
+        more = copied(Block((), kept, more.results), known)
+    body.instructions += more.instructions
+    body.results = (*first.body.results, *more.results)
+    share(body)
+    return Each(
+        first.shape,
+        (*first.initial, *second.initial),
+        (*first.ways, *second.ways),
+        body,
+        (*first.results, *second.results),
+    )
+
+
+def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
+    """An `each` over one axis as one over several; None where numbers are combined in order."""
+    if any(place is None for _, place in made.given):
+        return None
+    body = Block(tuple([Value(I64) for _ in shape]))
+    builder = Builder(body)
+    names: dict[Value, Value] = {}
+    with builder.inside(body):
+        names[made.body.parameters[0]] = builder.place(body.parameters, strides(shape))
+        for each in made.body.instructions:
+            operands = tuple([names.get(value, value) for value in each.operands])
+            if isinstance(each, Affine):
+                names[each.result] = builder.place(operands, each.steps, each.offset)
+                continue
+            results = tuple([Value(value.type) for value in each.results])
+            names.update(zip(each.results, results, strict=True))
+            builder.add(rebuilt(each, operands, results))
+    body.results = tuple([names.get(value, value) for value in made.body.results])
+    return Each(shape, made.initial, made.ways, body, made.results)

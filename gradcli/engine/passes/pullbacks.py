@@ -1,0 +1,308 @@
+"""Pullbacks of single instructions: from the cotangent of what one gives to those of what it reads.
+
+The pullback of an `each` is another one over the same points, which computes again what it needs of
+the first. What an element of an array is read for adds to the cotangent of the array in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Affine,
+    Block,
+    Cast,
+    Check,
+    Each,
+    Element,
+    Instruction,
+    NewArray,
+    Operation,
+    Product,
+    Put,
+    Value,
+)
+from ..ir.types import F64, ArrayType, strides
+from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
+from .copying import copied, defined, rebuilt
+from .derivatives import Derivative, Derivatives, Differentiation, shape_of
+from .rules import share
+
+
+class Share(NamedTuple):
+    """What the points of an `each` add to the cotangent of an array, or of a number: by its place
+    in what the body of the pullback gives. `place` is that of the element."""
+
+    of: Value
+    cotangent: Derivative
+    place: Value | None
+
+
+class Pullbacks(Differentiation):
+    """Adds pullbacks where the builder stands."""
+
+    def add(self, cotangents: Derivatives, value: Value, more: Derivative) -> None:
+        """Adds a share to the cotangent of a value."""
+        if value not in self.varied:
+            return
+        old = cotangents.get(value)
+        if old is not None:
+            total = self.sum(old.value, more.value)
+            more = Derivative(total, self.either(old.connected, more.connected))
+        cotangents[value] = more
+
+    def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
+        for k in differentiated(made) if isinstance(made, Operation) else range(1):
+            operand = made.operands[k]
+            if operand not in self.varied:
+                continue
+            if isinstance(made, Operation) and made.op is CHOOSE:
+                self.add(cotangents, operand, self.chosen(made.operands[0], k == 1, g))
+                continue
+            if isinstance(made, Cast) or made.op is RESTATED:
+                part = g.value
+            else:
+                part = share(self.builder, made, k, g.value)
+            part = self.if_connected(Derivative(part, g.connected), self.nothing())
+            self.add(cotangents, operand, Derivative(part, g.connected))
+
+    def element(self, made: Element, cotangents: Derivatives) -> None:
+        """Adds the cotangent of an element to that of its array, in its place."""
+        g = cotangents.pop(made.result, None)
+        if g is not None and made.array in self.varied:
+            array, connected = self.of_array(made.array, cotangents)
+            more = self.if_connected(g, self.nothing())
+            old = self.builder.element(array, made.place)
+            array = self.builder.put(array, made.place, self.builder.apply("add", [old, more]))
+            cotangents[made.array] = Derivative(array, self.either(connected, g.connected))
+
+    def put(self, made: Put, cotangents: Derivatives) -> None:
+        """The number takes the cotangent of its place, and the array what is left."""
+        g = cotangents.pop(made.result, None)
+        if g is not None:
+            number = Derivative(self.builder.element(g.value, made.place), g.connected)
+            self.add(cotangents, made.number, number)
+            rest = self.builder.put(g.value, made.place, self.builder.constant(0.0))
+            self.add(cotangents, made.array, Derivative(rest, g.connected))
+
+    def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
+        """The share of a side that is chosen if the condition holds, or if it doesn't."""
+        sides = [self.builder.constant(holds), self.builder.constant(not holds)]
+        connected = self.both(g.connected, self.builder.operation(WHERE, [condition, *sides]))
+        share = Derivative(g.value, connected)
+        return Derivative(self.if_connected(share, self.nothing()), connected)
+
+    def filled(self, made: NewArray, cotangents: Derivatives) -> None:
+        """The one number of an array takes the sum of the cotangents."""
+        g = cotangents.pop(made.result, None)
+        if g is not None:
+            kind = shape_of(made.result)
+            total = self.total(
+                kind, lambda k: self.builder.element(g.value, self.builder.place(k, strides(kind)))
+            )
+            self.add(cotangents, made.number, Derivative(total, g.connected))
+
+    def total(self, shape: Sequence[int], number: Callable[[Sequence[Value]], Value]) -> Value:
+        """The sum of a number for each point: of many rows, of the sums of rows."""
+        builder, zero = self.builder, self.builder.constant(0.0)
+        if len(shape) == 1:
+            return builder.each(shape, [("add", zero)], lambda k: [number(k)])[0]
+        outer = tuple(shape[:-1])
+        rows = builder.filled(ArrayType(F64, outer), zero)
+        [rows] = builder.each(
+            shape, [("add", rows)], lambda k: [number(k), builder.place(k[:-1], strides(outer))]
+        )
+        return self.total((prod(outer),), lambda k: builder.element(rows, k[0]))
+
+    def product(self, made: Product, cotangents: Derivatives) -> None:
+        """The cotangent of each factor is a product with the other one, transposed."""
+        g = cotangents.pop(made.result, None)
+        if g is None:
+            return
+        (m, k, n), (left, right) = made.sizes, made.transposed
+        builder = self.builder
+        if made.left in self.varied:
+            shape = shape_of(made.left)
+            found = (
+                builder.product(made.right, g.value, (k, n, m), (right, True), shape)
+                if left
+                else builder.product(g.value, made.right, (m, n, k), (False, not right), shape)
+            )
+            self.add(cotangents, made.left, Derivative(found, g.connected))
+        if made.right in self.varied:
+            shape = shape_of(made.right)
+            found = (
+                builder.product(g.value, made.left, (n, m, k), (True, left), shape)
+                if right
+                else builder.product(made.left, g.value, (k, m, n), (not left, False), shape)
+            )
+            self.add(cotangents, made.right, Derivative(found, g.connected))
+
+    # ---- each ------------------------------------------------------------------------------------
+
+    def each(self, made: Each, cotangents: Derivatives) -> None:
+        given: dict[int, Derivative] = {}
+        for k, result in enumerate(made.results):
+            g = cotangents.pop(result, None)
+            if g is not None:
+                given[k] = g
+                self.first(made, k, g, cotangents)
+        waiting = self.shares(made, given, cotangents, None) if given else 0
+        for again in range(1, waiting):
+            self.shares(made, given, cotangents, again)
+
+    def first(self, made: Each, k: int, g: Derivative, cotangents: Derivatives) -> None:
+        """What an `each` changes takes the cotangent of the result, but for what is replaced."""
+        first, place = made.initial[k], made.given[k][1]
+        if first not in self.varied:
+            return
+        if made.ways[k] == "put":
+            zero = self.builder.constant(0.0)
+
+            def replaced(indices: Sequence[Value]) -> list[Value]:
+                names = dict(zip(made.body.parameters, indices, strict=True))
+                own = copied(Block((), made.body.instructions, made.body.results), names)
+                self.builder.block.instructions += own.instructions
+                assert place is not None
+                return [zero, names.get(place, place)]
+
+            [rest] = self.builder.each(made.shape, [("put", g.value)], replaced)
+            g = Derivative(rest, g.connected)
+        self.add(cotangents, first, g)
+
+    def shares(
+        self,
+        made: Each,
+        given: dict[int, Derivative],
+        cotangents: Derivatives,
+        turn: int | None,
+    ) -> int:
+        """Adds the `each` of the shares. Of several elements of one array that a point reads, each
+        turn takes another one. Returns how many turns there are."""
+        body = Block(tuple([Value(v.type) for v in made.body.parameters]))
+        with self.builder.inside(body):
+            found = self.inside(made, given, body)
+        turns: dict[Value, list[Share]] = {}
+        for each in found:
+            turns.setdefault(each.of, []).append(each)
+        chosen = [own[turn or 0] for own in turns.values() if len(own) > (turn or 0)]
+        self.combined(made, body, chosen, cotangents)
+        return max(map(len, turns.values()), default=0)
+
+    def inside(self, made: Each, given: dict[int, Derivative], body: Block) -> list[Share]:
+        """The pullback of a point: the points' numbers are computed again, but for those that the
+        `each` has put in an array."""
+        builder = self.builder
+        names = dict(zip(made.body.parameters, body.parameters, strict=True))
+        again: list[Instruction] = [
+            each for each in made.body.instructions if not isinstance(each, Check)
+        ]
+        own = copied(Block((), again, made.body.results), names)
+        self.varied.update([names[v] for v in defined(made.body) if v in self.varied])
+        builder.block.instructions += own.instructions
+        kept: dict[Value, Value] = {}
+        for k, (number, place) in enumerate(made.given):
+            if made.ways[k] == "put" and place is not None and number in names:
+                kept[names[number]] = builder.element(made.results[k], names.get(place, place))
+        inside: Derivatives = {}
+        for k, g in given.items():
+            number, place = made.given[k]
+            at = None if place is None else names.get(place, place)
+            value = g.value if at is None else builder.element(g.value, at)
+            self.add(inside, names.get(number, number), Derivative(value, g.connected))
+        found: list[Share] = []
+        for each in reversed(own.instructions):
+            g_of = inside.pop(each.results[0], None) if each.results else None
+            if g_of is None:
+                continue
+            if isinstance(each, Element):
+                if each.array in self.varied:
+                    found.append(Share(each.array, g_of, each.place))
+            elif isinstance(each, Operation | Cast):
+                known = rebuilt(each, each.operands, (kept.get(each.results[0], each.results[0]),))
+                assert isinstance(known, Operation | Cast)
+                self.operation(known, g_of, inside)
+        found += [Share(value, g, None) for value, g in inside.items()]
+        return found
+
+    def combined(
+        self, made: Each, body: Block, shares: list[Share], cotangents: Derivatives
+    ) -> None:
+        """Adds the `each` that combines shares, and adds what it gives to the cotangents."""
+        builder = self.builder
+        local, zero = set(defined(body)), builder.constant(0.0)
+        places = {each.result: each for each in body.instructions if isinstance(each, Affine)}
+        ways: list[tuple[str, Value]] = []
+        ends: list[Value] = []
+        flags: dict[int, int] = {}
+        rows: dict[int, tuple[int, ...]] = {}  # the shapes of what is added up once more
+        with builder.inside(body):
+            for n, (_, g, place) in enumerate(shares):
+                number = self.if_connected(g, self.nothing()) if g.connected in local else g.value
+                ends.append(number)
+                if place is None:
+                    if len(made.shape) > 1:
+                        rows[n] = made.shape[:-1]
+                        ends.append(builder.place(body.parameters[:-1], strides(rows[n])))
+                else:
+                    ends.append(place)
+        for n, (of, _, place) in enumerate(shares):
+            if place is None:
+                start = builder.filled(ArrayType(F64, rows[n]), zero) if n in rows else zero
+                ways.append(("add", start))
+                continue
+            assert isinstance(of.type, ArrayType)
+            if _covers(place, places, body.parameters, made.shape, of.type):
+                ways.append(("put", builder.room(of.type)))
+            else:
+                old = cotangents.get(of)
+                ways.append(("add", old.value if old else builder.zero(of.type)))
+        for n, (_, g, _) in enumerate(shares):
+            if g.connected in local:
+                assert g.connected is not None
+                flags[n] = len(ways)
+                ways.append(("or", builder.constant(False)))
+                ends.append(g.connected)
+        body.results = tuple(ends)
+        results = tuple([Value(first.type) for _, first in ways])
+        firsts = tuple([first for _, first in ways])
+        builder.add(Each(made.shape, firsts, tuple([way for way, _ in ways]), body, results))
+        for n, (of, g, place) in enumerate(shares):
+            flag, value = results[flags[n]] if n in flags else g.connected, results[n]
+            if n in rows:
+                value = self.total((prod(rows[n]),), partial(_at, builder, value))
+            old = cotangents.get(of)
+            if place is not None and ways[n][0] == "add" and old is not None:
+                cotangents[of] = Derivative(value, self.either(old.connected, flag))
+            else:
+                self.add(cotangents, of, Derivative(value, flag))
+
+
+def _at(builder: Builder, array: Value, indices: Sequence[Value]) -> Value:
+    return builder.element(array, indices[0])
+
+
+def _covers(
+    place: Value,
+    places: dict[Value, Affine],
+    axes: Sequence[Value],
+    shape: Sequence[int],
+    kind: ArrayType,
+) -> bool:
+    """Whether the points have each place of an array once."""
+    sizes = dict(zip(axes, shape, strict=True))
+    if place in sizes:
+        return len(sizes) == 1 and shape[0] == kind.size
+    made = places.get(place)
+    if made is None or made.offset or set(made.operands) != set(sizes):
+        return False
+    near = 1
+    for step, size in sorted(zip(made.steps, [sizes[v] for v in made.operands], strict=True)):
+        if step != near:
+            return False
+        near *= size
+    return near == kind.size

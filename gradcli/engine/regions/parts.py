@@ -1,0 +1,180 @@
+"""Elements and parts of arrays that are in memory, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...diagnostics import Span
+from ..ir.instructions import Check, Value
+from ..ir.types import F64, I64, Scalar, strides
+from .arrays import FEW, is_many
+from .kinds import Array, Mixed, Stored
+from .names import NotCompiled
+from .stored import Indices, Pending, StoredArrays
+
+# One step into a list or an array: a value for an int, a slice of known ints, an array of ints.
+Step = Value | slice | Stored
+
+
+class Part(NamedTuple):
+    """A part of an array: its shape, where in the array its elements are, by their indices, and
+    whether they follow each other there."""
+
+    shape: tuple[int, ...]
+    place: Callable[[Indices], Value]
+    is_flat: bool
+
+
+class Parts(StoredArrays):
+    """The lowering of parts of arrays."""
+
+    def stored_part(self, held: Stored, steps: Sequence[Step], span: Span) -> Any:
+        """An element of an array, a row or a part of it."""
+        part = self.part_at(held, steps, span)
+        pending = self.part_of(held, part)
+        if not part.shape:
+            return pending.at([])
+        is_one = is_many(pending.shape)
+        return pending if is_one else self.unpacked(pending, span)
+
+    def part_of(self, held: Stored, part: Part) -> Pending:
+        def at(indices: Indices) -> Value:
+            return self.builder.element(held.value, part.place(indices))
+
+        def flat(place: Value) -> Value:
+            first = part.place([self.builder.constant(0)] * len(part.shape))
+            return self.builder.element(held.value, self.builder.place([first, place], [1, 1]))
+
+        return Pending(part.shape, held.type.element, at, flat if part.is_flat else None)
+
+    def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
+        """An array with another value where `stored_part` reads."""
+        if any(isinstance(step, Stored) for step in steps):
+            raise NotCompiled("a change at indices that an array has is not compiled", span)
+        part = self.part_at(held, steps, span)
+        kind, size = held.type.element, prod(part.shape)
+        if size <= FEW and not isinstance(value, Stored | Pending):
+            return self.with_few(held, part, self.as_array(value, span), span)
+        value = self.operand(value, span)
+        if isinstance(value, Pending):
+            if len(value.shape) > len(part.shape) or not _fits(value.shape, part.shape):
+                raise NotCompiled("the shapes of these arrays don't fit", span)
+            value = self.spread(value, part.shape, span)
+
+        def body(indices: Indices) -> list[Value]:
+            number = value.at(indices) if isinstance(value, Pending) else value
+            return [self.as_element(number, kind, span), part.place(indices)]
+
+        [found] = self.over(part.shape, [("put", held.value)], body, span)
+        return Stored(found, held.variable)
+
+    def with_few(self, held: Stored, part: Part, value: Any, span: Span) -> Stored:
+        """An array with other numbers in a few places."""
+        kind, size, array = held.type.element, prod(part.shape), held.value
+        if isinstance(value, Array) and value.shape != part.shape:
+            raise NotCompiled("a value that is broadcast into a part is not compiled", span)
+        numbers = value.items if isinstance(value, Array) else [value] * size
+        for k, number in enumerate(numbers):
+            place = part.place(self.indices(k, part.shape))
+            array = self.builder.put(array, place, self.as_element(number, kind, span))
+        return Stored(array, held.variable)
+
+    def as_element(self, number: Any, kind: Scalar, span: Span) -> Value:
+        """A number as an element of an array of some type."""
+        if kind != F64 and (isinstance(number, Mixed) or number.type == F64):
+            raise NotCompiled("a float doesn't fit into an array of ints", span)
+        return self.as_type(number, kind, span)
+
+    def part_at(self, held: Stored, steps: Sequence[Step], span: Span) -> Part:
+        """The part that ints, slices and an array of ints lead to."""
+        if len(steps) > len(held.shape):
+            raise NotCompiled("there are more indices here than axes", span)
+        self.count(span)
+        first: list[tuple[Value, int]] = []  # terms of the place that all elements share
+        axes: list[tuple[int, int, Pending | None]] = []  # sizes, distances, and indices there
+        every = [slice(None)] * (len(held.shape) - len(steps))
+        offset = 0
+        for n, size, step in zip(held.shape, strides(held.shape), [*steps, *every], strict=True):
+            if isinstance(step, slice):
+                picked = range(n)[step]
+                if not picked:
+                    raise NotCompiled("a part without elements is not compiled", span)
+                axes.append((len(picked), picked.step * size, None))
+                offset += picked.start * size
+            elif isinstance(step, Stored):
+                chosen = self.elements(self.counted_array(step, n, span))
+                axes += [(m, size, chosen) for m in chosen.shape]
+            else:
+                first.append((self.counted_from_0(step, n, span), size))
+        shape = tuple([n for n, _, _ in axes])
+        is_flat = all(
+            chosen is None and (n == 1 or step == near)
+            for (n, step, chosen), near in zip(axes, strides(shape), strict=True)
+        )
+
+        def place(indices: Indices) -> Value:
+            values, distances = [v for v, _ in first], [size for _, size in first]
+            waiting = list(zip(indices, axes, strict=True))
+            while waiting:
+                index, (_, step, chosen) = waiting.pop(0)
+                if chosen is not None:
+                    more = [waiting.pop(0)[0] for _ in chosen.shape[1:]]
+                    index = chosen.at([index, *more])
+                values.append(index)
+                distances.append(step)
+            return self.builder.place(values, distances, offset)
+
+        return Part(shape, place, is_flat)
+
+    def counted_array(self, indices: Stored, n: int, span: Span) -> Stored:
+        """Indices from 0 into so many items, after a check that all are in range."""
+        if indices.type.element != I64:
+            raise NotCompiled("an index that is no int and no slice is not compiled", span)
+        builder, given = self.builder, self.elements(indices)
+
+        def inside(index: Value) -> Value:
+            low, high = builder.constant(-n), builder.constant(n)
+            reached, below = [
+                builder.apply("le", [low, index]),
+                builder.apply("lt", [index, high]),
+            ]
+            return builder.apply("where", [reached, below, reached])
+
+        fits = self.mapped(inside, [given], span)
+        assert fits.flat is not None
+        flat = fits.flat
+        [are_fit] = self.over(
+            (given.size,), [("and", builder.constant(True))], lambda k: [flat(k[0])], span
+        )
+        builder.add(Check(are_fit))
+
+        def from_0(index: Value) -> Value:
+            is_back = builder.apply("lt", [index, builder.constant(0)])
+            return builder.apply("where", [is_back, builder.place([index], [1], n), index])
+
+        return Stored(self.made(self.mapped(from_0, [given], span), span))
+
+    def counted_from_0(self, at: Value, n: int | Value, span: Span) -> Value:
+        """An index from 0 into so many items, after a check that it is in range, unless it is known
+        to be."""
+        builder, known = self.builder, self.builder.known.get(at)
+        if known is not None and isinstance(n, int):
+            if not -n <= known < n:
+                raise NotCompiled("this index is out of range", span)
+            return builder.constant(known % n)
+        size = n if isinstance(n, Value) else builder.constant(n)
+        zero = builder.constant(0)
+        from_end = builder.apply("lt", [at, zero], span)
+        below = builder.apply("add", [at, size], span)
+        found = builder.apply("where", [from_end, below, at], span)
+        builder.add(Check(builder.apply("le", [zero, found], span)))
+        builder.add(Check(builder.apply("lt", [found, size], span)))
+        return found
+
+
+def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    """Whether an array of a shape is broadcast into another one."""
+    pairs = zip(shape[::-1], into[::-1], strict=False)
+    return all(n in (1, m) for n, m in pairs)
