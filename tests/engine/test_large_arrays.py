@@ -77,7 +77,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         return answer
 
     monkeypatch.setattr(hot_programs, "_evaluation", noted)
-    yield found
+    return found
 
 
 def run(source: str, given: dict[str, Any], times: int) -> Any:

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from ...diagnostics import Span
-from ..ir.instructions import Block, Region, Value
-from ..ir.types import F64, ArrayType, Scalar
+from ..ir.instructions import Block, For, Region, Value
+from ..ir.types import F64, I64, ArrayType, Scalar
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
@@ -50,9 +50,11 @@ class Matrices(Transforms):
         along = Transform("jvp", function, wrt, listed)
         given = list(given)
         given[wrt[0]] = self.values(given[wrt[0]])
-        return self.matrix(along, given, named, span)
+        return self.jacobian_of(along, given, named, span)
 
-    def matrix(self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+    def jacobian_of(
+        self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span
+    ) -> Any:
         """The Jacobian of a function by one of its arguments."""
         states = self.state_values()
         block, kind = self.body(callee, given, named, span)
@@ -60,10 +62,10 @@ class Matrices(Transforms):
             raise NotCompiled("a function that updates variables is not differentiated here", span)
         if isinstance(kind, ListOf) and set(kind.items) == {F64}:
             whole = ArrayOf((len(kind.items),), F64)
-            return tuple(self.rows(self.lines(callee, block, given, whole, span), span))
-        return self.lines(callee, block, given, kind, span)
+            return tuple(self.rows(self.of_block(callee, block, given, whole, span), span))
+        return self.of_block(callee, block, given, kind, span)
 
-    def lines(
+    def of_block(
         self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
     ) -> Any:
         """The Jacobian of a block of the function, which gives what is of a kind."""
@@ -117,20 +119,25 @@ class Matrices(Transforms):
 
             def place(k: Value) -> Value:
                 row, column = (k, at) if by_column else (at, k)
-                return builder.apply("add", [self.times(row, n), column], span)
+                return builder.place([row, column], [n, 1])
 
             if not isinstance(part, Stored):
                 for k, number in enumerate(flat(part)):
                     array = builder.put(array, place(builder.constant(k)), number)
                 return array
-            return self.at_each_place(
-                array,
-                length,
-                lambda array, k: builder.put(array, place(k), builder.element(part.value, k)),
+            return self.over(
+                (length,),
+                [("put", array)],
+                lambda k: [builder.element(part.value, k[0]), place(k[0])],
                 span,
-            )
+            )[0]
 
-        return self.at_each_place(builder.zero(kind), n if by_column else m, put, span)
+        before, after, at = Value(kind), Value(kind), Value(I64)
+        with builder.inside(Block((at, before))) as body:
+            body.results = (put(before, at),)
+        count = builder.constant(n if by_column else m)
+        builder.add(For(count, (builder.zero(kind),), body, (after,)))
+        return after
 
     def unit(self, kind: Kind, at: Value) -> Any:
         """An array of a kind, or a number, that is 1 at a place, and 0 elsewhere."""
