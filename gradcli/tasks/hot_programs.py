@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..engine.backends.backend import ieee
 from ..engine.backends.tiers import policy
 from ..engine.execution import Compiled
 from ..engine.values.kinds import Variable
@@ -102,7 +103,8 @@ def _made(
         return None
     if told and not (call.is_straight and call.has_none(missing)):
         return None
-    same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
+    with ieee():  # sums of large numbers
+        same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
     return Ready(call, evaluation, missing) if same else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ops import OPS
 from ...ops.op import Op
-from ..backends.backend import CPU, INT_MAX, INT_MIN
+from ..backends.backend import CPU, INT_MAX, INT_MIN, ieee
 from ..formulas import scalars
 from ..formulas.formula_source import function_of
 from ..formulas.functions import scalar_function
@@ -40,6 +40,7 @@ from ..ir.instructions import (
     Room,
     Value,
     While,
+    every,
     size_of,
 )
 from ..ir.types import BOOL, DTYPES, I64, ArrayType
@@ -72,11 +73,26 @@ def compiled(
         for name, source in sources.items()
     }
     writer.names.update({_called(name): function for name, function in functions.items()})
-    return _without_recursion_error(functions[region.name]) if others else functions[region.name]
+    function = functions[region.name]
+    if any(
+        isinstance(made, Each | Product) for own in (region, *others) for made in every(own.block)
+    ):
+        function = _on_arrays(function)
+    return _without_recursion_error(function) if others else function
 
 
 def _called(name: str) -> str:
     return f"region_{name}"
+
+
+def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function in which NumPy's floating-point errors are values and no warnings."""
+
+    def call(*operands: Any) -> Any:
+        with ieee():
+            return function(*operands)
+
+    return call
 
 
 def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]:

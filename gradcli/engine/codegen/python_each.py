@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from ..backends.backend import CPU, INT_MAX, INT_MIN
-from ..formulas.functions import array_by_name
+from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ..ir.types import BOOL, F64, I64, ArrayType
 from ..ir.verifier import CHOICES
@@ -105,8 +105,8 @@ class _OnArrays:
             return f"where({', '.join(operands)})"
         if name == "beside":
             return operands[0]
-        key = f"on_arrays_{name}"
-        self.writer.names[key] = array_by_name(CPU, name)
+        key = f"on_arrays_{name.replace(' ', '_')}"
+        self.writer.names[key] = array_function(CPU, made.op)
         return f"{key}({', '.join(operands)})"
 
     def at(self, array: str, place: Value) -> str:
