@@ -3,7 +3,6 @@ interpreter gives, values and gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from gradcli.api import load
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.tasks import hot_programs
+from gradcli.engine.program_calls import ProgramCall
 
 from .hot_and_cold import assert_same
 
@@ -66,17 +65,17 @@ def inputs(seed: int = 0) -> dict[str, Any]:
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether kernels answered."""
     found: list[bool] = []
-    evaluation = hot_programs._evaluation
+    run = ProgramCall.run
 
-    def noted(*given: Any) -> Any:
-        answer = evaluation(*given)
+    def noted(call: ProgramCall, numbers: list[Any]) -> Any:
+        answer = run(call, numbers)
         found.append(answer is not None)
         return answer
 
-    monkeypatch.setattr(hot_programs, "_evaluation", noted)
+    monkeypatch.setattr(ProgramCall, "run", noted)
     return found
 
 

@@ -50,15 +50,23 @@ class Region(Entity, frozen=False):
     block: Block
 
 
-class Constant(Entity, frozen=False):
-    """A number or a bool of the text."""
-
-    value: Any
-    result: Value
+class _Bare(Entity, frozen=False):
+    """An instruction that has no operands, or no results, unless it says which."""
 
     @property
     def operands(self) -> tuple[Value, ...]:
         return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+
+class Constant(_Bare, frozen=False):
+    """A number or a bool of the text."""
+
+    value: Any
+    result: Value
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -94,14 +102,10 @@ class Operation(Entity, frozen=False):
         return (self.result,)
 
 
-class NewStack(Entity, frozen=False):
+class NewStack(_Bare, frozen=False):
     """A stack with nothing on it."""
 
     result: Value
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return ()
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -155,14 +159,10 @@ class NewArray(Entity, frozen=False):
         return (self.result,)
 
 
-class Room(Entity, frozen=False):
+class Room(_Bare, frozen=False):
     """An array whose elements have no numbers yet. Each gets one before it is read."""
 
     result: Value
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return ()
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -231,7 +231,7 @@ class Copy(Entity, frozen=False):
         return (self.result,)
 
 
-class Free(Entity, frozen=False):
+class Free(_Bare, frozen=False):
     """Gives the memory of an array back."""
 
     array: Value
@@ -240,12 +240,8 @@ class Free(Entity, frozen=False):
     def operands(self) -> tuple[Value, ...]:
         return (self.array,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return ()
 
-
-class Check(Entity, frozen=False):
+class Check(_Bare, frozen=False):
     """Steps back to the interpreter unless a condition holds."""
 
     condition: Value
@@ -253,10 +249,6 @@ class Check(Entity, frozen=False):
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.condition,)
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return ()
 
 
 class Branch(Entity, frozen=False):
