@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Call,
@@ -18,6 +19,7 @@ from ..ir.instructions import (
     Check,
     Constant,
     Copy,
+    Each,
     Element,
     For,
     Free,
@@ -26,9 +28,11 @@ from ..ir.instructions import (
     NewStack,
     Operation,
     Pop,
+    Product,
     Push,
     Put,
     Region,
+    Room,
     Value,
     While,
     blocks_of,
@@ -36,6 +40,7 @@ from ..ir.instructions import (
     size_of,
 )
 from ..ir.types import BOOL, F64, I64, ArrayType, StackType, Type
+from .cuda_arrays import ALONG, Arrays
 from .cuda_memory import ARRAYS, Memory, type_of
 from .cuda_scalars import PREAMBLE, Lines, Scalars, Term, literal
 from .scalar_ops import NotNative
@@ -72,7 +77,7 @@ def rows_text(region: Region, others: Iterable[Region], by_row: Sequence[bool]) 
     memory, names = Memory(regions), {each.name: f"region{k}" for k, each in enumerate(regions)}
     functions = [Function(each, names, memory).text() for each in regions]
     kernel = _kernel(region.block, names[region.name], by_row, memory)
-    text = "\n".join([PREAMBLE + ARRAYS + memory.row(), *functions, kernel])
+    text = "\n".join([PREAMBLE + ARRAYS + ALONG + memory.row(), *functions, kernel])
     return CudaText(text, memory.words, memory.stacks)
 
 
@@ -142,14 +147,13 @@ def _store(lines: Lines, results: Sequence[Value]) -> None:
             columns[kind] += 1
 
 
-class Function:
+class Function(Arrays):
     """Writes a region as a function of a row."""
 
     def __init__(self, region: Region, functions: Mapping[str, str], memory: Memory) -> None:
-        self.region, self.functions, self.memory = region, functions, memory
-        self.lines = Lines()
+        super().__init__(memory)
+        self.region, self.functions = region, functions
         self.scalars = Scalars(self.lines)
-        self.terms: dict[Value, Term] = {}
         self.stacks: dict[Value, int] = {}
         self.constants: dict[Value, Any] = {}
 
@@ -175,16 +179,6 @@ class Function:
         return "\n".join(lines.lines) + "\n"
 
     # ---- values ----------------------------------------------------------------------------------
-
-    def named(self, value: Value) -> str:
-        """A new name for a value."""
-        self.terms[value] = Term(self.lines.name(), value.type)
-        return self.terms[value].text
-
-    def read(self, value: Value) -> str:
-        if isinstance(value.type, StackType):
-            raise NotNative("a stack that leaves its region has no machine code")
-        return self.terms[value].text
 
     def declared(self, values: Iterable[Value]) -> None:
         """Writes variables for values that are assigned later."""
@@ -247,8 +241,14 @@ class Function:
             stack = self.stacks[made.result] = self.stacks[made.stack]
             entry = [Term(self.named(value), value.type) for value in made.entry]
             self.memory.pop(lines, stack, entry)
-        elif isinstance(made, NewArray | Element | Put | Copy | Free):
+        elif isinstance(made, NewArray | Room | Element | Put | Copy | Free):
             self.array(made)
+        elif isinstance(made, Affine):
+            self.place(made)
+        elif isinstance(made, Product):
+            self.product(made)
+        elif isinstance(made, Each):
+            self.each(made)
         elif isinstance(made, Check):
             lines.add(f"if (!{self.read(made.condition)}) return BACK;")
         elif isinstance(made, Branch):
@@ -257,8 +257,6 @@ class Function:
             self.loop(made)
         elif isinstance(made, Call):
             self.call(made)
-        else:
-            raise NotNative(f"{type(made).__name__} has no CUDA C")
 
     def operation(self, made: Operation) -> None:
         kind = F64 if made.operands[-1].type == F64 else I64  # bools as ints
@@ -271,27 +269,6 @@ class Function:
             reason.span = made.span
             raise
         self.terms[made.result] = self.scalars.converted(found, made.result.type)
-
-    def array(self, made: NewArray | Element | Put | Copy | Free) -> None:
-        """Writes what makes, reads, changes or frees an array. A change is made in place."""
-        if isinstance(made, Element):
-            read = f"{self.read(made.array)}[{self.read(made.place)}]"
-            self.terms[made.result] = self.lines.defined(read, made.result.type)
-        elif isinstance(made, Put):
-            place = f"{self.read(made.array)}[{self.read(made.place)}]"
-            self.lines.add(f"{place} = {self.read(made.number)};")
-            self.terms[made.result] = self.terms[made.array]
-        elif isinstance(made, Free):
-            kind = made.array.type
-            assert isinstance(kind, ArrayType)
-            self.memory.free(self.lines, kind, self.read(made.array))
-        else:
-            kind = made.result.type
-            assert isinstance(kind, ArrayType)
-            name = self.memory.take(self.lines, kind)
-            self.terms[made.result] = Term(name, kind)
-            number = self.read(made.operands[0]) + ("[k]" if isinstance(made, Copy) else "")
-            self.lines.add(f"for (i64 k = 0; k < {kind.size}; k++) {name}[k] = {number};")
 
     def call(self, made: Call) -> None:
         self.declared(made.results)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from ..ir.instructions import Copy, NewArray, Region, blocks_of, every
+from ..ir.instructions import Copy, NewArray, Pop, Product, Region, Room, blocks_of, every
 from ..ir.types import BOOL, F64, I64, ArrayType, Type
 from .cuda_scalars import Lines, Term
 from .scalar_ops import NotNative
@@ -70,7 +70,7 @@ class Memory:
         owns = False
         for region in regions:
             for made in every(region.block):
-                owns = owns or isinstance(made, NewArray | Copy)
+                owns = owns or isinstance(made, NewArray | Room | Copy | Product | Pop)
                 inner = [value for block in blocks_of(made) for value in block.parameters]
                 for value in (*made.results, *inner):
                     if isinstance(value.type, ArrayType):
@@ -117,16 +117,17 @@ class Memory:
         self.stacks += 1
         return self.stacks - 1
 
-    def _word(self, stack: int, k: int) -> str:
+    def _word(self, stack: int, k: int | str) -> str:
         """The place of word `k` from the end of what is used of a stack."""
         start = f"{self.words} + " if self.words else ""
         start += f"{stack} * row.room + " if stack else ""
         return f"row.word({start}row.used{stack} + {k})"
 
     def push(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
-        """Writes a push of an entry: a word for each number, and one for the bools, as its bits."""
-        numbers, bools = _parts(entry)
-        words = [f"__double_as_longlong({t.text})" if t.kind == F64 else t.text for t in numbers]
+        """Writes a push of an entry: a word for each number, and one for the bools, as its bits;
+        then those of the elements of arrays."""
+        numbers, bools, arrays = _parts(entry)
+        words = [_word_of(text, kind) for text, kind in numbers]
         for some in bools:
             words.append(" | ".join([f"(i64){t.text} << {k}" for k, t in enumerate(some)]))
         if words:
@@ -134,23 +135,44 @@ class Memory:
         for k, word in enumerate(words):
             lines.add(f"{self._word(stack, k)} = {word};")
         lines.add(f"row.used{stack} += {len(words)};")
+        for name, kind in arrays:
+            lines.add(f"if (row.used{stack} + {kind.size} > row.room) return SHORT;")
+            word = _word_of(f"{name}[k]", kind.element)
+            lines.add(f"for (i64 k = 0; k < {kind.size}; k++) {self._word(stack, 'k')} = {word};")
+            lines.add(f"row.used{stack} += {kind.size};")
 
     def pop(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
-        """Writes a pop of an entry into names that are new."""
-        numbers, bools = _parts(entry)
+        """Writes a pop of an entry, whose names are new."""
+        numbers, bools, arrays = _parts(entry)
+        for name, kind in reversed(arrays):
+            lines.add(f"row.used{stack} -= {kind.size};")
+            lines.add(f"const {type_of(kind)} {name} = {self.take(lines, kind)};")
+            word = _of_word(self._word(stack, "k"), kind.element)
+            lines.add(f"for (i64 k = 0; k < {kind.size}; k++) {name}[k] = {word};")
         lines.add(f"row.used{stack} -= {len(numbers) + len(bools)};")
-        for k, (name, kind) in enumerate(numbers):
-            word = self._word(stack, k)
-            value = f"__longlong_as_double({word})" if kind == F64 else word
-            lines.add(f"const {kind} {name} = {value};")
+        for k, term in enumerate(numbers):
+            value = _of_word(self._word(stack, k), term.kind)
+            lines.add(f"const {term.kind} {term.text} = {value};")
         for j, some in enumerate(bools):
             bits = lines.defined(self._word(stack, len(numbers) + j), I64)
             for k, (name, _) in enumerate(some):
                 lines.add(f"const bool {name} = {bits.text} >> {k} & 1;")
 
 
-def _parts(entry: Sequence[Term]) -> tuple[list[Term], list[list[Term]]]:
-    """The numbers of an entry, and its bools in groups that fit into a word."""
+def _word_of(number: str, kind: Type) -> str:
+    return f"__double_as_longlong({number})" if kind == F64 else number
+
+
+def _of_word(word: str, kind: Type) -> str:
+    return f"__longlong_as_double({word})" if kind == F64 else word
+
+
+def _parts(
+    entry: Sequence[Term],
+) -> tuple[list[Term], list[list[Term]], list[tuple[str, ArrayType]]]:
+    """The numbers of an entry, its bools in groups that fit into a word, and its arrays."""
+    arrays = [(name, kind) for name, kind in entry if isinstance(kind, ArrayType)]
     bools = [term for term in entry if term.kind == BOOL]
     groups = [bools[k : k + _BITS] for k in range(0, len(bools), _BITS)]
-    return [term for term in entry if term.kind != BOOL], groups
+    numbers = [t for t in entry if t.kind != BOOL and not isinstance(t.kind, ArrayType)]
+    return numbers, groups, arrays
