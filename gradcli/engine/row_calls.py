@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..lang.program import Declare, Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
-from .backends.backend import CPU
+from .backends.backend import CPU, Backend
 from .ir.types import DTYPES, ArrayType, Scalar, has_tangents
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
@@ -50,11 +50,13 @@ class RowsCall:
         grad: bool,
         forward: bool,
         memory: int | None = None,
+        backend: Backend = CPU,
     ) -> None:
-        """`columns` have the rows last. `of` and `wrt` are as for `eval`: all outputs of floats
-        that are no derivatives, by all variables, where they are empty. `memory` is that which the
-        kernel may take at most, in bytes. Raises NotCompiled, and NoRule."""
-        inputs = {**shared, **{name: _first(column) for name, column in columns.items()}}
+        """`columns` are the backend's, and have the rows last. `of` and `wrt` are as for `eval`:
+        all outputs of floats that are no derivatives, by all variables, where they are empty.
+        `memory` is that which the kernel may take at most, in bytes. Raises NotCompiled, and
+        NoRule."""
+        inputs = {**shared, **{name: _first(backend, column) for name, column in columns.items()}}
         lowered = lower_program(node, inputs, checks_expectations=True)
         for reason in lowered.reasons:
             raise reason
@@ -66,14 +68,14 @@ class RowsCall:
         self.summed = {name for name in targets if not isinstance(lowered.results[name], Scalar)}
         call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = [
-            (name, _column(lowered.parameters[name]) if name in columns else reader)
+            (name, _column(lowered.parameters[name], backend.xp) if name in columns else reader)
             for name, reader in takes(lowered, inputs)
         ]
         self._shared, self._width = shared, count_of(lowered.results)
         by_row = [
             name in columns for name, kind in lowered.parameters.items() for _ in types_of(kind)
         ]
-        kernel = call.on_rows(by_row)
+        kernel = call.on_rows(by_row, backend)
         if kernel is None:
             raise NotCompiled("there is no machine code", None)
         self._kernel, self._memory = kernel, memory
@@ -149,35 +151,36 @@ def _sources(node: Program, lowered: Lowered) -> list[str]:
     return [name for name in lowered.parameters if kinds[name] == "var"]
 
 
-def _first(column: Any) -> Any:
+def _first(backend: Backend, column: Any) -> Any:
     """What the first row has."""
+    column = backend.to_host(column[..., :1])
     return column[..., 0] if column.ndim > 1 else column[0].item()
 
 
-def _column(kind: Kind) -> Reader:
+def _column(kind: Kind, xp: Any) -> Reader:
     """What reads the columns of a parameter."""
     leaf, shape = next(types_of(kind)), getattr(kind, "shape", ())
     element = leaf.element if isinstance(leaf, ArrayType) else leaf
     dtype = CPU.xp.dtype(DTYPES[element])
 
     def reader(column: Any, values: list[Any]) -> bool:
-        if column.shape[:-1] != shape or not _fits(column, dtype):
+        if column.shape[:-1] != shape or not _fits(column, dtype, xp):
             return False
         columns = [column] if leaf is not element else column.reshape(-1, column.shape[-1])
-        values += [CPU.xp.ascontiguousarray(each, dtype) for each in columns]
+        values += [xp.ascontiguousarray(each, dtype) for each in columns]
         return True
 
     return reader
 
 
-def _fits(column: Any, dtype: Any) -> bool:
+def _fits(column: Any, dtype: Any, xp: Any) -> bool:
     """Whether numbers keep their values as those of another type."""
     if column.dtype == dtype:
         return True
     if column.dtype.kind == "i" and dtype.kind == "f":
         return not len(column) or bool((abs(column) <= EXACT).all())
     if column.dtype.kind == "f" and dtype.kind == "i":  # files hold ints as floats
-        return bool(((column == CPU.xp.trunc(column)) & (abs(column) < 2.0**63)).all())
+        return bool(((column == xp.trunc(column)) & (abs(column) < 2.0**63)).all())
     return bool(column.dtype.kind == dtype.kind and CPU.xp.can_cast(column.dtype, dtype))
 
 

@@ -201,6 +201,7 @@ def modules() -> dict[str, types.ModuleType]:
         shape=shape,
         ogrid=_Ogrid(),
         cuda=standin_cuda.module(),
+        RawKernel=standin_cuda.RawKernel,
         get_default_memory_pool=lambda: standin_cuda.pool,
         linalg=linalg,
         fft=_made("cupy.fft", np.fft),
@@ -216,8 +217,9 @@ def modules() -> dict[str, types.ModuleType]:
 
 
 @contextmanager
-def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Inside it `cuda` is the stand-in."""
+def installed(monkeypatch: pytest.MonkeyPatch, compiles: bool = False) -> Iterator[None]:
+    """Inside it `cuda` is the stand-in, which may have a compiler."""
+    monkeypatch.setattr(standin_cuda.RawKernel, "compiles", compiles)
     for name, module in modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     _forget()

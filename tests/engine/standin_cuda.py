@@ -9,11 +9,14 @@ meaning before its stream is waited for.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import types
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .cuda_builds import built, launch
 
 COUNT = 2
 FREE, TOTAL = 2**30, 2**31
@@ -130,11 +133,50 @@ def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
     ).reshape(shape)
 
 
+class CompileException(Exception):  # noqa: N818 - CuPy's name
+    pass
+
+
+class RawKernel:
+    """A kernel as C++ for this machine. Only where `compiles` is set is there a compiler."""
+
+    compiles = False
+
+    def __init__(self, code: str, name: str, options: tuple[str, ...] = ()) -> None:
+        assert "--fmad=false" in options
+        self._code, self._name = code, name
+        self._library: Any = None
+
+    def compile(self) -> None:
+        if not self.compiles:
+            raise CompileException("there is no compiler")
+        self._library = built(self._code)
+
+    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Any) -> None:
+        launch(self._library, self._name, (*grid, *block), [_given(each) for each in arguments])
+
+
+_NUMBERS = {"i": ctypes.c_longlong, "f": ctypes.c_double, "b": ctypes.c_bool}
+
+
+def _given(value: Any) -> Any:
+    """What C++ is given: the address of an array of the device, or a number of NumPy's."""
+    if isinstance(value, np.generic):
+        return _NUMBERS[value.dtype.kind](value.item())
+    host = value._host
+    assert host.flags.c_contiguous
+    return ctypes.c_void_p(host.ctypes.data)
+
+
 def module() -> types.SimpleNamespace:
     """`cupy.cuda`."""
     runtime = types.SimpleNamespace(getDeviceCount=lambda: COUNT, memGetInfo=lambda: (FREE, TOTAL))
     return types.SimpleNamespace(
-        runtime=runtime, Device=Device, Stream=Stream, get_current_stream=stream
+        runtime=runtime,
+        Device=Device,
+        Stream=Stream,
+        get_current_stream=stream,
+        compiler=types.SimpleNamespace(CompileException=CompileException),
     )
 
 

@@ -72,6 +72,11 @@ class Backend:
             self._functions[op] = function
         return function
 
+    def kernel(self, text: str, name: str) -> Any:
+        """A function of CUDA C, called with a grid, a block and its arguments. None where there is
+        no such function."""
+        return None
+
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         """Returns `a` where the condition holds, else `b`; for CuPy the condition mustn't be a
         Python bool.

@@ -78,6 +78,16 @@ class Cuda(Backend):
         array.get(out=there, blocking=False)
         return there
 
+    def kernel(self, text: str, name: str) -> Any:
+        # Products and sums are not fused.
+        cupy = self.xp
+        made = cupy.RawKernel(text, name, options=("--std=c++17", "--fmad=false"))
+        try:
+            made.compile()
+        except cupy.cuda.compiler.CompileException:
+            return None
+        return made
+
     def free_memory(self) -> int:
         free, _ = self.xp.cuda.runtime.memGetInfo()
         pool = self.xp.get_default_memory_pool()

@@ -20,6 +20,8 @@ from .scalar_ops import COMPARISONS, EXACT, LIBRARY, ON_FLOATS, ON_INTS, POWERS,
 _INFIX = ("add", "sub", "mul", "div")
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # ints, by functions of `PREAMBLE`
 
+DONE, BACK, SHORT = range(3)  # how a row ends: of `PREAMBLE`, too
+
 # What every kernel's text begins with. The functions on ints return whether they have a result.
 PREAMBLE = """\
 typedef double f64;

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..ir.instructions import Region, size_of
 from . import python
 from .machine import can_compile
 
-if TYPE_CHECKING:
-    from .rows import RowsKernel
-
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
+
+
+class OnRows(Protocol):
+    """A region as a function of columns."""
+
+    def run(
+        self, n: int, values: Sequence[Any], memory: int | None = None
+    ) -> tuple[list[Any], Any]:
+        """The results for `n` rows, and for each row whether the region steps back."""
 
 
 class Kernel:
@@ -75,15 +82,17 @@ def fits_rows(*regions: Region) -> bool:
 
 
 def rows_kernel(
-    region: Region, others: Sequence[Region], by_row: Sequence[bool]
-) -> RowsKernel | None:
-    """A region as a function of columns: see `RowsKernel`. None where there is no machine code, or
-    compiling would take long."""
+    region: Region, others: Sequence[Region], by_row: Sequence[bool], backend: Backend = CPU
+) -> OnRows | None:
+    """A region as a function of columns on the device of a backend. None where there is no machine
+    code, or compiling would take long."""
     if not fits_rows(region, *others):
         return None
-    from . import rows
+    from . import device_rows, rows
 
     try:
+        if backend.name != CPU.name:
+            return device_rows.DeviceRowsKernel(region, others, by_row, backend)
         return rows.RowsKernel(region, others, by_row)
     except rows.NotNative:
         return None

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...ops.op import Op
 from ..backends.backend import CPU
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
-from ..codegen.kernel import fits_rows
+from ..codegen.kernel import OnRows, fits_rows
 from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
@@ -25,9 +25,6 @@ from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
 from .region_calls import Places, RegionCall
-
-if TYPE_CHECKING:
-    from ..codegen.rows import RowsKernel
 
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about
@@ -97,7 +94,7 @@ class MappedRegion(RegionCall):
     # ---- rows ------------------------------------------------------------------------------------
 
     @cached_property
-    def kernel(self) -> RowsKernel | None:
+    def kernel(self) -> OnRows | None:
         """The kernel; None where there is no machine code."""
         return self.on_rows(self._by_row)
 

@@ -7,10 +7,11 @@ it is to be differentiated again. The pullback computes the region again from it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
-from ..codegen.kernel import Kernel, rows_kernel
+from ..codegen.kernel import Kernel, OnRows, rows_kernel
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
 from ..passes.activity import varied
@@ -29,9 +30,6 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
-
-if TYPE_CHECKING:
-    from ..codegen.rows import RowsKernel
 
 Places = tuple[int, ...]
 PARTS = 4  # times the size of a region, about, for one with a pullback
@@ -91,10 +89,10 @@ class RegionCall:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
 
-    def on_rows(self, by_row: Sequence[bool]) -> RowsKernel | None:
-        """The region for many rows: `by_row` says which parameters have a column. None where there
-        is no machine code."""
-        return rows_kernel(self.expanded[0], self.expanded[1:], by_row)
+    def on_rows(self, by_row: Sequence[bool], backend: Backend = CPU) -> OnRows | None:
+        """The region for many rows on the device of a backend: `by_row` says which parameters have
+        a column. None where there is no machine code."""
+        return rows_kernel(self.expanded[0], self.expanded[1:], by_row, backend)
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...engine.backends.selection import backend_for
 from ...engine.backends.tiers import policy
 from ...engine.row_runs import Answered
 from ...lang import program
@@ -110,6 +111,7 @@ class Kernels:
                 options.grad,
                 options.mode == "forward",
                 options.max_memory,
+                backend_for(options.device),
             )
         except NotCompiled as why:
             return reason_of(why.reason, why.span, self._node)
@@ -121,8 +123,6 @@ def _why_none(options: Options) -> str:
     """Why options leave all rows to the interpreter; "" where they don't."""
     if not policy().compiles:
         return "machine code is switched off"
-    if options.device != "cpu":
-        return "another device computes the rows"
     if options.dtype != "float64":
         return f"{options.dtype} is not compiled"
     return "" if options.max_steps is None else "the interpreter counts the steps"
