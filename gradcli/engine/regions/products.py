@@ -94,7 +94,10 @@ class Products(Reductions):
 
     def outer(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The products of each element of one array with each of another."""
-        a, b = [self.line_of(self.factor(held, span), span) for held in operands]
+        factors = [self.factor(held, span) for held in operands]
+        if is_many(tuple([prod(held.shape) for held in factors])):
+            factors = [self.in_memory(held) for held in factors]
+        a, b = [self.line_of(held, span) for held in factors]
 
         def at(indices: Indices) -> Value:
             pair = [each.at([k]) for each, k in zip((a, b), indices, strict=True)]
