@@ -7,19 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops import OPS
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
-from .arrays import MAX_ELEMENTS, is_many
-from .extremes import Extremes
+from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored
+from .moving import MOVES
 from .names import NotCompiled
 from .reductions import Options
 from .stored import Pending
 
+FIXED = OPS["fixed"]
 
-class Builtins(Extremes):
+
+class Builtins(Creation):
     """The lowering of builtins."""
 
     def apply(
@@ -34,6 +37,8 @@ class Builtins(Extremes):
             operands = [self.whole(held, span) for held in operands]
         if own := _OWN.get(op.name):
             return own(self, operands, options or {}, span)
+        if op.name in MOVES:
+            return self.moved(op, operands, options or {}, span)
         if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
             a, b = operands
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
@@ -113,76 +118,6 @@ class Builtins(Extremes):
 
     # ---- arrays ----------------------------------------------------------------------------------
 
-    def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored | Pending:
-        sizes = shape if type(shape) is tuple else (shape,)
-        known = tuple([self.known_int(size, span) for size in sizes])
-        count = 1
-        for size in known:
-            count *= max(size, 0)
-        if count <= 0 or not known:
-            raise NotCompiled("an array of no elements is not compiled", span)
-        assert isinstance(value.type, Scalar)
-        if not is_many(known):
-            return self.array(known, [value] * count, span)
-        if value in self.builder.known:
-            return Stored(self.builder.filled(ArrayType(value.type, known), value))
-        return Pending(known, value.type, lambda _: value, lambda _: value)
-
-    def zeros(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(0.0), options["shape"], span)
-
-    def ones(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(1.0), options["shape"], span)
-
-    def full(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        if not isinstance(operands[0], Value):
-            raise NotCompiled("`full` of what is no number is not compiled", span)
-        return self.filled(operands[0], options["shape"], span)
-
-    def arange(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
-        """The ints of a range, all of them known."""
-        given = [options[name] for name in ("start", "stop", "step") if name in options]
-        known = [self.known_int(value, span) for value in given if value is not None]
-        if "stop" not in options and "step" in options:
-            raise NotCompiled("this call of `arange` is not compiled", span)
-        numbers = range(*known) if known[2:] != [0] else range(0)
-        if not 0 < len(numbers) <= MAX_ELEMENTS:
-            raise NotCompiled("an array of no elements, or of many, is not compiled", span)
-        items = [self.builder.constant(number) for number in numbers]
-        return Array((len(items),), tuple(items), I64)
-
-    def eye(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """The identity of a known size."""
-        self.only(options, ["n"], span)
-        n, constant = self.known_int(options["n"], span), self.builder.constant
-        if not 0 < n * n <= MAX_ELEMENTS:
-            raise NotCompiled("an identity of this size is not compiled", span)
-        items = [constant(float(k % (n + 1) == 0)) for k in range(n * n)]
-        return Array((n, n), tuple(items), F64)
-
-    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 0, span)
-
-    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 1, span)
-
-    def like(self, held: Any, number: int, span: Span) -> Array | Stored:
-        """An array of one number, of the shape and type of another."""
-        if isinstance(held, Stored) and held.type.element != BOOL:
-            value = self.as_type(self.builder.constant(number), held.type.element, span)
-            return Stored(self.builder.filled(held.type, value))
-        array = self.some_array(held, span, whole=True)
-        value = self.builder.constant(number if array.type == I64 else float(number))
-        if array.type == BOOL:
-            raise NotCompiled("an array of bools like another is not compiled", span)
-        return Array(array.shape, (value,) * len(array.items), array.type)
-
     def float64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.converted(operands[0], F64, span)
 
@@ -214,12 +149,26 @@ class Builtins(Extremes):
         self.only(options, [], span)
         return self.some_array(self.parts_of(operands, span), span)
 
-    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         self.only(options, [], span)
-        parts = [self.some_array(part, span) for part in self.parts_of(operands, span)]
+        parts = self.parts_of(operands, span)
+        if any(isinstance(part, Stored | Pending) for part in parts):
+            return self.concatenated([self.operand(part, span) for part in parts], span)
+        arrays = [self.some_array(part, span) for part in parts]
         return self.some_array(
-            tuple([row for part in parts for row in self.rows(part, span)]), span
+            tuple([row for part in arrays for row in self.rows(part, span)]), span
         )
+
+    def detached(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A value through which no derivative passes."""
+        held = self.as_array(operands[0], span)
+        kind = held.type.element if isinstance(held, Stored) else held.type
+        if isinstance(held, Mixed) or kind not in (F64, I64, BOOL):
+            raise NotCompiled("what is detached here is not compiled", span)
+        if kind != F64:
+            return held
+        is_one = isinstance(held, Value)
+        return self.apply(FIXED, [held], span) if is_one else self.elementwise(FIXED, [held], span)
 
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
         """The operands, or the items of a single one that is a list or an array."""
@@ -259,6 +208,14 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "softmax": Builtins.softmax,
     "log_softmax": Builtins.log_softmax,
     "eye": Builtins.eye,
+    "linspace": Builtins.linspace,
+    "var": Builtins.var,
+    "std": Builtins.std,
+    "count_nonzero": Builtins.count_nonzero,
+    "argmax": Builtins.argmax,
+    "argmin": Builtins.argmin,
+    "detach": Builtins.detached,
+    "stop_gradient": Builtins.detached,
     "transpose": Builtins.transpose,
     "reshape": Builtins.reshape,
     "ravel": Builtins.ravel,

@@ -63,10 +63,16 @@ class Reductions(Combining):
 
     def reduced(self, held: Any, options: Options, span: Span, of: Callable[[Group], Found]) -> Any:
         """What `of` makes of the elements of an array, or of those along an axis."""
-        self.only(options, ["axis"], span)
+        self.only(options, ["axis", "keepdims"], span)
         axis = options.get("axis")
+        if isinstance(held, Value) and isinstance(held.type, Scalar) and not options:
+            return of([held])
         if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held, span)
+        if "keepdims" in options and self.known_bool_of(options["keepdims"], span):
+            held = held if isinstance(held, Stored | Pending) else self.some_array(held, span)
+            found = self.reduced(held, {"axis": axis}, span, of)
+            return self.with_axis(found, held.shape, axis, span)
         if isinstance(held, Stored | Pending):
             return self.whole(of(self.lines(self.elements(held), axis, span)), span)
         array = self.some_array(held, span, whole=axis is None)
@@ -74,6 +80,26 @@ class Reductions(Combining):
             return of(list(array.items))
         found = [of(group) for group in self.groups(array, axis, span)]
         return self.array((len(found),), found, span) if len(array.shape) > 1 else found[0]
+
+    def known_bool_of(self, held: Any, span: Span) -> bool:
+        known = self.builder.known.get(held)
+        if type(known) is not bool:
+            raise NotCompiled("whether axes are kept isn't known", span)
+        return known
+
+    def with_axis(self, found: Any, shape: tuple[int, ...], axis: Any, span: Span) -> Any:
+        """What a reduction of an array of a shape gives, with axes of one element in the place of
+        those that are gone."""
+        if isinstance(found, Value):
+            assert isinstance(found.type, Scalar)
+            return Array((1,) * len(shape), (found,), found.type)
+        k = self.known_int(axis, span) % len(shape)
+        kept = (*shape[:k], 1, *shape[k + 1 :])
+        if isinstance(found, Array):
+            return Array(kept, found.items, found.type)
+        given = self.elements(found)
+        flat = given.flat
+        return Pending(kept, given.type, lambda at: given.at([*at[:k], *at[k + 1 :]]), flat)
 
     def lines(self, held: Pending, axis: Any, span: Span) -> Lines:
         """All elements of an array, or its lines along an axis."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Branch, Each, Value
-from ..ir.types import F64, ArrayType, Scalar, strides
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar, strides
 from .arrays import MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
@@ -169,6 +169,25 @@ class StoredArrays(Arrays):
         if isinstance(held, Ints):
             held = tuple(self.ints(held, span))
         return super().stacked(held, span)
+
+    def concatenated(self, parts: Sequence[Any], span: Span) -> Stored | Array:
+        """The rows of arrays, those of each after those of the one before."""
+        shapes = [part.shape for part in parts if isinstance(part, Pending)]
+        if len(shapes) < len(parts) or len({shape[1:] for shape in shapes}) > 1:
+            raise NotCompiled("arrays that don't fit together are not compiled", span)
+        types = [part.type for part in parts]
+        kind = next((each for each in (F64, I64) if each in types), BOOL)
+        shape = (sum([shape[0] for shape in shapes]), *shapes[0][1:])
+        array, steps, start = self.builder.room(ArrayType(kind, shape)), strides(shape), 0
+        for part in parts:
+
+            def body(indices: Indices, part: Pending = part, start: int = start) -> list[Value]:
+                place = self.builder.place(indices, steps, start)
+                return [self.as_type(part.at(indices), kind, span), place]
+
+            [array] = self.over(part.shape, [("put", array)], body, span)
+            start += part.size
+        return self.few_apart(Stored(array), span)
 
     # ---- elementwise ops -------------------------------------------------------------------------
 

@@ -1,0 +1,154 @@
+"""Ops in IR that only move elements: each element of what they give is one of the operand's, or 0.
+
+Which one, the op itself says: it is computed on the places of the operand's elements. What it gives
+of many elements is divided into parts, in each of which places follow from indices by known steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from operator import mul
+from typing import Any, NamedTuple
+
+from ...diagnostics import Span
+from ...ops.op import Op, OpError
+from ..backends.backend import CPU
+from ..ir.instructions import Value
+from ..ir.types import ArrayType, strides
+from .arrays import is_many
+from .kinds import Array, Stored
+from .names import NotCompiled
+from .reductions import Options
+from .statistics import Statistics
+from .stored import Indices, Pending
+
+MOVES = frozenset(
+    ("broadcast_to", "diag", "expand_dims", "flip", "moveaxis", "pad", "repeat", "roll", "split",
+     "squeeze", "swapaxes", "tile", "tril", "triu")
+)  # fmt: skip
+MOST_PARTS = 9
+
+
+class Part(NamedTuple):
+    """A part of a result: where it begins, its shape, and the place in the operand of its first
+    element, with the step along each axis; zeros where there is no place."""
+
+    start: tuple[int, ...]
+    shape: tuple[int, ...]
+    place: int | None
+    steps: tuple[int, ...]
+
+
+class Moving(Statistics):
+    """The lowering of ops that move elements."""
+
+    def moved(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """What such an op gives of an array. All its options are known."""
+        held, *borders = operands
+        if any(self.builder.known.get(border) != 0 for border in borders):
+            raise NotCompiled("a border of what isn't 0 is not compiled", span)
+        array = held if isinstance(held, Stored) else self.some_array(held, span)
+        given = {name: self.plain(value, span) for name, value in options.items()}
+        chosen = {each.name: given.get(each.name, each.default) for each in op.signature.options}
+        xp, size = CPU.xp, array.type.size if isinstance(array, Stored) else len(array.items)
+        assert op.compute is not None
+        try:
+            places = xp.arange(1, size + 1).reshape(array.shape)
+            found = op.compute(xp, places, *[0 for _ in borders], **chosen)
+        except OpError as error:
+            raise NotCompiled(error.message, span) from None
+        if isinstance(found, list):
+            return tuple([self.of_places(array, places, span) for places in found])
+        return self.of_places(array, found, span)
+
+    def plain(self, value: Any, span: Span) -> Any:
+        """An option as the interpreter has it."""
+        if isinstance(value, Array):
+            value = value.items
+        if isinstance(value, tuple):
+            return [self.plain(item, span) for item in value]
+        return self.known_int(value, span) if isinstance(value, Value) else value
+
+    def of_places(self, array: Array | Stored, places: Any, span: Span) -> Any:
+        """The elements of an array at places, which count from 1, and zeros where these are 0."""
+        shape = tuple(places.shape)
+        if not places.size or not shape:
+            raise NotCompiled("an array of no elements is not compiled", span)
+        if isinstance(array, Array) and not is_many(shape):
+            zero = self.builder.zero(array.type)
+            items = [array.items[k - 1] if k else zero for k in places.ravel().tolist()]
+            return self.tied(Array(shape, tuple(items), array.type))
+        stored = array if isinstance(array, Stored) else self.packed(array)
+        found = self.by_parts(stored, shape, list(_parts(places, span)), span)
+        return found if is_many(shape) else self.unpacked(found, span)
+
+    def by_parts(
+        self, stored: Stored, shape: tuple[int, ...], parts: Sequence[Part], span: Span
+    ) -> Stored | Pending:
+        builder, kind, whole = self.builder, stored.type.element, strides(shape)
+        if len(parts) == 1 and (first := parts[0].place) is not None:
+            steps = parts[0].steps
+
+            def flat(place: Value) -> Value:
+                return builder.element(stored.value, builder.place([place], [1], first))
+
+            def at(indices: Indices) -> Value:
+                return builder.element(stored.value, builder.place(indices, steps, first))
+
+            return Pending(shape, kind, at, flat if steps == whole else None)
+        array = builder.room(ArrayType(kind, shape))
+        for part in parts:
+
+            def body(indices: Indices, part: Part = part) -> list[Value]:
+                start = sum(map(mul, part.start, whole))
+                return [
+                    self.element_of(stored, part, indices),
+                    builder.place(indices, whole, start),
+                ]
+
+            [array] = self.over(part.shape, [("put", array)], body, span)
+        return Stored(array)
+
+    def element_of(self, stored: Stored, part: Part, indices: Indices) -> Value:
+        if part.place is None:
+            return self.builder.zero(stored.type.element)
+        place = self.builder.place(indices, part.steps, part.place)
+        return self.builder.element(stored.value, place)
+
+
+def _parts(places: Any, span: Span) -> Iterator[Part]:
+    """The parts of a result. Raises NotCompiled if they would be many."""
+    cuts = [_cuts(CPU.xp.moveaxis(places, axis, 0)) for axis in range(places.ndim)]
+    boxes = list(product(*map(pairwise, cuts)))
+    if len(boxes) > MOST_PARTS:
+        raise NotCompiled("elements that are moved in so many parts are not compiled", span)
+    for box in boxes:
+        inside = places[tuple([slice(a, b) for a, b in box])]
+        start, shape = tuple([a for a, _ in box]), tuple(inside.shape)
+        if not inside.any():
+            yield Part(start, shape, None, ())
+            continue
+        first = int(inside.ravel()[0])
+        corner = (0,) * inside.ndim
+        steps = tuple(
+            [
+                int(inside[(*corner[:k], 1, *corner[k + 1 :])]) - first if n > 1 else 0
+                for k, n in enumerate(shape)
+            ]
+        )
+        axes = CPU.xp.indices(shape, sparse=True)
+        if (inside != first + sum(map(mul, steps, axes))).any() or not inside.all():
+            raise NotCompiled("elements that are moved without known steps are not compiled", span)
+        yield Part(start, shape, first - 1, steps)
+
+
+def _cuts(rows: Any) -> list[int]:
+    """Where the parts of a result begin along its first axis, and where the last one ends."""
+    rows = rows.reshape(len(rows), -1)
+    steps, is_new = rows[1:] - rows[:-1], ((rows[1:] == 0) != (rows[:-1] == 0)).any(axis=1)
+    cuts = [0]
+    for k in range(len(rows) - 1):
+        if is_new[k] or (steps[k] != steps[cuts[-1]]).any():
+            cuts.append(k + 1)
+    return [*cuts, len(rows)]

@@ -1,0 +1,87 @@
+"""Builtins on arrays in regions: what they move, make and reduce is what the interpreter gives, of
+few elements and of many, with gradients."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from gradcli.api import load
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.program_calls import ProgramCall
+
+from .hot_and_cold import assert_same
+from .region_cases import lowered
+
+VARIABLES = {
+    "a": "[1.0, 2.0, 3.0, -1.0, 0.5, 4.0]",
+    "m": "reshape(arange(12) * 0.5, [3, 4])",
+    "u": "arange(40) * 0.1",
+    "w": "reshape(arange(60) * 0.1, [5, 12])",
+    "s": "0.7",
+}
+MOVED = [
+    "flip(a)", "flip(u)", "flip(w, axis = 0)", "roll(a, 2)", "roll(u, 3)", "roll(u, -1)", "roll(w, 1, axis = 1)",
+    "roll(w, [1, 2], axis = [0, 1])", "diag(w[:, :5])", "tile(a, 2)", "tile(u, 3)", "tile(m, [2, 3])", "repeat(a, 2)",
+    "repeat(m, 2, axis = 1)", "squeeze(reshape(a, [1, 6]))", "expand_dims(a, 0)", "expand_dims(u, 1) * u",
+    "swapaxes(w, 0, 1)", "moveaxis(w, 0, 1)", "broadcast_to(a, [3, 6])", "broadcast_to(u, [2, 40])", "pad(a, 1)",
+    "pad(u, [2, 3])", "pad(w, 1)", "split(u, 4)[1]", "split(a, 2)[0]", "concatenate([u, a])", "concatenate([w, w * s])",
+    "tril(m[:3] * 2)", "triu(m, k = 1)", "roll(u, 1) - 2 * u + roll(u, -1)",
+]  # fmt: skip
+MADE = [
+    "linspace(s, 2.0, 5)", "linspace(0.0, 1.0, 50) * s", "linspace(s, a[0], 30)", "linspace(s, s, 4)", "linspace(s, 1)",
+    "linspace(s, 2, 1)", "arange(30) * s", "arange(2, 50, 3) * s", "eye(3) * s", "eye(9) * s", "outer(a[:4], u)",
+]  # fmt: skip
+REDUCED = [
+    "var(a)", "var(u)", "var(a, ddof = 1)", "std(u)", "std(a)", "std(m, axis = 1)", "var(m, axis = 0)", "var(w)",
+    "count_nonzero(a) * s", "count_nonzero(u) * s", "count_nonzero(m, axis = 1) * s", "argmax(a) * s", "argmin(a) * s",
+    "a[argmax(a)]", "detach(a) * a", "detach(u) * u", "stop_gradient(s) * s", "detach(int64(s)) * s",
+    "m - max(m, axis = 1, keepdims = true)", "w - max(w, axis = 1, keepdims = true)", "w * mean(w, axis = 0, keepdims = true)",
+    "m * sum(m, keepdims = true)", "(m - mean(m, axis = 0, keepdims = true)) / std(m, axis = 0, keepdims = true)",
+    "sum(s) + mean(s * 2)",
+]  # fmt: skip
+REASONS = {
+    "w[argmax(u)]": "a position among many elements is not compiled",
+    "diag(u)": "elements that are moved in so many parts are not compiled",
+    "pad(a, 1, value = 2.0)": "a border of what isn't 0 is not compiled",
+    "var(w, axis = 1)": "a variance along an axis of many elements is not compiled",
+    "var(a[:1], ddof = 1)": "a variance of so few elements is not compiled",
+}
+
+
+def program(expression: str) -> str:
+    used = [f"var {k} = {v}" for k, v in VARIABLES.items() if re.search(rf"\b{k}\b", expression)]
+    return "\n".join([*used, f"z = {expression}", "output sum(z * z * 0.5) + sum(sin(z)), z\n"])
+
+
+def run(source: str) -> Any:
+    program = load(source=source).with_options(mode="reverse")
+    for _ in range(3):
+        found = program.run()
+    return found.outputs, found.gradients
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("expression", [*MOVED, *MADE, *REDUCED])
+def test_builtins(expression: str, tier: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered: list[bool] = []
+    kernel = ProgramCall.run
+
+    def noted(call: ProgramCall, numbers: list[Any]) -> Any:
+        answer = kernel(call, numbers)
+        answered.append(answer is not None)
+        return answer
+
+    monkeypatch.setattr(ProgramCall, "run", noted)
+    with only(INTERPRETED):
+        expected = run(program(expression))
+    with only(tier, FIRST_USE):
+        assert_same(run(program(expression)), expected)
+    assert answered[-1:] == [True]
+
+
+@pytest.mark.parametrize(("expression", "reason"), REASONS.items())
+def test_what_is_not_compiled_says_why(expression: str, reason: str) -> None:
+    assert [each.reason for each in lowered(program(expression)).reasons] == [reason]
