@@ -37,6 +37,15 @@ class ArrayEntry(Struct):
     listed: bool
 
 
+class VariableEntry(Struct):
+    """A variable whose state may change: the `number`th of those of the region, by its state; that
+    is None where another entry has it."""
+
+    number: int
+    trainable: bool
+    state: Scalar | ArrayEntry | KnownInt | None
+
+
 class FunctionEntry(Struct):
     """A function of the program. `captured` are the values that it took from where it was made;
     None if that is the frame of the region, whose names it reads. Functions are told apart by where
@@ -81,6 +90,7 @@ Entry: TypeAlias = (
     | ListEntry
     | RecordEntry
     | ArrayEntry
+    | VariableEntry
     | FunctionEntry
     | TransformEntry
     | Thing
@@ -101,6 +111,8 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
         yield I64
     elif isinstance(entry, ArrayEntry):
         yield entry.type
+    elif isinstance(entry, VariableEntry) and entry.state is not None:
+        yield from parameters_of(entry.state)
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
@@ -120,6 +132,11 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     if isinstance(entry, ArrayEntry):
         array = Stored(next(parameters), entry.variable, entry.listed)
         return array if entry.listed else lowering.few_apart(array, None)
+    if isinstance(entry, VariableEntry):
+        if entry.state is not None:
+            state = enter(lowering, entry.state, parameters)
+            lowering.given_variables.append(lowering.variable(state, entry.trainable))
+        return lowering.given_variables[entry.number]
     if isinstance(entry, Thing):
         return entry.value
     if isinstance(entry, KnownInt):

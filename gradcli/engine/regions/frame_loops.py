@@ -16,7 +16,7 @@ from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .growing import Grown
-from .kinds import GrowingOf, Kind, MaybeOf, flat, is_settled, kind_of
+from .kinds import GrowingOf, Kind, MaybeOf, flat, is_settled, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import RETURNED, STOPPED, Absent, Name, NotCompiled
@@ -65,8 +65,8 @@ def lower_loop(
         grown = growing(lowering, loop, over, turns)
         kinds = [kind_of(held) for held in lowering.names.of(names)]
         iteration = lowering.iteration(loop, kinds)
-        if (settled := _settled(loop, kinds, iteration)) != kinds:
-            kinds, iteration = settled, lowering.iteration(loop, settled)
+        if (wider := settled(loop, kinds, iteration)) != kinds:
+            kinds, iteration = wider, lowering.iteration(loop, wider)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
         lowering.settle(grown, node.span)
         held = lowering.in_memory(lowering.names.of(names))
@@ -120,7 +120,7 @@ def growing(
     return [] if turns is None else lowering.growing(loop, lowering.builder.constant(turns))
 
 
-def _settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
+def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
     """The kinds of what names hold before an iteration, and after it: those that have no value may
     have one."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
@@ -135,7 +135,10 @@ def add_iterations(
     builder, node = lowering.builder, loop.node
     size = builder.block.parameters[0]
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    if given != kinds or not all(map(_is_carried, kinds)):
+    states = [
+        plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
+    ]
+    if given != kinds or not all(map(_is_carried, states)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)

@@ -51,7 +51,7 @@ class Iteration(NamedTuple):
 class Loop(NamedTuple):
     """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
     may have a `limit`: the number of iterations after which it stops. A `short` loop can be lowered
-    iteration by iteration."""
+    iteration by iteration. What `independent` names hold depends on no variable."""
 
     node: program.While | program.For
     range: Over | None
@@ -60,6 +60,7 @@ class Loop(NamedTuple):
     short: bool = False
     peeled: bool = False
     limit: Value | None = None
+    independent: frozenset[Name] = frozenset()
 
     @property
     def counts(self) -> bool:
@@ -193,7 +194,9 @@ class Loops(Counting):
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         self.names.put(loop.names, carried)
-        with self.scope(Block(), list(_flat(carried))) as block:
+        pairs = zip(loop.names, carried, strict=True)
+        moving = [held for name, held in pairs if name not in loop.independent]
+        with self.scope(Block(), list(_flat(moving))) as block:
             try:
                 given = self.turn(loop, index)
             except Unresolved:  # as if there were no iteration

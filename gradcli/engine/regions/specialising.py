@@ -18,6 +18,7 @@ from .entries import (
     RecordEntry,
     Thing,
     TransformEntry,
+    VariableEntry,
 )
 from .names import UnknownInt
 
@@ -46,6 +47,10 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
             return ListEntry(every(entry.items))
         if isinstance(entry, RecordEntry):
             return RecordEntry(entry.keys, every(entry.items))
+        if isinstance(entry, VariableEntry) and entry.state is not None:
+            state = of(entry.state)
+            assert isinstance(state, Scalar | ArrayEntry | KnownInt)
+            return VariableEntry(entry.number, entry.trainable, state)
         if isinstance(entry, FunctionEntry):
             captured = None if entry.captured is None else every(entry.captured)
             return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)

@@ -24,15 +24,7 @@ _WIDER = {F64: (F64, I64, BOOL), I64: (I64, BOOL), BOOL: (BOOL,)}  # what a stat
 
 
 class States(Matrices):
-    """The lowering of variables and of what changes their states."""
-
-    def variable(self, state: Any, trainable: bool) -> Variable:
-        """A new variable, in a state that all code there is may read."""
-        made = Variable(self.names.hidden(state), trainable)
-        self.states.append(made.state)
-        for scope in self.scopes:
-            scope.began[made.state] = state
-        return made
+    """The lowering of what changes the states of variables."""
 
     def update(self, node: program.Update) -> None:
         """`x := v`, and `x[i] := v`."""
