@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from ..backends.tiers import SWEPT
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable
@@ -60,6 +61,7 @@ def sweep(
         }
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
+        run.work += SWEPT * way.size
         wanted = connected_sources(
             run, [target for target, _ in seeds], wanted, way.segments, way.marked
         )
@@ -77,6 +79,11 @@ class Between(NamedTuple):
     segments: list[Segment]
     marked: set[int] | None
     outside: set[int]
+
+    @property
+    def size(self) -> int:
+        """How many records these are, at most."""
+        return sum(map(len, self.segments)) if self.marked is None else len(self.marked)
 
 
 def pulled(

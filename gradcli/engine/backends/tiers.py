@@ -19,6 +19,8 @@ VARIABLE = "GRADCLI_TIER"
 INTERPRETED, WRITTEN, NATIVE = 0, 1, 2
 # What work counts for in a function that is differentiated: it is recorded, and swept over.
 DIFFERENTIATED = 4
+# What a record counts for that a request for a gradient of a value passes.
+SWEPT = 8
 # A loop is hot after so many times the work of a call: calls around it are compiled first.
 IN_LOOPS = 4
 

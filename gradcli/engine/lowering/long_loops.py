@@ -103,7 +103,9 @@ class LongLoop:
             if self._count < self._long:
                 most = min(most, max(self._long - self._count, self._least))
             completion, rest, most = self._some(frame, rest, most, through), rest[most:], 2 * most
-            if is_long and self._worth(rest) >= self._cost:
+            worth = self._worth(rest)
+            is_long = is_long or (self._is_counted and worth >= 2 * self._hot)
+            if is_long and worth >= self._cost:
                 break
         return completion, rest
 

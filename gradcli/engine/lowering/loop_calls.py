@@ -15,6 +15,7 @@ from ..regions.flow import appends, assigned, touches_variables
 from ..regions.frame_loops import HEAD, lower_loop
 from ..regions.kinds import has_long_lists
 from ..regions.names import RETURNED, STOPPED
+from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -58,7 +59,8 @@ class LoopCalls:
         if over is None:
             return None
         changes = any(self._touches.values())
-        observed = observe(frame, self._slots.values(), self._assigned, changes)
+        slots = self._slots_into if changes else self._slots.values()
+        observed = observe(frame, slots, self._assigned, changes)
         if not changes and any(map(self._touches_variables, observed.functions)):
             return self.run(frame, rest, is_counted, work)
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
@@ -81,6 +83,11 @@ class LoopCalls:
             return None
         self._put(frame, new)
         return ran
+
+    @cached_property
+    def _slots_into(self) -> list[program.Slot]:
+        """The slots that an iteration may read, or leave as they are."""
+        return [self._slots[k] for k in slots_into(self._node, self._slots.values())]
 
     def _run_on_variables(
         self, frame: list[Any], some: Items, rest: Items, observed: Observed, work: float

@@ -32,6 +32,8 @@ from .region_calls import RegionCall, cost_of
 from .region_values import MISSING, given, held_of
 from .variants import Variants
 
+FIRST = 32  # iterations from which the first call estimates the work of all
+
 
 class VariableLoopCalls:
     """What runs iterations of such a loop, whatever its frame holds.
@@ -58,15 +60,18 @@ class VariableLoopCalls:
         if over is None or not some or not _sees_all(run):
             return None
         turns = len(some) if appends else None
-        call = self._calls.of(observed, (over, observed.traced, turns))
+        call = self._calls.of(observed, (over, observed.traced, turns, run.once))
         if call is None or not (self._by_variables or call.is_plain):
             return None
         if work < call.cost:
             return call.cost
         if not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
+        calls = 1
+        if type(some) is range and not self._may_end and call.is_new and len(some) > FIRST:
+            leaves_last, calls, some = False, len(some) // FIRST, some[:FIRST]
         try:
-            ran, new = call.run(run, self._site, some, observed)
+            ran, new = call.run(run, self._site, some, observed, calls)
         except (StepBack, NoRule):
             return None
         return ran._replace(stopped=ran.stopped or (leaves_last and ran.completion is None)), new
@@ -76,12 +81,11 @@ def _sees_all(run: Run) -> bool:
     """Whether the main tape, and nothing else, sees what is recorded now."""
     trace = run.trace
     return (
-        trace.level == 0
-        and trace.windows == [trace.main]
+        trace.windows == [trace.main]
         and trace.main.recording
         and not isinstance(trace, KeepingTrace)
-        and not (trace.recorders or run.changes or run.attached)
-        and run.direction is None
+        and not (run.level or run.direction or run.changes)
+        and not (trace.recorders or run.attached)
     )
 
 
@@ -89,6 +93,7 @@ class VariableLoopCall:
     """What runs iterations of a loop, for what its frame holds.
 
     cost      the work that pays for compiling its region; none once it is compiled
+    is_new    whether it ran no iterations yet
     is_plain  whether nothing comes out of it that depends on variables, but their states
     """
 
@@ -99,9 +104,11 @@ class VariableLoopCall:
         over: int | ArrayType,
         traced: frozenset[int],
         turns: int | None,
+        once: bool,
     ) -> None:
         """Raises NotCompiled."""
-        self._lowered = lower_variable_loop(node, observed.entries, over, traced, turns)
+        self._lowered = lower_variable_loop(node, observed.entries, over, traced, turns, once)
+        self.is_new = True
         self.is_plain = not self._lowered.moving
         if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
             raise NotCompiled("a long list of what depends on variables is not compiled", node.span)
@@ -121,14 +128,15 @@ class VariableLoopCall:
         return {k - HEAD for k in returned_parameters(region, region.block.results[FLAGS:])}
 
     def run(
-        self, run: Run, site: Site, iterations: Items, observed: Observed
+        self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int
     ) -> tuple[Ran, dict[int, Any]]:
-        """Runs iterations, changes the states of variables, and returns what slots hold then.
-        Raises StepBack, and NoRule."""
+        """Runs iterations, changes the states of variables, and returns what slots hold then. About
+        as many `calls` will be made. Raises StepBack, and NoRule."""
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
         parameters = [len(iterations), start, *map(given, values)]
-        ended, count, stopped, *numbers = self._call.apply(run, site, parameters)
+        ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
+        self.is_new = False
         if ended and count == 0:
             return Ran(BREAK, 0, stopped=False), {}
         if ended:  # the interpreter runs the last one again

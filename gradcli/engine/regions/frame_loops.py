@@ -54,7 +54,7 @@ def lower_loop(
     Raises NotCompiled.
     """
     changed = list({slot.index: slot for slot in assigned([node])}.values())
-    lowering, block = entered(node, changed, entries, over)
+    lowering, block = entered(node, entries, over)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
@@ -75,17 +75,19 @@ def lower_loop(
     return FrameLoop(Region("loop", block), found, lowering.regions)
 
 
-def entered(
-    node: program.While | program.For,
-    read: Sequence[program.Slot],
-    entries: Mapping[int, Entry],
-    over: int | ArrayType,
-) -> tuple[Lowering, Block]:
-    """What a loop is lowered with, after which some slots are read, and the block of its region."""
+def liveness_of(node: program.While | program.For) -> Liveness:
+    """The liveness of names in a loop, after which all are read that it assigns."""
     span = node.span
-    reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in read]
+    reads = [program.Evaluate(program.Read(s, span=span), span=span) for s in assigned([node])]
+    return Liveness((node, *reads))
+
+
+def entered(
+    node: program.While | program.For, entries: Mapping[int, Entry], over: int | ArrayType
+) -> tuple[Lowering, Block]:
+    """What a loop is lowered with, and the block of its region."""
     block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
-    lowering = Lowering(Builder(block), Liveness((node, *reads)))
+    lowering = Lowering(Builder(block), liveness_of(node))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given

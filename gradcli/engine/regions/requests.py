@@ -55,10 +55,14 @@ class Window(Entity, frozen=False):
 
 
 class Requests(States):
-    """The lowering of tapes, and of derivatives of values."""
+    """The lowering of tapes, and of derivatives of values.
+
+    once  whether nothing that these give is differentiated again, so that it depends on nothing
+    """
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.once = False
         self.windows: list[Window] = []  # the tapes that are open
 
     def all(self, statements: Sequence[Any]) -> None:
@@ -173,12 +177,14 @@ class Requests(States):
 
         def answer(source: Any) -> Any:
             if isinstance(source, Variable):
-                return self.gradient_by(self.value(source), next(states), found, span)
+                gradient = self.gradient_by(self.value(source), next(states), found, span)
+                return self.apply(RESTATED, [zero, gradient], span) if self.once else gradient
             if isinstance(source, Record):
                 return Record(source.keys, tuple(map(answer, source.items)))
             return tuple(map(answer, source))
 
         began = self.scopes[-1].began if window is None else window.began
+        zero = self.builder.constant(0.0)
         states = iter([list(flat(began[each.state])) for each in variables])
         return answer(sources)
 

@@ -6,11 +6,12 @@ So the region gives what that iteration reads of earlier ones, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import NamedTuple
 
 from ...lang import program
+from ...lang.program.walks import own_nodes
 from ..ir.instructions import Region, Value
 from ..ir.types import ArrayType, has_tangents
 from ..passes.activity import varied
@@ -18,11 +19,11 @@ from ..passes.calls import Regions
 from .branching import Scope
 from .entries import Entry, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .frame_loops import HEAD, add_iterations, entered, frame_loop, growing, settled
+from .frame_loops import HEAD, add_iterations, entered, frame_loop, growing, liveness_of, settled
 from .kinds import Kind, flat, fresh, kind_of, plain, without_variable
 from .loops import Iteration, Loop
 from .lowering import Lowering
-from .names import STOPPED, Name
+from .names import STOPPED, Name, Variable
 from .specialising import naming_parameters
 
 FLAGS = 3  # the results before those of names
@@ -55,29 +56,40 @@ def may_end(node: program.While | program.For) -> bool:
     return leaves or isinstance(node, program.While)
 
 
+def slots_into(node: program.While | program.For, slots: Iterable[program.Slot]) -> set[int]:
+    """Those of the slots that an iteration may read, or leave as they are."""
+    changed = {slot.index: slot.cell for slot in assigned([node])}
+    asked, read = liveness_of(node).into(node)
+    return {
+        s.index for s in slots if changed.get(s.index, True) or s.index in asked or s.index in read
+    }
+
+
 def lower_variable_loop(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
     over: int | ArrayType,
     traced: frozenset[int],
     turns: int | None = None,
+    once: bool = False,
     assumes: bool = True,
 ) -> VariableLoop:
-    """The region of a loop in a frame whose slots have these entries; `over` and `turns` as
-    `lower_loop` takes them. The parameters at the positions `traced` depend on variables, besides
-    the states of these. `assumes`: whether what depends on none before the loop is first taken to
-    stay so.
+    """The region of a loop in a frame whose slots, those in `slots_into`, have these entries;
+    `over` and `turns` as `lower_loop` takes them. The parameters at the positions `traced` depend
+    on variables, besides the states of these. `once`: whether nothing that the loop asks for is
+    differentiated again. `assumes`: whether what depends on no variable before the loop is first
+    taken to stay so.
 
     Raises NotCompiled.
     """
-    slots = {slot.index: slot for slot in assigned([node])}
-    lowering, block = entered(node, list(slots.values()), entries, over)
+    slots = {slot.index: slot for slot in assigned([node]) if slot.index in entries}
+    lowering, block = entered(node, entries, over)
     parameters = block.parameters[HEAD:]
     moving = [parameters[k] for k in sorted(traced)]
-    outer = lowering.scopes[0]
+    lowering.once, outer = once, lowering.scopes[0]
     lowering.scopes[0] = Scope(outer.path, outer.began, moving)
-    asked, read = lowering.liveness.into(node)
-    names = [Name(lowering.frame, k) for k, s in slots.items() if s.cell or k in asked or k in read]
+    _, read = lowering.liveness.into(node)
+    names = [Name(lowering.frame, slot) for slot in slots]
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         stopped = Name(lowering.frame, STOPPED)
         lowering.names.put([stopped], [lowering.builder.constant(False)])
@@ -105,7 +117,7 @@ def lower_variable_loop(
     depends = varied(block, set(moving))
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
-        return lower_variable_loop(node, entries, over, traced, turns, assumes=False)
+        return lower_variable_loop(node, entries, over, traced, turns, once, assumes=False)
     held, kinds = held[1:], [kind_of(each) for each in held[1:]]
     numbers = {variable.state: k for k, variable in enumerate(lowering.given_variables)}
     return VariableLoop(
@@ -140,17 +152,28 @@ def _untraced(entries: Mapping[int, Entry], traced: frozenset[int]) -> set[int]:
     return found
 
 
+def _updated_by_name(lowering: Lowering, node: program.While | program.For) -> list[Name]:
+    """The states of the variables that a loop updates by their names."""
+    denoted = [n.variable for n in own_nodes([node]) if isinstance(n, program.Update)]
+    whole = [each.object if isinstance(each, program.Index) else each for each in denoted]
+    slots = [each.slot.index for each in whole if isinstance(each, program.Read)]
+    held = lowering.names.of([Name(lowering.frame, slot) for slot in slots])
+    return list(dict.fromkeys([each.state for each in held if isinstance(each, Variable)]))
+
+
 Lowered = tuple[Loop, list[Kind], Iteration]
 
 
 def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
     """The loop, which also carries the states that an iteration changes, with the kinds of what it
     carries, and an iteration."""
+    states = _updated_by_name(lowering, loop.node)
+    loop = loop._replace(names=[*states, *loop.names])
     while True:
         size, kinds = lowering.size, [kind_of(held) for held in lowering.names.of(loop.names)]
         iteration = lowering.iteration(loop, kinds)
         states = [v.state for v in lowering.given_variables if v.state in lowering.updated]
-        if states == [name for name in loop.names if name in states]:
+        if set(states) <= set(loop.names):
             break
         others = [name for name in loop.names if name not in states]
         loop, lowering.size = loop._replace(names=[*states, *others]), size
