@@ -54,8 +54,9 @@ class VariableLoopCalls:
     ) -> tuple[Ran, dict[int, Any]] | int | None:
         """Runs iterations by a kernel, `some` at most, and returns with how they ended what slots
         hold then. Variables have their new states. Returns as `LoopCalls.run` does otherwise."""
-        leaves_last = len(some) == len(rest) and not self._may_end
-        some = some[:-1] if leaves_last else some
+        is_all = len(some) == len(rest)
+        if is_all and not self._may_end:
+            some = some[:-1]
         over = over_of(some)
         if over is None or not some or not _sees_all(run):
             return None
@@ -68,13 +69,14 @@ class VariableLoopCalls:
         if not observed.variables.isdisjoint(call.aliases):
             return None  # an alias of a variable is the variable
         calls = 1
-        if type(some) is range and not self._may_end and call.is_new and len(some) > FIRST:
-            leaves_last, calls, some = False, len(some) // FIRST, some[:FIRST]
+        if type(some) is range and not (self._may_end or appends) and call.is_new:
+            is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
+            some = some[:FIRST]
         try:
-            ran, new = call.run(run, self._site, some, observed, calls)
+            ran, new = call.run(run, self._site, some, observed, is_all, calls)
         except (StepBack, NoRule):
             return None
-        return ran._replace(stopped=ran.stopped or (leaves_last and ran.completion is None)), new
+        return ran, new
 
 
 def _sees_all(run: Run) -> bool:
@@ -84,8 +86,8 @@ def _sees_all(run: Run) -> bool:
         trace.windows == [trace.main]
         and trace.main.recording
         and not isinstance(trace, KeepingTrace)
-        and not (run.level or run.direction or run.changes)
-        and not (trace.recorders or run.attached)
+        and run.level == run.direction_level
+        and not (trace.level or trace.recorders or run.changes or run.attached)
     )
 
 
@@ -108,6 +110,7 @@ class VariableLoopCall:
     ) -> None:
         """Raises NotCompiled."""
         self._lowered = lower_variable_loop(node, observed.entries, over, traced, turns, once)
+        self._may_end = may_end(node)
         self.is_new = True
         self.is_plain = not self._lowered.moving
         if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
@@ -128,9 +131,16 @@ class VariableLoopCall:
         return {k - HEAD for k in returned_parameters(region, region.block.results[FLAGS:])}
 
     def run(
-        self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int
+        self,
+        run: Run,
+        site: Site,
+        iterations: Items,
+        observed: Observed,
+        is_all: bool,
+        calls: int,
     ) -> tuple[Ran, dict[int, Any]]:
-        """Runs iterations, changes the states of variables, and returns what slots hold then. About
+        """Runs iterations, changes the states of variables, and returns what slots hold then.
+        `is_all`: whether these are all, or all but the last where it is known which that is. About
         as many `calls` will be made. Raises StepBack, and NoRule."""
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
@@ -139,12 +149,13 @@ class VariableLoopCall:
         self.is_new = False
         if ended and count == 0:
             return Ran(BREAK, 0, stopped=False), {}
-        if ended:  # the interpreter runs the last one again
-            count, numbers, stopped = count - 1, numbers[len(numbers) // 2 :], True
+        if self._may_end and (ended or (is_all and not stopped)):  # the last one runs again
+            count, numbers = count - 1, numbers[len(numbers) // 2 :]
         rest = iter(numbers)
         for number, kind in self._lowered.states.items():
             variable = observed.changing[number]
             variable.state = primal(held_of(kind, rest))
             attach(run, variable)
         new = {slot: held_of(kind, rest) for slot, kind in self._lowered.changed.items()}
+        stopped = stopped or ended or is_all
         return Ran(None, count, stopped), {k: v for k, v in new.items() if v is not MISSING}

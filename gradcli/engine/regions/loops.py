@@ -102,7 +102,7 @@ class Loops(Counting):
         if len(numbers) > MAX_UNROLLED:
             self.loop(node, over)
             return
-        before = dict(self.names.held)
+        before, copied = dict(self.names.held), set(self.copied)
         try:
             if id(node) not in self.one_by_one:
                 with self.builder.undoing(NotCompiled):
@@ -110,7 +110,7 @@ class Loops(Counting):
                 return
         except NotCompiled:  # an index that has to be known, or lists of other lengths
             self.one_by_one.add(id(node))
-            self.names.held = before
+            self.names.held, self.copied = before, copied
         self.unrolled(node, tuple(map(self.builder.constant, numbers)))
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:

@@ -23,10 +23,10 @@ from ..passes.derivatives import Derivative, Derivatives
 from ..passes.rules import NoRule
 from ..passes.stretches import pull_back
 from .branching import Scope
-from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of
+from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of, without_variable
 from .names import Name, NotCompiled, Variable
 from .reductions import Options
-from .states import States
+from .states import States, shape_and_type
 
 _GRADIENT = Signature('target, sources; unconnected="none", seed=none')
 
@@ -152,7 +152,18 @@ class Requests(States):
     ) -> Any:
         if op.name == "grad" and not op.transforms:
             return self.gradients(operands[0], operands[1], options or {}, span)
+        if op.name in ("detach", "stop_gradient"):
+            return self.detached(operands[0], span)
         return super().apply(op, operands, span, options)
+
+    def detached(self, held: Any, span: Span) -> Any:
+        """A number or an array that depends on nothing."""
+        held = self.values(held)
+        held = self.as_array(held, span) if type(held) is tuple else held
+        _, kind = shape_and_type(held)
+        if not has_tangents(kind):
+            return held
+        return self.apply(RESTATED, [self.builder.constant(0.0), without_variable(held)], span)
 
     def gradients(
         self,
@@ -178,13 +189,12 @@ class Requests(States):
         def answer(source: Any) -> Any:
             if isinstance(source, Variable):
                 gradient = self.gradient_by(self.value(source), next(states), found, span)
-                return self.apply(RESTATED, [zero, gradient], span) if self.once else gradient
+                return self.detached(gradient, span) if self.once else gradient
             if isinstance(source, Record):
                 return Record(source.keys, tuple(map(answer, source.items)))
             return tuple(map(answer, source))
 
         began = self.scopes[-1].began if window is None else window.began
-        zero = self.builder.constant(0.0)
         states = iter([list(flat(began[each.state])) for each in variables])
         return answer(sources)
 
