@@ -237,6 +237,50 @@ frozen c = 1.0
 s = x
 for i in range(30) { s = 0.9*s + 0.1*sin(s)*c; c := 0.99*c }
 output s""",
+    "variables and gradients in pairs": """var x = 3.0
+var y = 1.0
+params = [x, y]
+for i in range(30) {
+    gs = grad((x*y - 1.0)**2, params)
+    for p, g in zip(params, gs) { p :-= 0.01*g }
+}
+output x*y""",
+    "an update in a pause": """var x = 3.0
+for i in range(30) {
+    loss = x**2 + x
+    g = grad(loss, x)
+    pause { s = g*0.1; x :-= s }
+}
+output loss*s""",
+    "what a pause computes is a constant": """var x = 3.0
+for i in range(20) { pause { y = x**2 }; x :-= 0.01*grad(y*x + x, x) }
+output y*x""",
+    "a line search": """var x = 3.0
+fn f(a) = a**4 - a
+for i in range(40) {
+    g = grad(f)(x)
+    t = 1.0
+    while f(x - t*g) > f(x) - 0.3*t*g*g { t = 0.5*t }
+    x :-= t*g
+}
+output x""",
+    "stopped early": """var x = 3.0
+last = inf
+for i in range(500) {
+    loss = (x - 1.0)**4
+    if abs(last - loss) < 1e-6 { break }
+    last = loss
+    x :-= 0.05*grad(loss, x)
+}
+output x, loss, i""",
+    "a module": """module Line() { var w = 0.5; var b = 0.1; fn call(x) = w*x + b }
+m = Line()
+for i in range(30) {
+    g = grad((m(2.0) - 3.0)**2 + m.w**2, [m.w, m.b])
+    m.w :-= 0.02*g[0]
+    m.b :-= 0.02*g[1]
+}
+output m(1.0)""",
 }
 ARRAYS = {
     "a line": DATA
@@ -309,6 +353,55 @@ for i in range(200) {
     b :-= 0.05*db
 }
 output w, b""",
+    "a network by hand": """var w1 = 0.1*normal([3, 8])
+var w2 = 0.1*normal([8, 1])
+const x = normal([32, 3])
+const y = normal([32, 1])
+for i in range(60) {
+    h = tanh(x @ w1)
+    loss = mean((h @ w2 - y)**2)
+    g = grad(loss, {a: w1, b: w2})
+    w1 :-= 0.1*g.a
+    w2 :-= 0.1*g.b
+}
+output loss""",
+    "layers of nn": """import nn
+layer = nn.Dense(3, 2)
+const x = normal([8, 3])
+for i in range(40) {
+    loss = mean(layer(x)**2)
+    gs = grad(loss, layer.trainable_variables)
+    for p, g in zip(layer.trainable_variables, gs) { p :-= 0.1*g }
+}
+output loss, sum(layer.w)""",
+    "Adam of nn": """import nn
+net = nn.MLP([2, 4, 1])
+const x = normal([8, 2])
+const y = normal([8, 1])
+opt = nn.Adam(net.trainable_variables, rate = 0.05)
+for k in range(50) { opt.step(grad(nn.mse(net(x), y), opt.parameters)) }
+output nn.mse(net(x), y)""",
+    "SGD of nn": """import nn
+net = nn.MLP([2, 4, 1])
+const x = normal([8, 2])
+const y = normal([8, 1])
+opt = nn.SGD(net.trainable_variables, rate = 0.05, momentum = 0.9)
+for k in range(40) {
+    loss = nn.mse(net(x), y)
+    opt.step(nn.clip_norm(grad(loss, opt.parameters), 1.0))
+}
+output loss""",
+    "a recurrence": """var w = 0.5
+var u = 0.3
+const xs = sin(linspace(0.0, 6.0, 30))
+fn run() {
+    h = 0.0
+    s = 0.0
+    for k in range(29) { h = tanh(w*h + u*xs[k]); s = s + (h - xs[k + 1])**2 }
+    return s/29
+}
+for i in range(30) { loss = run(); [a, b] = grad(loss, [w, u]); w :-= 0.1*a; u :-= 0.1*b }
+output loss""",
 }
 # Programs whose loops the interpreter runs, or the first or last iterations of which it does.
 OTHERS = {
@@ -439,4 +532,18 @@ output x""",
 fn f(a) { return a**2 } backward (d) { return d*3.0*a }
 for i in range(20) { x :-= 0.1*grad(f(x), x) }
 output f(x)""",
+    "a pause with a branch": """var x = 0.5
+y = x
+for i in range(20) { pause { if i % 2 == 0 { y = x*x } else { z = 1.0 } }; x :-= 0.01*grad(x**2, x) }
+output y*x""",
+    "a pause around a request": """var x = 0.5
+for i in range(20) { y = x**2; pause { g = grad(y, x) }; x :-= 0.01*g }
+output x*g""",
+    "a list made in a pause": """var x = 0.5
+for i in range(20) { y = x**2; pause { l = [y, x*y] }; x :-= 0.01*grad(y, x) }
+output l[0] + l[1]""",
+    "a module made in the loop": """module Line() { var w = 0.5; fn call(x) = w*x }
+var x = 0.5
+for i in range(20) { m = Line(); x :-= 0.01*grad(m(x)**2, x) }
+output m(x)""",
 }

@@ -18,6 +18,7 @@ from ..regions.entries import (
     Entry,
     FunctionEntry,
     ListEntry,
+    MembersEntry,
     NoEntry,
     RecordEntry,
     Thing,
@@ -27,7 +28,18 @@ from ..regions.entries import (
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..values.boxes import Dual, primal
-from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
+from ..values.contents import variables
+from ..values.kinds import (
+    FRAME_HEAD,
+    UNSET,
+    Function,
+    Instance,
+    List,
+    Members,
+    Transform,
+    Variable,
+    read,
+)
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -145,6 +157,8 @@ class _Observer:
             return self.long_list(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
+        if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
+            return self.members(value, depth)
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
             return self.function(value, depth)
         if depth < MAX_DEPTH and type(value) is Transform:
@@ -176,6 +190,15 @@ class _Observer:
         self.traced.discard(len(self.values) - 1)
         self.changing.append(variable)
         return VariableEntry(len(self.changing) - 1, variable.trainable, state)
+
+    def members(self, value: Members, depth: int) -> Entry:
+        """An import, or an instance of a module."""
+        held = dict(value.members())
+        items = tuple(self.entries(held.values(), depth))
+        found = None
+        if self.changes and type(value) is Instance:
+            found = tuple(self.entries([each for _, each in variables(value)], depth))
+        return MembersEntry(value.slots, tuple(held), items, found)
 
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)

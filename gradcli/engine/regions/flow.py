@@ -35,6 +35,7 @@ COMPILED = (
     program.For,
     program.Update,
     program.Tape,
+    program.Pause,
     program.Watch,
 )
 

@@ -15,6 +15,7 @@ from .entries import (
     FunctionEntry,
     KnownInt,
     ListEntry,
+    MembersEntry,
     RecordEntry,
     Thing,
     TransformEntry,
@@ -51,6 +52,10 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
             state = of(entry.state)
             assert isinstance(state, Scalar | ArrayEntry | KnownInt)
             return VariableEntry(entry.number, entry.trainable, state)
+        if isinstance(entry, MembersEntry):
+            items = every(entry.items)
+            variables = None if entry.variables is None else every(entry.variables)
+            return MembersEntry(entry.slots, entry.names, items, variables)
         if isinstance(entry, FunctionEntry):
             captured = None if entry.captured is None else every(entry.captured)
             return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)

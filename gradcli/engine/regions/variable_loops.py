@@ -20,7 +20,7 @@ from .branching import Scope
 from .entries import Entry, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .frame_loops import HEAD, add_iterations, entered, frame_loop, growing, liveness_of, settled
-from .kinds import Kind, flat, fresh, kind_of, plain, without_variable
+from .kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import STOPPED, Name, Variable
@@ -100,7 +100,7 @@ def lower_variable_loop(
         grown = [] if may_end(node) else growing(lowering, loop, over, turns)
         loop, kinds, iteration = _with_states(lowering, loop)
         states = [name for name in loop.names if name not in (*names, stopped)]
-        names = [*states, *names]
+        names = [*states, *[name for name in names if name in loop.names]]
         if may_end(node):
             loop, kinds, iteration = _remembering(lowering, names, loop, kinds, iteration)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
@@ -179,7 +179,23 @@ def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
         loop, lowering.size = loop._replace(names=[*states, *others]), size
     if (wider := settled(loop, kinds, iteration)) != kinds:
         kinds, iteration = wider, lowering.iteration(loop, wider)
-    return loop, kinds, iteration
+    return _without_known(loop, kinds, iteration)
+
+
+def _without_known(loop: Loop, kinds: list[Kind], iteration: Iteration) -> Lowered:
+    """The same without names that always hold the same variable, or anything else that is known."""
+    given = iteration.given[loop.leaves :]
+    places = [
+        k
+        for k, (before, after) in enumerate(zip(kinds, given, strict=True))
+        if not isinstance(before, Known) or kind_of(after) != before
+    ]
+    iteration = iteration._replace(
+        carried=[iteration.carried[k] for k in places],
+        given=(*iteration.given[: loop.leaves], *[given[k] for k in places]),
+    )
+    loop = loop._replace(names=[loop.names[k] for k in places])
+    return loop, [kinds[k] for k in places], iteration
 
 
 def _remembering(
