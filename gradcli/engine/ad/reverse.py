@@ -61,7 +61,9 @@ def sweep(
         }
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
-        run.work += SWEPT * way.size
+        trace = window.trace
+        run.work += SWEPT * (trace.number - trace.requested)
+        trace.requested = trace.number
         wanted = connected_sources(
             run, [target for target, _ in seeds], wanted, way.segments, way.marked
         )
@@ -79,11 +81,6 @@ class Between(NamedTuple):
     segments: list[Segment]
     marked: set[int] | None
     outside: set[int]
-
-    @property
-    def size(self) -> int:
-        """How many records these are, at most."""
-        return sum(map(len, self.segments)) if self.marked is None else len(self.marked)
 
 
 def pulled(

@@ -19,8 +19,8 @@ VARIABLE = "GRADCLI_TIER"
 INTERPRETED, WRITTEN, NATIVE = 0, 1, 2
 # What work counts for in a function that is differentiated: it is recorded, and swept over.
 DIFFERENTIATED = 4
-# What a record counts for that a request for a gradient of a value passes.
-SWEPT = 8
+# What each record since the last request counts for where a gradient of a value is asked for.
+SWEPT = 16
 # A loop is hot after so many times the work of a call: calls around it are compiled first.
 IN_LOOPS = 4
 
