@@ -11,10 +11,14 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
+from gradcli.engine.analysis.facts import Facts
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.lowering import loop_calls
+from gradcli.engine.lowering.frame_entries import slots_of
 from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
+from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.regions.variable_loops import slots_into
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Segment
 
@@ -149,3 +153,67 @@ def test_the_trace_does_not_grow(name: str) -> None:
         return sum(len(s) for s in segments if s.trace is execution.run.trace)
 
     assert left(20_000) <= left(20) + 10
+
+
+def test_a_loop_that_trains_is_soon_compiled(ran: list[int]) -> None:
+    """What a request takes is work, so that a few iterations show that a loop is worth a kernel."""
+    source = ARRAYS["a line"].replace("range(50)", "range(2000)").replace("0.1*g", "0.001*g")
+    with only(NATIVE):
+        found = answer(source)
+    assert sum(ran) > 1900
+    assert_close(found, expected(source), 1e-12)
+
+
+BY_VARIABLES = [
+    "g = grad(x*y, x)",
+    "g = grad(x*y, [x, {a: y, b: x}])",
+    "g = (x*y).grad(x)",
+    "tape t { z = x*y }; g = t.gradient(z, x)",
+    "tape t { z = x*y }; g = t.gradient(z, sources = [x, y])",
+    "g = grad(fn(a) = a*x)(2.0)",
+    "fn f() = grad(x*y, y); g = f()",
+]
+BY_OTHERS = [
+    "z = 2.0*x; g = grad(z*y, z)",
+    "fn f(a) = grad(a*y, a); g = f(x)",
+    "y = 2.0*x; g = grad(y*x, y)",
+    "v = [x, y]; g = grad(x*y, v)",
+    "for y in [x] { g = grad(x*y, y) }",
+    "g = hessian(x*y, x)",
+    "tape t { z = x*y }; g = t.jacobian(z, x)",
+    "d = grad; g = d(x*y, x)",
+    "attach_grad(x); record { z = x*y }; backward(z); g = x.grad",
+]
+
+
+@pytest.mark.parametrize("statements", [*BY_VARIABLES, *BY_OTHERS])
+def test_what_gradients_are_by(statements: str) -> None:
+    node = gradcli.load(source=f"var x = 1.0; var y = 2.0; {statements}; output g")._resolved
+    assert Facts(node).asks_by_variables == (statements in BY_VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("body", "into"),
+    [
+        ("a = b; c = a", "b"),
+        ("if b > 0.0 { a = 1.0 }; c = a", "a b"),
+        ("tape t { a = b }; c = a", "b"),
+        ("pause { a = b }; c = t", "b t"),
+        ("if b > 0.0 { break }; a = b; c = 1.0", "a b c"),
+        ("a = a + 1.0; for k in range(3) { c = a }", "a c"),
+    ],
+)
+def test_what_an_iteration_reads(body: str, into: str) -> None:
+    """What an iteration reads of earlier ones, or leaves as it is, where all is read after it."""
+    source = f"a = 0.0; b = 1.0; c = 2.0; t = 1.0; for i in range(3) {{ {body} }}"
+    node = gradcli.load(source=source)._resolved
+    loop = node.body[-1]
+    slots = [slot for name, slot in node.names.items() if name in "abct"]
+    found = slots_into(loop, [s for s in slots if s.index in {r.index for r in slots_of(loop)}])
+    assert {name for name, slot in node.names.items() if slot.index in found} == set(into.split())
+
+
+def test_a_reason_for_random_numbers() -> None:
+    node = gradcli.load(source=OTHERS["random draws"])._resolved
+    reasons = [reason.reason for reason in lower_program(node, {}).reasons]
+    assert "`normal` draws random numbers, which is not compiled" in reasons
