@@ -33,7 +33,20 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     only_gradients = (
         alone and not asks_more and set(options.wrt) <= facts.declares
     )  # and none by what is in between
-    compiled = compile_program(options.settings, node, only_gradients=only_gradients, facts=facts)
+    asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
+    by_variables = (
+        alone
+        and not asks_in_rows
+        and set(options.wrt) <= facts.declares
+        and facts.asks_by_variables
+    )
+    compiled = compile_program(
+        options.settings,
+        node,
+        only_gradients=only_gradients,
+        by_variables=by_variables,
+        facts=facts,
+    )
     compiled.once = not asks or facts.differentiates_once(options.of)
     return compiled
 

@@ -38,6 +38,7 @@ LOOPS = [
     "s = x; for i in range(9) { s = detach(s)*w + x }",
     "s = x; t = 1.0; for i in range(9) { s = s*w; if i > 20 { t = s } }; s = s + t",
     "s = x; for i in range(9) { s = s*w; if i > 7 { late_name = s } }; s = s + late_name",
+    "s = x; for i in range(20) { s = s*w; if i == 7 { late_name = s } }; s = s + late_name",
     "s = 0.5; for i in range(9) { s = s*k }; y = 2.0; for i in range(30) { y = y*0.9 + s }",
     "s = x; for i in range(9) { s = s*1e80 }; s = s/(1.0 + s*s)",
     "s = x - 0.7; for i in range(9) { s = s*s*w }; s = sqrt(s)*(x - 0.7)",

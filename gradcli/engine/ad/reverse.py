@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from ..backends.tiers import SWEPT
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable
@@ -60,6 +61,9 @@ def sweep(
         }
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
+        trace = window.trace
+        run.work += SWEPT * (trace.number - trace.requested)
+        trace.requested = trace.number
         wanted = connected_sources(
             run, [target for target, _ in seeds], wanted, way.segments, way.marked
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic
 from ...lang import program
+from .asked_variables import asks_by_variables
 from .declared import declared_names
 from .derivative_flow import (
     asks_for_nothing,
@@ -49,6 +50,11 @@ class Facts:
         """Whether the program asks for no more than first derivatives of functions, at one point
         each, in any nesting."""
         return asks_of_functions(self._nodes)
+
+    @cached_property
+    def asks_by_variables(self) -> bool:
+        """Whether the program asks for no derivatives of values but gradients by variables."""
+        return asks_by_variables(self._nodes)
 
     @cached_property
     def has_elements(self) -> bool:

@@ -59,11 +59,12 @@ def compile_program(
     prefix: str = "",
     places: bool = False,
     only_gradients: bool = False,
+    by_variables: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
     what follows from its text, where that is known; see `Compiler` for the rest."""
-    c = Compiler(handlers, settings, keeps_all, imports, prefix, only_gradients)
+    c = Compiler(handlers, settings, keeps_all, imports, prefix, only_gradients, by_variables)
     c.places = node.has_modules or places
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(stays=True), running():

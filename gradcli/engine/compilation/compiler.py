@@ -54,6 +54,7 @@ class Compiler:
     derives    whether a derivative of a function is asked for
     only_gradients  whether nothing is asked of a run but its values and one gradient of each, which
     needs no record of each turn
+    by_variables  whether nothing is asked of a run but its values and gradients by variables
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     operations how many operations were compiled so far: those of a body are its size
@@ -69,6 +70,7 @@ class Compiler:
         imports: dict[int, Any] | None = None,
         prefix: str = "",
         only_gradients: bool = False,
+        by_variables: bool = False,
     ) -> None:
         self.handlers = handlers
         self._writes = policy().writes
@@ -85,7 +87,7 @@ class Compiler:
         self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all
-        self.only_gradients = only_gradients
+        self.only_gradients, self.by_variables = only_gradients, by_variables
         self.counts = settings.max_steps is not None
 
     @property

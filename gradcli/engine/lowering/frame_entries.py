@@ -18,15 +18,28 @@ from ..regions.entries import (
     Entry,
     FunctionEntry,
     ListEntry,
+    MembersEntry,
     NoEntry,
     RecordEntry,
     Thing,
     TransformEntry,
+    VariableEntry,
 )
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..values.boxes import Dual, primal
-from ..values.kinds import FRAME_HEAD, UNSET, Function, List, Transform, Variable, read
+from ..values.contents import variables
+from ..values.kinds import (
+    FRAME_HEAD,
+    UNSET,
+    Function,
+    Instance,
+    List,
+    Members,
+    Transform,
+    Variable,
+    read,
+)
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -50,34 +63,52 @@ class Observed(NamedTuple):
                traced, or with tangents
     is_boxed   whether some of these are traced or have tangents
     variables  the positions of numbers that are the states of variables
+    traced     the positions of the others that are traced or have tangents
+    changing   the variables whose states may change, in the order of their numbers
+    functions  the functions of the program that are among the values
     """
 
     entries: dict[int, Entry]
     values: list[Any]
     is_boxed: bool
     variables: frozenset[int]
+    traced: frozenset[int]
+    changing: list[Variable]
+    functions: list[program.Function]
 
 
-def observe(frame: list[Any], slots: Iterable[program.Slot]) -> Observed:
-    """What slots of a frame hold, and those that functions in them read."""
-    return _Observer(frame).observed({slot.index: slot for slot in slots})
+def observe(
+    frame: list[Any],
+    slots: Iterable[program.Slot],
+    assigned: Iterable[program.Slot] = (),
+    changes: bool = False,
+) -> Observed:
+    """What slots of a frame hold, and those that functions in them read. Some of them are
+    `assigned`; `changes`: whether states of variables may change."""
+    observer = _Observer(frame, {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell})
+    observer.changes = changes
+    return observer.observed({slot.index: slot for slot in slots})
 
 
 def observe_values(values: Sequence[Any]) -> Observed:
     """What values are, and what functions among them read."""
-    observer = _Observer([])
+    observer = _Observer([], set())
     entries = dict(enumerate(observer.entries(values, 0)))
     return observer.seen(entries)
 
 
 class _Observer:
-    """`frame` is the one whose names the region has as its own."""
+    """`frame` is the one whose names the region has as its own, which assigns those of some
+    `cells`. `changes`: whether states of variables may change."""
 
-    def __init__(self, frame: list[Any]) -> None:
-        self.frame = frame
+    def __init__(self, frame: list[Any], cells: set[int]) -> None:
+        self.frame, self.cells, self.changes = frame, cells, False
         self.values: list[Any] = []
         self.is_boxed = False
         self.variables: set[int] = set()
+        self.traced: set[int] = set()
+        self.changing: list[Variable] = []
+        self.functions: list[program.Function] = []
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
 
     def observed(self, slots: dict[int, program.Slot]) -> Observed:
@@ -89,13 +120,23 @@ class _Observer:
         return self.seen(entries)
 
     def seen(self, entries: dict[int, Entry]) -> Observed:
-        return Observed(entries, self.values, self.is_boxed, frozenset(self.variables))
+        return Observed(
+            entries,
+            self.values,
+            self.is_boxed,
+            frozenset(self.variables),
+            frozenset(self.traced - self.variables),
+            self.changing,
+            self.functions,
+        )
 
     def held(self, slot: program.Slot) -> Any:
         value = self.frame[slot.index + FRAME_HEAD]
         return value[0] if slot.cell else value
 
     def entry(self, value: Any, depth: int) -> Entry:
+        if self.changes and type(value) is Variable and value.kind in ("var", "frozen"):
+            return self.variable(value)
         is_variable, value = type(value) is Variable, read(value)
         number = primal(value)
         if type(number) in OF_PYTHON and _is_of(value, type(number)):
@@ -116,6 +157,8 @@ class _Observer:
             return self.long_list(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
+        if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
+            return self.members(value, depth)
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
             return self.function(value, depth)
         if depth < MAX_DEPTH and type(value) is Transform:
@@ -130,6 +173,33 @@ class _Observer:
         entry = ArrayEntry(ArrayType(kind, (len(value),)), variable=False, listed=True)
         return self.taken(value, entry)
 
+    def variable(self, variable: Variable) -> Entry:
+        """A variable whose state may change."""
+        for number, known in enumerate(self.changing):
+            if known is variable:
+                return VariableEntry(number, variable.trainable, None)
+        if variable.watchers or variable.req:
+            return NoEntry(
+                "a variable that is watched, or has a gradient attached, is not compiled"
+            )
+        state = self.entry(variable.box, 0)
+        if isinstance(state, ArrayEntry):
+            state = ArrayEntry(state.type, variable=True, listed=False)
+        elif not isinstance(state, Scalar):
+            return state
+        self.traced.discard(len(self.values) - 1)
+        self.changing.append(variable)
+        return VariableEntry(len(self.changing) - 1, variable.trainable, state)
+
+    def members(self, value: Members, depth: int) -> Entry:
+        """An import, or an instance of a module."""
+        held = dict(value.members())
+        items = tuple(self.entries(held.values(), depth))
+        found = None
+        if self.changes and type(value) is Instance:
+            found = tuple(self.entries([each for _, each in variables(value)], depth))
+        return MembersEntry(value.slots, tuple(held), items, found)
+
     def transform(self, value: Transform, depth: int) -> Entry:
         function = self.entry(value.function, depth + 1)
         usual = (
@@ -142,8 +212,10 @@ class _Observer:
 
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """A value whose numbers the region takes."""
+        if type(value) is tuple or type(value) is Dual:
+            self.is_boxed = True
+            self.traced.add(len(self.values))
         self.values.append(value)
-        self.is_boxed = self.is_boxed or type(value) is tuple or type(value) is Dual
         return entry
 
     def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
@@ -152,12 +224,13 @@ class _Observer:
     def function(self, value: Function, depth: int) -> Entry:
         """A function: its names are this frame's if it was made here."""
         node = value.code.node
+        self.functions.append(node)
         outside = [slot for slot, _ in node.captures]
         captured = None
         if self.frame and all(map(self.is_own, outside, value.cells)):
             self.more = {**self.more, **{slot.index: slot for slot in outside}}
-        elif any(a is b for a in value.cells for b in self.frame):
-            return NoEntry("a function of another frame shares names with this one")
+        elif not self.cells.isdisjoint(map(id, value.cells)):
+            return NoEntry("a function of another frame reads names that this one assigns")
         else:
             captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
         defaults = tuple(self.entries(value.defaults, depth))

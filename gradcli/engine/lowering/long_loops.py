@@ -18,7 +18,8 @@ from ..compilation.compiler import Compiler
 from ..regions.flow import assigned
 
 if TYPE_CHECKING:
-    from .loop_calls import Items, LoopCalls, Ran
+    from .iterations import Items, Ran
+    from .loop_calls import LoopCalls
 
 ENDLESS = range(2**62)
 
@@ -29,9 +30,7 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
     """What runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
-    if any(isinstance(inner, program.Update | program.Tape) for inner in own_nodes([node])):
-        return None
-    return LongLoop(node, c.only_gradients)
+    return LongLoop(node, c.only_gradients, c.by_variables)
 
 
 class LongLoop:
@@ -39,10 +38,13 @@ class LongLoop:
 
     only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
                     runs iterations on traced values
+    by_variables    whether these are gradients by variables, of functions or values
     """
 
-    def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
-        self._node, self._only_gradients = node, only_gradients
+    def __init__(
+        self, node: program.While | program.For, only_gradients: bool, by_variables: bool
+    ) -> None:
+        self._node, self._only_gradients, self._by_variables = node, only_gradients, by_variables
         inner = {type(each) for each in own_nodes([node])}
         breaks = not inner.isdisjoint((program.Break, program.Continue))
         self._statements = 1 if breaks else len(node.body)  # at least so many in each iteration
@@ -101,7 +103,9 @@ class LongLoop:
             if self._count < self._long:
                 most = min(most, max(self._long - self._count, self._least))
             completion, rest, most = self._some(frame, rest, most, through), rest[most:], 2 * most
-            if is_long and self._worth(rest) >= self._cost:
+            worth = self._worth(rest)
+            is_long = is_long or (self._is_counted and worth >= 2 * self._hot)
+            if is_long and worth >= self._cost:
                 break
         return completion, rest
 
@@ -133,5 +137,5 @@ class LongLoop:
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
-            self._calls = LoopCalls(self._node, self._only_gradients)
+            self._calls = LoopCalls(self._node, self._only_gradients, self._by_variables)
         return self._calls.run(frame, rest, self._is_counted, self._worth(rest))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from ...lang import program
 from ..backends.backend import CPU
@@ -11,31 +11,22 @@ from ..codegen.python import StepBack
 from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
-from ..regions.flow import appends
+from ..regions.flow import appends, assigned, touches_variables
 from ..regions.frame_loops import HEAD, lower_loop
 from ..regions.kinds import has_long_lists
 from ..regions.names import RETURNED, STOPPED
+from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
-from .frame_entries import Observed, number_type, observe, slots_of
+from .frame_entries import Observed, observe, slots_of
+from .iterations import Items, Ran, over_of
 from .region_calls import RegionCall, cost_of
 from .region_op import REGION
 from .region_values import MISSING, given, held_of
+from .variable_loop_calls import VariableLoopCalls
 from .variants import Variants
-
-Items: TypeAlias = range | list[Any]
-
-
-class Ran(NamedTuple):
-    """Iterations that a kernel ran: how the loop ended, if it did with one of them; how many they
-    were; and whether the interpreter must run the next one."""
-
-    completion: int | None
-    iterations: int
-    stopped: bool
-
 
 SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
 
@@ -45,26 +36,38 @@ class LoopCalls:
 
     only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
                     runs iterations on traced values
+    by_variables    whether these are gradients by variables, of functions or values
     """
 
-    def __init__(self, node: program.While | program.For, only_gradients: bool) -> None:
-        self._only_gradients = only_gradients
+    def __init__(
+        self, node: program.While | program.For, only_gradients: bool, by_variables: bool
+    ) -> None:
+        self._node, self._only_gradients, self._by_variables = node, only_gradients, by_variables
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
+        self._assigned = list(assigned([node]))
         self._appends = appends(node)
+        self._touches = {id(node): touches_variables(node)}  # by function, too
+        self._on_variables: VariableLoopCalls | None = None
         self._calls = Variants(lambda observed, over: LoopCall(node, observed, *over), head=HEAD)
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
         run. Returns the work that pays for compiling it where `work` is less; None if the
         interpreter must run the rest."""
-        over = _over(rest)
+        over = over_of(rest)
         if over is None:
             return None
-        observed = observe(frame, self._slots.values())
+        changes = any(self._touches.values())
+        slots = self._slots_into if changes else self._slots.values()
+        observed = observe(frame, slots, self._assigned, changes)
+        if not changes and any(map(self._touches_variables, observed.functions)):
+            return self.run(frame, rest, is_counted, work)
+        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
+        if changes:
+            return self._run_on_variables(frame, some, rest, observed, work)
         if observed.is_boxed and not self._only_gradients:
             return None
-        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns))
         if call is None or (observed.is_boxed and call.has_long_lists):
@@ -78,6 +81,29 @@ class LoopCalls:
             ran, new = call.run(frame[0], self._site, some, observed.values, calls)
         except (StepBack, NoRule):
             return None
+        self._put(frame, new)
+        return ran
+
+    @cached_property
+    def _slots_into(self) -> list[program.Slot]:
+        """The slots that an iteration may read, or leave as they are."""
+        return [self._slots[k] for k in slots_into(self._node, self._slots.values())]
+
+    def _run_on_variables(
+        self, frame: list[Any], some: Items, rest: Items, observed: Observed, work: float
+    ) -> Ran | int | None:
+        """The same of a loop that changes variables, or asks for derivatives of values."""
+        if self._on_variables is None:
+            self._on_variables = VariableLoopCalls(self._node, self._site, self._by_variables)
+        found = self._on_variables.run(frame[0], some, rest, observed, self._appends, work)
+        if not isinstance(found, tuple):
+            return found
+        ran, new = found
+        self._put(frame, new)
+        return ran
+
+    def _put(self, frame: list[Any], new: dict[int, Any]) -> None:
+        """Gives names what they hold after iterations."""
         for slot, value in new.items():
             if slot == RETURNED:
                 frame[RESULT] = value
@@ -85,15 +111,12 @@ class LoopCalls:
                 frame[slot + FRAME_HEAD][0] = value
             else:
                 frame[slot + FRAME_HEAD] = value
-        return ran
 
-
-def _over(rest: Items) -> int | ArrayType | None:
-    """The step of a range, or the type of the numbers in a list; None where these have none."""
-    if type(rest) is range:
-        return rest.step
-    kind = number_type(rest)
-    return None if kind is None else ArrayType(kind, (len(rest),))
+    def _touches_variables(self, function: program.Function) -> bool:
+        known = self._touches.get(id(function))
+        if known is None:
+            known = self._touches[id(function)] = touches_variables(function)
+        return known
 
 
 def _at_a_time(observed: Observed) -> int:

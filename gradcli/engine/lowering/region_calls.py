@@ -6,7 +6,7 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from ..backends.backend import CPU, Backend
@@ -37,7 +37,7 @@ PARTS = 4  # times the size of a region, about, for one with a pullback
 
 class RegionCall:
     """A region that is called with numbers of the language; what is derived from it is kept. It may
-    call others of the `regions`.
+    call others of the `regions`. Of its results some may be `untraced`: they never are recorded.
 
     op        what its records are of
     expanded  the region and those that it calls, as they are compiled
@@ -45,8 +45,10 @@ class RegionCall:
 
     op = REGION
 
-    def __init__(self, region: Region, regions: Regions | None = None) -> None:
-        self.regions = regions or Regions()
+    def __init__(
+        self, region: Region, regions: Regions | None = None, untraced: Set[int] = frozenset()
+    ) -> None:
+        self.regions, self._untraced = regions or Regions(), untraced
         self.region, *others = [
             without_dead_code(fold(hoist(each)))
             for each in (region, *self.regions.called_by(region))
@@ -112,7 +114,11 @@ class RegionCall:
         if active not in self._moving:
             block = self.region.block
             depends = varied(block, {block.parameters[k] for k in active})
-            places = [k for k, value in enumerate(block.results) if value in depends]
+            places = [
+                k
+                for k, value in enumerate(block.results)
+                if value in depends and k not in self._untraced
+            ]
             self._moving[active] = tuple(places)
         return self._moving[active]
 

@@ -46,11 +46,20 @@ class Branching:
         self.liveness = liveness  # of the names of the frame
         self.size = 0
         self.states: list[Name] = []  # of the variables
+        self.given_variables: list[Variable] = []  # those that the region was entered with
         self.updated: set[Name] = set()  # those of them that change
         self.copied: set[Name] = set()  # those that a name has where it is not always a variable
         self.scopes = [Scope([builder.block], {}, ())]  # each inside the one before
 
     # ---- variables -------------------------------------------------------------------------------
+
+    def variable(self, state: Any, trainable: bool) -> Variable:
+        """A new variable, in a state that all code there is may read."""
+        made = Variable(self.names.hidden(state), trainable)
+        self.states.append(made.state)
+        for scope in self.scopes:
+            scope.began[made.state] = state
+        return made
 
     def value(self, held: Any) -> Any:
         """What is held; of a variable, its state."""

@@ -56,6 +56,8 @@ class Calls(Expressions):
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
         if isinstance(callee, Op):
             return self.whole(self.bound_call(callee, given, named, span), span)
+        if isinstance(callee, Members):
+            callee = self.own_member(callee, "call", span)
         if not isinstance(callee, Closure):
             raise NotCompiled("what is called here isn't known", span)
         return self.inlined(callee, given, named, span)

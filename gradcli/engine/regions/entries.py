@@ -12,7 +12,7 @@ from ..ir.instructions import Value
 from ..ir.types import I64, ArrayType, Scalar
 from .calls import Calls
 from .kinds import Record, Stored
-from .names import ABSENT, Closure, Name, Transform, Unknown
+from .names import ABSENT, Closure, Members, Name, Transform, Unknown
 
 
 class ListEntry(Struct):
@@ -35,6 +35,25 @@ class ArrayEntry(Struct):
     type: ArrayType
     variable: bool
     listed: bool
+
+
+class VariableEntry(Struct):
+    """A variable whose state may change: the `number`th of those of the region, by its state; that
+    is None where another entry has it."""
+
+    number: int
+    trainable: bool
+    state: Scalar | ArrayEntry | KnownInt | None
+
+
+class MembersEntry(Struct):
+    """An import, or an instance of a module: the names that have values, with these, and the
+    variables that an instance lists, where their states may change."""
+
+    slots: dict[str, program.Slot] = field(compare=False)
+    names: tuple[str, ...]
+    items: tuple[Entry, ...]
+    variables: tuple[Entry, ...] | None
 
 
 class FunctionEntry(Struct):
@@ -81,6 +100,8 @@ Entry: TypeAlias = (
     | ListEntry
     | RecordEntry
     | ArrayEntry
+    | VariableEntry
+    | MembersEntry
     | FunctionEntry
     | TransformEntry
     | Thing
@@ -101,6 +122,11 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
         yield I64
     elif isinstance(entry, ArrayEntry):
         yield entry.type
+    elif isinstance(entry, VariableEntry) and entry.state is not None:
+        yield from parameters_of(entry.state)
+    elif isinstance(entry, MembersEntry):
+        for part in (*entry.items, *(entry.variables or ())):
+            yield from parameters_of(part)
     elif isinstance(entry, FunctionEntry):
         for part in (*(entry.captured or ()), *entry.defaults):
             yield from parameters_of(part)
@@ -120,6 +146,11 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     if isinstance(entry, ArrayEntry):
         array = Stored(next(parameters), entry.variable, entry.listed)
         return array if entry.listed else lowering.few_apart(array, None)
+    if isinstance(entry, VariableEntry):
+        if entry.state is not None:
+            state = enter(lowering, entry.state, parameters)
+            lowering.given_variables.append(lowering.variable(state, entry.trainable))
+        return lowering.given_variables[entry.number]
     if isinstance(entry, Thing):
         return entry.value
     if isinstance(entry, KnownInt):
@@ -127,6 +158,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return lowering.builder.constant(entry.value)
     if isinstance(entry, NoEntry):
         return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
+    if isinstance(entry, MembersEntry):
+        return _members(lowering, entry, parameters)
     if isinstance(entry, TransformEntry):
         function = enter(lowering, entry.function, parameters)
         assert isinstance(function, Closure | Transform | Op)
@@ -139,3 +172,13 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         lowering.names.put(outside, captured)
     defaults = [enter(lowering, part, parameters) for part in entry.defaults]
     return Closure(entry.function, frame, tuple(map(lowering.names.hidden, defaults)))
+
+
+def _members(lowering: Calls, entry: MembersEntry, parameters: Iterator[Value]) -> Members:
+    frame, slots = lowering.names.new_frame(), [entry.slots[name] for name in entry.names]
+    held = [enter(lowering, item, parameters) for item in entry.items]
+    lowering.names.put([Name(frame, slot.index) for slot in slots], held)
+    if entry.variables is None:
+        return Members(frame, entry.slots)
+    found = [enter(lowering, item, parameters) for item in entry.variables]
+    return Members(frame, entry.slots, tuple(found))

@@ -145,11 +145,16 @@ class Expressions(Builtins):
         return self.builder.constant(len(sizes) if node.name == "ndim" else prod(held.shape))
 
     def own_member(self, held: Members | Record, name: str, span: Span) -> Any:
-        """What a dict holds under a key, or a name of an imported program."""
+        """What a dict holds under a key, or a name of an imported program or an instance."""
         if isinstance(held, Record):
             return self.item(held, name, span)
+        if name not in held.slots and held.variables is not None:
+            if name == "trainable_variables":
+                return tuple([v for v in held.variables if v.trainable])
+            if name == "variables":
+                return held.variables
         if name not in held.slots:
-            raise NotCompiled(f"there is no `{name}` in this import", span)
+            raise NotCompiled(f"there is no `{name}` among these members", span)
         return self.read(held.slots[name], span, held.frame)
 
 

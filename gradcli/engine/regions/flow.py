@@ -16,6 +16,14 @@ _BLOCKS = (
     program.Record,
     program.ExpectError,
 )
+_TOUCHING = (
+    program.Update,
+    program.Tape,
+    program.Watch,
+    program.Pause,
+    program.Record,
+    program.Attach,
+)
 _LEAVING = (program.Return, program.Break, program.Continue)
 # Statements that are compiled, but for those that leave.
 COMPILED = (
@@ -27,6 +35,7 @@ COMPILED = (
     program.For,
     program.Update,
     program.Tape,
+    program.Pause,
     program.Watch,
 )
 
@@ -91,6 +100,18 @@ def _slots(target: Any) -> Iterator[program.Slot]:
             yield from _slots(item)
     else:
         yield target.slot
+
+
+def touches_variables(node: Any) -> bool:
+    """Whether a statement or a function, or a function in it, changes the states of variables, asks
+    for derivatives of values, or says what is recorded."""
+    return any(map(_touches, own_nodes([node], frozenset((program.Program,)))))
+
+
+def _touches(node: Any) -> bool:
+    if isinstance(node, program.Apply | program.MethodCall):
+        return node.op is not None and node.op.of_function is not None
+    return isinstance(node, _TOUCHING)
 
 
 def appends(node: Any) -> bool:

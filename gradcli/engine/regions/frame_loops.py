@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,8 +15,9 @@ from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .kinds import GrowingOf, Kind, MaybeOf, flat, fresh, is_settled, kind_of
-from .loops import Loop
+from .growing import Grown
+from .kinds import GrowingOf, Kind, MaybeOf, flat, is_settled, kind_of, plain
+from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import RETURNED, STOPPED, Absent, Name, NotCompiled
 from .ranges import Items, Over, Range
@@ -53,62 +54,99 @@ def lower_loop(
     Raises NotCompiled.
     """
     changed = list({slot.index: slot for slot in assigned([node])}.values())
-    span = node.span
-    reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in changed]
-    block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
-    lowering = Lowering(Builder(block), Liveness((node, *reads)))
-    for slot, entry in entries.items():
-        given = tuple([Value(kind) for kind in parameters_of(entry)])
-        block.parameters += given
-        lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
+    lowering, block = entered(node, entries, over)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
             names.append(Name(lowering.frame, STOPPED))
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [Name(lowering.frame, RETURNED)] * returns(node)
-        ended, ran = _iterations(lowering, node, names, over, turns)
+        loop = frame_loop(lowering, node, names, over)
+        grown = growing(lowering, loop, over, turns)
+        kinds = [kind_of(held) for held in lowering.names.of(names)]
+        iteration = lowering.iteration(loop, kinds)
+        if (wider := settled(loop, kinds, iteration)) != kinds:
+            kinds, iteration = wider, lowering.iteration(loop, wider)
+        ended, ran = add_iterations(lowering, loop, kinds, iteration)
+        lowering.settle(grown, node.span)
         held = lowering.in_memory(lowering.names.of(names))
         block.results = (ended, ran, *[value for each in held for value in flat(each)])
-    kinds = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
-    return FrameLoop(Region("loop", block), kinds, lowering.regions)
+    found = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
+    return FrameLoop(Region("loop", block), found, lowering.regions)
 
 
-def _iterations(
+def liveness_of(node: program.While | program.For) -> Liveness:
+    """The liveness of names in a loop, after which all are read that it assigns."""
+    span = node.span
+    reads = [program.Evaluate(program.Read(s, span=span), span=span) for s in assigned([node])]
+    return Liveness((node, *reads))
+
+
+def entered(
+    node: program.While | program.For, entries: Mapping[int, Entry], over: int | ArrayType
+) -> tuple[Lowering, Block]:
+    """What a loop is lowered with, and the block of its region."""
+    block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
+    lowering = Lowering(Builder(block), liveness_of(node))
+    for slot, entry in entries.items():
+        given = tuple([Value(kind) for kind in parameters_of(entry)])
+        block.parameters += given
+        lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
+    return lowering, block
+
+
+def frame_loop(
     lowering: Lowering,
     node: program.While | program.For,
     names: list[Name],
     step: int | ArrayType,
-    turns: int | None,
-) -> tuple[Value, Value]:
-    """Adds the loop; gives whether it ended, and how many iterations it ran."""
+) -> Loop:
+    """The loop, which carries these names."""
     builder = lowering.builder
     size, first = builder.block.parameters[:HEAD]
     over: Over | None = None
     if isinstance(step, ArrayType):
-        read = partial(builder.element, first)
-        over = Items(read, builder.constant(0), size)
+        over = Items(partial(builder.element, first), builder.constant(0), size)
     elif isinstance(node, program.For):
         over = Range(first, builder.constant(step), size)
     limit = size if over is None else None
     leaves = breaks(node.body) or returns(node) or stops(node.body)
-    loop = Loop(node, over, names, leaves, limit=limit)
+    return Loop(node, over, names, leaves, limit=limit)
+
+
+def growing(
+    lowering: Lowering, loop: Loop, step: int | ArrayType, turns: int | None
+) -> list[Grown]:
+    """The lists that the loop makes longer, in so many turns."""
     turns = step.size if isinstance(step, ArrayType) else turns
-    grown = [] if turns is None else lowering.growing(loop, builder.constant(turns))
-    kinds = [kind_of(held) for held in lowering.names.of(names)]
-    iteration = lowering.iteration(loop, kinds)
+    return [] if turns is None else lowering.growing(loop, lowering.builder.constant(turns))
+
+
+def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
+    """The kinds of what names hold before an iteration, and after it: those that have no value may
+    have one."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    for k, kind in enumerate(given):  # what a name holds that no iteration may assign
-        if isinstance(kind, MaybeOf) and isinstance(kinds[k], Absent):
-            iteration.carried[k], kinds[k] = fresh(kind), kind
-    if given != kinds or not all(map(_is_carried, kinds)):
+    pairs = zip(kinds, given, strict=True)
+    return [b if isinstance(b, MaybeOf) and isinstance(a, Absent) else a for a, b in pairs]
+
+
+def add_iterations(
+    lowering: Lowering, loop: Loop, kinds: list[Kind], iteration: Iteration
+) -> tuple[Value, Value]:
+    """Adds the loop; gives whether it ended, and how many iterations it ran."""
+    builder, node = lowering.builder, loop.node
+    size = builder.block.parameters[0]
+    given = [kind_of(held) for held in iteration.given[loop.leaves :]]
+    states = [
+        plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
+    ]
+    if given != kinds or not all(map(_is_carried, states)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
-    lowering.settle(grown, node.span)
     # A condition has ended the loop where it ran fewer iterations than it was to.
     ran = own[-1] if own else size
-    ended = builder.constant(False) if over else builder.apply("lt", [ran, size])
+    ended = builder.constant(False) if loop.range else builder.apply("lt", [ran, size])
     if loop.leaves:
         ended = builder.operation(WHERE, [own[0], ended, builder.constant(True)])
     if stops(node.body):

@@ -51,7 +51,7 @@ class Iteration(NamedTuple):
 class Loop(NamedTuple):
     """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
     may have a `limit`: the number of iterations after which it stops. A `short` loop can be lowered
-    iteration by iteration."""
+    iteration by iteration. What `independent` names hold depends on no variable."""
 
     node: program.While | program.For
     range: Over | None
@@ -60,6 +60,7 @@ class Loop(NamedTuple):
     short: bool = False
     peeled: bool = False
     limit: Value | None = None
+    independent: frozenset[Name] = frozenset()
 
     @property
     def counts(self) -> bool:
@@ -101,7 +102,7 @@ class Loops(Counting):
         if len(numbers) > MAX_UNROLLED:
             self.loop(node, over)
             return
-        before = dict(self.names.held)
+        before, copied = dict(self.names.held), set(self.copied)
         try:
             if id(node) not in self.one_by_one:
                 with self.builder.undoing(NotCompiled):
@@ -109,7 +110,7 @@ class Loops(Counting):
                 return
         except NotCompiled:  # an index that has to be known, or lists of other lengths
             self.one_by_one.add(id(node))
-            self.names.held = before
+            self.names.held, self.copied = before, copied
         self.unrolled(node, tuple(map(self.builder.constant, numbers)))
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
@@ -193,7 +194,9 @@ class Loops(Counting):
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         self.names.put(loop.names, carried)
-        with self.scope(Block(), list(_flat(carried))) as block:
+        pairs = zip(loop.names, carried, strict=True)
+        moving = [held for name, held in pairs if name not in loop.independent]
+        with self.scope(Block(), list(_flat(moving))) as block:
             try:
                 given = self.turn(loop, index)
             except Unresolved:  # as if there were no iteration

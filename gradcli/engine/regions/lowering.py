@@ -185,6 +185,7 @@ _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
     program.Expect: Lowering.expect,
     program.Update: Lowering.update,
     program.Tape: Lowering.tape,
+    program.Pause: Lowering.pause,
     program.Watch: Lowering.watch,
 }
 _WORDS: dict[type, str] = {
@@ -193,7 +194,6 @@ _WORDS: dict[type, str] = {
     program.ExpectError: "expect error",
     program.Declare: "var",
     program.Import: "import",
-    program.Pause: "pause",
     program.Record: "record",
     program.Attach: "attach_grad",
     program.Backward: "backward",

@@ -69,10 +69,12 @@ class Transform(Entity):
 
 
 class Members(Entity):
-    """An imported program: the frame that its names live in, and their slots."""
+    """An imported program, or an instance of a module: the frame that its names live in, their
+    slots, and the variables that an instance lists, where these are known."""
 
     frame: int
     slots: dict[str, program.Slot]
+    variables: tuple[Any, ...] | None = None
 
 
 class Variable(Entity):

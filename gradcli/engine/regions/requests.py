@@ -14,7 +14,7 @@ from ...diagnostics import Span
 from ...lang import program
 from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
-from ..ir.instructions import Block, Check, Instruction, Value
+from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While
 from ..ir.types import ArrayType, has_tangents
 from ..ir.verifier import RESTATED, WHERE
 from ..passes.activity import varied
@@ -23,11 +23,12 @@ from ..passes.derivatives import Derivative, Derivatives
 from ..passes.rules import NoRule
 from ..passes.stretches import pull_back
 from .branching import Scope
-from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of
+from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of, without_variable
 from .names import Name, NotCompiled, Variable
 from .reductions import Options
-from .states import States
+from .states import States, shape_and_type
 
+_JOINING = (Branch, For, While, Call)  # whose results may be values as they were before
 _GRADIENT = Signature('target, sources; unconnected="none", seed=none')
 
 
@@ -55,10 +56,15 @@ class Window(Entity, frozen=False):
 
 
 class Requests(States):
-    """The lowering of tapes, and of derivatives of values."""
+    """The lowering of tapes, and of derivatives of values.
+
+    once    whether nothing that these give is differentiated again, so that it depends on nothing
+    paused  whether a `pause` is being lowered
+    """
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.once, self.paused = False, False
         self.windows: list[Window] = []  # the tapes that are open
 
     def all(self, statements: Sequence[Any]) -> None:
@@ -68,6 +74,8 @@ class Requests(States):
 
     def tape(self, node: program.Tape) -> None:
         """`tape t { … }`: the tape is held by its name from the start."""
+        if self.paused:
+            raise NotCompiled("a tape in a `pause` is not compiled", node.span)
         options = {name: self.known_bool(value) for name, value in node.options}
         block, began = self.builder.block, self.state_now()
         automatic = options.get("watch_variables", True)
@@ -81,6 +89,25 @@ class Requests(States):
         finally:
             self.windows.pop()
         window.instructions, window.is_open = _since(block, before), False
+
+    def pause(self, node: program.Pause) -> None:
+        """`pause { … }`: what is computed in the block depends on nothing after it."""
+        outer, self.paused = self.paused, True
+        block, kept = self.builder.block, self.surviving(node, self.liveness.after(node))
+        before = block.instructions[-1:]
+        try:
+            self.all(node.body)
+        finally:
+            self.paused = outer
+        made = {value: each for each in _since(block, before) for value in each.results}
+        for name, held in zip(kept, self.names.of(kept), strict=True):
+            computed = [v for v in flat(held) if v in made and has_tangents(v.type)]
+            if not computed:
+                continue
+            if type(held) is tuple or any(isinstance(made[v], _JOINING) for v in computed):
+                raise NotCompiled("this result of a `pause` is not compiled", node.span)
+            self.names.held[name] = self.detached(held, node.span)
+        self.forget_others(node, kept)
 
     def known_bool(self, node: Any) -> bool:
         known = self.builder.known.get(self.expression(node))
@@ -148,7 +175,18 @@ class Requests(States):
     ) -> Any:
         if op.name == "grad" and not op.transforms:
             return self.gradients(operands[0], operands[1], options or {}, span)
+        if op.name in ("detach", "stop_gradient"):
+            return self.detached(operands[0], span)
         return super().apply(op, operands, span, options)
+
+    def detached(self, held: Any, span: Span) -> Any:
+        """A number or an array that depends on nothing."""
+        held = self.values(held)
+        held = self.as_array(held, span) if type(held) is tuple else held
+        _, kind = shape_and_type(held)
+        if not has_tangents(kind):
+            return held
+        return self.apply(RESTATED, [self.builder.constant(0.0), without_variable(held)], span)
 
     def gradients(
         self,
@@ -160,6 +198,8 @@ class Requests(States):
     ) -> Any:
         """The gradients of a target's sum, in the structure of the sources. All of these are
         connected with it: the interpreter tells why one isn't."""
+        if self.paused:
+            raise NotCompiled("a gradient of a value in a `pause` is not compiled", span)
         seed = options.get("seed")
         target = self.values(target)
         ends = [value for value in flat(target) if has_tangents(value.type)]
@@ -173,7 +213,8 @@ class Requests(States):
 
         def answer(source: Any) -> Any:
             if isinstance(source, Variable):
-                return self.gradient_by(self.value(source), next(states), found, span)
+                gradient = self.gradient_by(self.value(source), next(states), found, span)
+                return self.detached(gradient, span) if self.once else gradient
             if isinstance(source, Record):
                 return Record(source.keys, tuple(map(answer, source.items)))
             return tuple(map(answer, source))

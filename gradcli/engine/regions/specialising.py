@@ -15,9 +15,11 @@ from .entries import (
     FunctionEntry,
     KnownInt,
     ListEntry,
+    MembersEntry,
     RecordEntry,
     Thing,
     TransformEntry,
+    VariableEntry,
 )
 from .names import UnknownInt
 
@@ -46,6 +48,14 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
             return ListEntry(every(entry.items))
         if isinstance(entry, RecordEntry):
             return RecordEntry(entry.keys, every(entry.items))
+        if isinstance(entry, VariableEntry) and entry.state is not None:
+            state = of(entry.state)
+            assert isinstance(state, Scalar | ArrayEntry | KnownInt)
+            return VariableEntry(entry.number, entry.trainable, state)
+        if isinstance(entry, MembersEntry):
+            items = every(entry.items)
+            variables = None if entry.variables is None else every(entry.variables)
+            return MembersEntry(entry.slots, entry.names, items, variables)
         if isinstance(entry, FunctionEntry):
             captured = None if entry.captured is None else every(entry.captured)
             return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)

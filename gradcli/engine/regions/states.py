@@ -24,15 +24,7 @@ _WIDER = {F64: (F64, I64, BOOL), I64: (I64, BOOL), BOOL: (BOOL,)}  # what a stat
 
 
 class States(Matrices):
-    """The lowering of variables and of what changes their states."""
-
-    def variable(self, state: Any, trainable: bool) -> Variable:
-        """A new variable, in a state that all code there is may read."""
-        made = Variable(self.names.hidden(state), trainable)
-        self.states.append(made.state)
-        for scope in self.scopes:
-            scope.began[made.state] = state
-        return made
+    """The lowering of what changes the states of variables."""
 
     def update(self, node: program.Update) -> None:
         """`x := v`, and `x[i] := v`."""
@@ -76,10 +68,10 @@ class States(Matrices):
 
     def restated(self, old: Any, value: Any, span: Span) -> Any:
         """The state of a variable after `old`: a value of the same shape and type."""
-        shape, kind = _shape_and_type(old)
-        if _shape_and_type(value)[0] != shape:
+        shape, kind = shape_and_type(old)
+        if shape_and_type(value)[0] != shape:
             raise NotCompiled("a new state of another shape is not compiled", span)
-        if _shape_and_type(value)[1] not in _WIDER[kind]:
+        if shape_and_type(value)[1] not in _WIDER[kind]:
             raise NotCompiled("a new state of another type is not compiled", span)
         value = self.converted(value, kind, span) if kind != BOOL else value
         if has_tangents(kind):
@@ -94,7 +86,7 @@ def _flat(held: Any) -> tuple[Value, ...]:
     return held.items if isinstance(held, Array) else (held.value,)
 
 
-def _shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:
+def shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:
     if isinstance(held, Array | Pending):
         return held.shape, held.type
     if isinstance(held, Stored) and not held.listed:

@@ -213,6 +213,7 @@ class Trace:
         "main",
         "number",
         "recorders",
+        "requested",
         "segment",
         "swept",
         "switched",
@@ -232,6 +233,7 @@ class Trace:
         # the arguments of functions that transforms are calling: what they began
         self.fresh: dict[int, Segment] = {}
         self.number = 0  # of the next record
+        self.requested = 0  # its number when a gradient of a value was last asked for
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)
         self.watched: set[int] = set()

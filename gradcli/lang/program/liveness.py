@@ -39,13 +39,23 @@ class Liveness:
     def __init__(self, body: tuple[Statement, ...]) -> None:
         self._body = body
         self._after: dict[int, Slots] = {}
+        self._into: dict[int, tuple[Slots, Slots]] = {}
 
     def after(self, node: Statement) -> Slots:
         """The slots that may be read after a statement, by falling through it or by a jump out of
         it."""
+        self._ready()
+        return self._after[id(node)]
+
+    def into(self, loop: While | For) -> tuple[Slots, Slots]:
+        """The slots that the condition of a loop reads, and those that the rest of an iteration, or
+        what follows it, may read though this iteration doesn't assign them first."""
+        self._ready()
+        return self._into[id(loop)]
+
+    def _ready(self) -> None:
         if not self._after:
             self._block(self._body, _NOTHING, _NOTHING)
-        return self._after[id(node)]
 
     def _block(self, body: tuple[Statement, ...], out: Slots, jumps: Slots) -> Slots:
         """What is alive before the statements; `out` is what is after them, `jumps` where `break`
@@ -65,18 +75,20 @@ class Liveness:
             condition = node.condition if isinstance(node, While) else node.iterable
             assigned = _assigned(node.target) if isinstance(node, For) else _NOTHING
             head = out | _reads(condition)
+            asked = _reads(condition) if isinstance(node, While) else _NOTHING
             while True:
-                again = head | (self._block(node.body, head, jumps | head) - assigned)
-                if again == head:
+                into = self._block(node.body, head, jumps | head) - assigned
+                if into <= head:
+                    self._into[id(node)] = asked, into
                     return head
-                head = again
-        if isinstance(node, Tape | Pause | Record | ExpectError):
-            inside = self._block(node.body, out, jumps)
-            return (
-                inside
-                | out
-                | _reads(*([value for _, value in node.options] if isinstance(node, Tape) else []))
-            )
+                head |= into
+        if isinstance(node, Tape):
+            inside = self._block(node.body, out, jumps) - {node.slot.index}
+            return inside | _reads(*[value for _, value in node.options])
+        if isinstance(node, Pause | Record):
+            return self._block(node.body, out, jumps)
+        if isinstance(node, ExpectError):
+            return self._block(node.body, out, jumps) | out
         if isinstance(node, Assign):
             return (out - _assigned(node.target)) | _reads(node.target, node.value)
         if isinstance(node, Augment):

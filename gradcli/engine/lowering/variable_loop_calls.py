@@ -1,0 +1,161 @@
+"""Loops that change variables, or ask for derivatives of values, as regions that are called.
+
+The interpreter runs the last iteration, so that what may be asked for after the loop is on the
+trace. What that iteration reads of earlier ones the region gives; where it depends on variables, it
+is a record of the region.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from ...lang import program
+from ..backends.backend import CPU
+from ..codegen.python import StepBack
+from ..ir.types import ArrayType
+from ..passes.aliases import returned_parameters
+from ..passes.rules import NoRule
+from ..regions.frame_loops import HEAD
+from ..regions.kinds import has_long_lists
+from ..regions.names import NotCompiled
+from ..regions.variable_loops import FLAGS, lower_variable_loop, may_end
+from ..trace.keeping import KeepingTrace
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..trace.variables import attach
+from ..values.boxes import primal
+from ..values.kinds import BREAK
+from .frame_entries import Observed
+from .iterations import Items, Ran, over_of
+from .region_calls import RegionCall, cost_of
+from .region_values import MISSING, given, held_of
+from .variants import Variants
+
+FIRST = 32  # iterations from which the first call estimates the work of all
+
+
+class VariableLoopCalls:
+    """What runs iterations of such a loop, whatever its frame holds.
+
+    by_variables  whether the program asks for no more than gradients by variables; otherwise
+                  nothing may come out of the loop that depends on variables
+    """
+
+    def __init__(self, node: program.While | program.For, site: Site, by_variables: bool) -> None:
+        self._site, self._by_variables = site, by_variables
+        self._may_end = may_end(node)
+        self._calls = Variants(
+            lambda observed, more: VariableLoopCall(node, observed, *more), head=HEAD
+        )
+
+    def run(
+        self, run: Run, some: Items, rest: Items, observed: Observed, appends: bool, work: float
+    ) -> tuple[Ran, dict[int, Any]] | int | None:
+        """Runs iterations by a kernel, `some` at most, and returns with how they ended what slots
+        hold then. Variables have their new states. Returns as `LoopCalls.run` does otherwise."""
+        is_all = len(some) == len(rest)
+        if is_all and not self._may_end:
+            some = some[:-1]
+        over = over_of(some)
+        if over is None or not some or not _sees_all(run):
+            return None
+        turns = len(some) if appends else None
+        call = self._calls.of(observed, (over, observed.traced, turns, run.once))
+        if call is None or not (self._by_variables or call.is_plain):
+            return None
+        if work < call.cost:
+            return call.cost
+        if not observed.variables.isdisjoint(call.aliases):
+            return None  # an alias of a variable is the variable
+        calls = 1
+        if type(some) is range and not (self._may_end or appends) and call.is_new:
+            is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
+            some = some[:FIRST]
+        try:
+            ran, new = call.run(run, self._site, some, observed, is_all, calls)
+        except (StepBack, NoRule):
+            return None
+        return ran, new
+
+
+def _sees_all(run: Run) -> bool:
+    """Whether the main tape, and nothing else, sees what is recorded now."""
+    trace = run.trace
+    return (
+        trace.windows == [trace.main]
+        and trace.main.recording
+        and not isinstance(trace, KeepingTrace)
+        and run.level == run.direction_level
+        and not (trace.level or trace.recorders or run.changes or run.attached)
+    )
+
+
+class VariableLoopCall:
+    """What runs iterations of a loop, for what its frame holds.
+
+    cost      the work that pays for compiling its region; none once it is compiled
+    is_new    whether it ran no iterations yet
+    is_plain  whether nothing comes out of it that depends on variables, but their states
+    """
+
+    def __init__(
+        self,
+        node: program.While | program.For,
+        observed: Observed,
+        over: int | ArrayType,
+        traced: frozenset[int],
+        turns: int | None,
+        once: bool,
+    ) -> None:
+        """Raises NotCompiled."""
+        self._lowered = lower_variable_loop(node, observed.entries, over, traced, turns, once)
+        self._may_end = may_end(node)
+        self.is_new = True
+        self.is_plain = not self._lowered.moving
+        if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
+            raise NotCompiled("a long list of what depends on variables is not compiled", node.span)
+        self.cost = cost_of(self._lowered.region, self._lowered.regions, not self.is_plain)
+
+    @cached_property
+    def _call(self) -> RegionCall:
+        self.cost = 0
+        region, moving = self._lowered.region, {*self._lowered.moving}
+        others = frozenset(range(len(region.block.results))) - moving
+        return RegionCall(region, self._lowered.regions, untraced=others)
+
+    @cached_property
+    def aliases(self) -> set[int]:
+        """The positions of the numbers that names may be the same as after iterations."""
+        region = self._call.region
+        return {k - HEAD for k in returned_parameters(region, region.block.results[FLAGS:])}
+
+    def run(
+        self,
+        run: Run,
+        site: Site,
+        iterations: Items,
+        observed: Observed,
+        is_all: bool,
+        calls: int,
+    ) -> tuple[Ran, dict[int, Any]]:
+        """Runs iterations, changes the states of variables, and returns what slots hold then.
+        `is_all`: whether these are all, or all but the last where it is known which that is. About
+        as many `calls` will be made. Raises StepBack, and NoRule."""
+        start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
+        values = list(map(primal, observed.values)) if self.is_plain else observed.values
+        parameters = [len(iterations), start, *map(given, values)]
+        ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
+        self.is_new = False
+        if ended and count == 0:
+            return Ran(BREAK, 0, stopped=False), {}
+        if self._may_end and (ended or (is_all and not stopped)):  # the last one runs again
+            count, numbers = count - 1, numbers[len(numbers) // 2 :]
+        rest = iter(numbers)
+        for number, kind in self._lowered.states.items():
+            variable = observed.changing[number]
+            variable.state = primal(held_of(kind, rest))
+            attach(run, variable)
+        new = {slot: held_of(kind, rest) for slot, kind in self._lowered.changed.items()}
+        stopped = stopped or ended or is_all
+        return Ran(None, count, stopped), {k: v for k, v in new.items() if v is not MISSING}

@@ -1,0 +1,219 @@
+"""Loops that change variables or ask for derivatives of values: as kernels they give what the
+interpreter gives, and leave what it leaves."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.analysis.facts import Facts
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.execution import Execution, compile_program
+from gradcli.engine.lowering import loop_calls
+from gradcli.engine.lowering.frame_entries import slots_of
+from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
+from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.regions.variable_loops import slots_into
+from gradcli.engine.trace.run import Settings
+from gradcli.engine.trace.tape import Segment
+
+from .programs import evaluate
+from .training_programs import ARRAYS, OTHERS, SCALARS
+
+# Gradients that are sums over iterations, which a region adds in another order.
+ROUNDED = ("a sum of losses with its history",)
+OPTIONS: list[dict[str, Any]] = [
+    {"mode": "forward"},
+    {"wrt": ("x",)},
+    {"hessian": True},
+    {"jacobian": True},
+    {"grad": False},
+]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The iterations that kernels ran, each time."""
+    found: list[int] = []
+    run = VariableLoopCall.run
+
+    def noted(self: VariableLoopCall, *given: Any) -> Any:
+        result = run(self, *given)
+        found.append(result[0].iterations)
+        return result
+
+    monkeypatch.setattr(VariableLoopCall, "run", noted)
+    return found
+
+
+def answer(source: str, **options: Any) -> Any:
+    """What a program gives, or all that is said of why it doesn't."""
+    try:
+        found = evaluate(source, **options)
+    except GradcliError as error:
+        if any(d.code.startswith("E1") for d in error.diagnostics):
+            raise  # no program at all
+        return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics])
+    said = f"{found.diagnostics} {found.printed} {len(found.expectations)}"
+    return said, found.outputs, found.gradients, found.hessians, found.jacobians
+
+
+def expected(source: str, **options: Any) -> Any:
+    with only(INTERPRETED):
+        return answer(source, **options)
+
+
+def assert_close(found: Any, wanted: Any, rtol: float) -> None:
+    if isinstance(wanted, dict):
+        assert found.keys() == wanted.keys()
+        for name, value in wanted.items():
+            assert_close(found[name], value, rtol)
+    elif isinstance(wanted, tuple | list):
+        assert len(found) == len(wanted)
+        for pair in zip(found, wanted, strict=True):
+            assert_close(*pair, rtol)
+    elif wanted is None or isinstance(wanted, str):
+        assert found == wanted
+    elif rtol == 0:
+        np.testing.assert_array_equal(found, wanted)
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-15)
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars(name: str, tier: int, ran: list[int]) -> None:
+    with only(tier, FIRST_USE):
+        found = answer(SCALARS[name])
+    assert sum(ran) >= 8
+    assert_close(found, expected(SCALARS[name]), 1e-14 if name in ROUNDED else 0)
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays(name: str, tier: int, ran: list[int]) -> None:
+    with only(tier, FIRST_USE):
+        found = answer(ARRAYS[name])
+    assert sum(ran) >= 15
+    assert_close(found, expected(ARRAYS[name]), 1e-12)
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(name: str, tier: int) -> None:
+    with only(tier, FIRST_USE):
+        found = answer(OTHERS[name])
+    assert_close(found, expected(OTHERS[name]), 1e-14)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("source", [*SCALARS.values(), *OTHERS.values()])
+def test_what_else_is_asked(source: str, options: dict[str, Any]) -> None:
+    if "var x" not in source and "wrt" in options:
+        return
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source, **options)
+    assert_close(found, expected(source, **options), 1e-13)
+
+
+@pytest.mark.parametrize("name", [*SCALARS, *ARRAYS])
+def test_some_iterations_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_calls, "SOME", 3)
+    source = {**SCALARS, **ARRAYS}[name]
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source)
+    assert_close(found, expected(source), 1e-12)
+
+
+@pytest.mark.parametrize("start", ["0.0", "1e200", "inf", "nan", "-1e-300"])
+@pytest.mark.parametrize("name", [name for name in SCALARS if "var x = 3.0" in SCALARS[name]])
+def test_special_values(name: str, start: str) -> None:
+    source = SCALARS[name].replace("var x = 3.0", f"var x = {start}")
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source)
+    assert_close(found, expected(source), 1e-13)
+
+
+@pytest.mark.parametrize("name", ["the loss after the loop", "momentum that is differentiated"])
+def test_the_trace_does_not_grow(name: str) -> None:
+    """As many records are left after a thousand times the steps."""
+
+    def left(steps: int) -> int:
+        source = SCALARS[name].replace("range(20)", f"range({steps})").replace("30", f"{steps}")
+        with only(WRITTEN, FIRST_USE):
+            node = gradcli.load(source=source)._resolved
+            compiled = compile_program(Settings(), node, by_variables=True)
+            execution = Execution(compiled, {}).execute()
+        segments = [each for each in gc.get_objects() if type(each) is Segment]
+        return sum(len(s) for s in segments if s.trace is execution.run.trace)
+
+    assert left(20_000) <= left(20) + 10
+
+
+def test_a_loop_that_trains_is_soon_compiled(ran: list[int]) -> None:
+    """What a request takes is work, so that a few iterations show that a loop is worth a kernel."""
+    source = ARRAYS["a line"].replace("range(50)", "range(2000)").replace("0.1*g", "0.001*g")
+    with only(NATIVE):
+        found = answer(source)
+    assert sum(ran) > 1900
+    assert_close(found, expected(source), 1e-12)
+
+
+BY_VARIABLES = [
+    "g = grad(x*y, x)",
+    "g = grad(x*y, [x, {a: y, b: x}])",
+    "g = (x*y).grad(x)",
+    "tape t { z = x*y }; g = t.gradient(z, x)",
+    "tape t { z = x*y }; g = t.gradient(z, sources = [x, y])",
+    "g = grad(fn(a) = a*x)(2.0)",
+    "fn f() = grad(x*y, y); g = f()",
+]
+BY_OTHERS = [
+    "z = 2.0*x; g = grad(z*y, z)",
+    "fn f(a) = grad(a*y, a); g = f(x)",
+    "y = 2.0*x; g = grad(y*x, y)",
+    "v = [x, y]; g = grad(x*y, v)",
+    "for y in [x] { g = grad(x*y, y) }",
+    "g = hessian(x*y, x)",
+    "tape t { z = x*y }; g = t.jacobian(z, x)",
+    "d = grad; g = d(x*y, x)",
+    "attach_grad(x); record { z = x*y }; backward(z); g = x.grad",
+]
+
+
+@pytest.mark.parametrize("statements", [*BY_VARIABLES, *BY_OTHERS])
+def test_what_gradients_are_by(statements: str) -> None:
+    node = gradcli.load(source=f"var x = 1.0; var y = 2.0; {statements}; output g")._resolved
+    assert Facts(node).asks_by_variables == (statements in BY_VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("body", "into"),
+    [
+        ("a = b; c = a", "b"),
+        ("if b > 0.0 { a = 1.0 }; c = a", "a b"),
+        ("tape t { a = b }; c = a", "b"),
+        ("pause { a = b }; c = t", "b t"),
+        ("if b > 0.0 { break }; a = b; c = 1.0", "a b c"),
+        ("a = a + 1.0; for k in range(3) { c = a }", "a c"),
+    ],
+)
+def test_what_an_iteration_reads(body: str, into: str) -> None:
+    """What an iteration reads of earlier ones, or leaves as it is, where all is read after it."""
+    source = f"a = 0.0; b = 1.0; c = 2.0; t = 1.0; for i in range(3) {{ {body} }}"
+    node = gradcli.load(source=source)._resolved
+    loop = node.body[-1]
+    slots = [slot for name, slot in node.names.items() if name in "abct"]
+    found = slots_into(loop, [s for s in slots if s.index in {r.index for r in slots_of(loop)}])
+    assert {name for name, slot in node.names.items() if slot.index in found} == set(into.split())
+
+
+def test_a_reason_for_random_numbers() -> None:
+    node = gradcli.load(source=OTHERS["random draws"])._resolved
+    reasons = [reason.reason for reason in lower_program(node, {}).reasons]
+    assert "`normal` draws random numbers, which is not compiled" in reasons
