@@ -214,11 +214,14 @@ class Builtins(Extremes):
         self.only(options, [], span)
         return self.some_array(self.parts_of(operands, span), span)
 
-    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
         self.only(options, [], span)
-        parts = [self.some_array(part, span) for part in self.parts_of(operands, span)]
+        parts = self.parts_of(operands, span)
+        if any(isinstance(part, Stored | Pending) for part in parts):
+            return self.concatenated([self.operand(part, span) for part in parts], span)
+        arrays = [self.some_array(part, span) for part in parts]
         return self.some_array(
-            tuple([row for part in parts for row in self.rows(part, span)]), span
+            tuple([row for part in arrays for row in self.rows(part, span)]), span
         )
 
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:

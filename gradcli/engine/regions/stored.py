@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Check, For, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from .arrays import FEW, MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
@@ -135,6 +135,25 @@ class StoredArrays(Arrays):
         if isinstance(held, Ints):
             held = tuple(self.ints(held, span))
         return super().stacked(held, span)
+
+    def concatenated(self, parts: Sequence[Any], span: Span) -> Stored | Array:
+        """The rows of arrays, those of each after those of the one before."""
+        shapes = [part.shape for part in parts if isinstance(part, Pending)]
+        if len(shapes) < len(parts) or len({shape[1:] for shape in shapes}) > 1:
+            raise NotCompiled("arrays that don't fit together are not compiled", span)
+        types = [part.type for part in parts]
+        kind = next((each for each in (F64, I64) if each in types), BOOL)
+        shape = (sum([shape[0] for shape in shapes]), *shapes[0][1:])
+        array, start = self.builder.zero(ArrayType(kind, shape)), 0
+        for part in parts:
+
+            def put(array: Value, k: Value, part: Pending = part, start: int = start) -> Value:
+                place = self.sum_of_ints([k, self.builder.constant(start)])
+                return self.builder.put(array, place, self.as_type(part.at(k), kind, span))
+
+            array = self.at_each_place(array, part.size, put, span)
+            start += part.size
+        return self.few_apart(Stored(array), span)
 
     # ---- elementwise ops -------------------------------------------------------------------------
 
