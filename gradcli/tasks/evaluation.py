@@ -77,7 +77,7 @@ class Options:
 
     @property
     def is_plain(self) -> bool:
-        """Whether outputs and derivatives are all that is asked, of a program that nothing limits."""
+        """Whether only outputs and derivatives are asked for, of a program that nothing limits."""
         return self == Options(
             of=self.of,
             wrt=self.wrt,
