@@ -48,6 +48,11 @@ class HotProgram:
         self._ready: list[Ready] = []
         self._make: Callable[[], Ready | None] | None = None  # for the next run, if there is one
 
+    @property
+    def has_kernels(self) -> bool:
+        """Whether there is a kernel for values of any kind."""
+        return bool(self._ready)
+
     def evaluation(self, inputs: Mapping[str, Any]) -> Evaluation | None:
         """The answer of a kernel; None if the interpreter must run the program."""
         if self._work < self._hot:

@@ -42,7 +42,7 @@ def compare(
         numbers = ([float(n) for n in NUMBER.findall(each[2])] for each in (a, b))
         np.testing.assert_allclose(*numbers, rtol=1e-10, atol=1e-13)
     assert hot._hot is not None
-    return bool(hot._hot._ready)
+    return hot._hot.has_kernels
 
 
 VECTOR = "var x\nvar w = [1.0, 2.0, 3.0]\n"
