@@ -127,6 +127,11 @@ CASES = {
     ),
     "an error": Case("var x: float[n]\nconst k = 1\ny = x*x[k]", [{"x": V[:5]}, {"x": W[:5]}, {"x": V[:5], "k": 9}]),
     "only some outputs": Case("var x: float[n]\nprint_me = 2.0\nz = x*x\noutput a = z*x[0]\noutput k = 3", SMALL),
+    "norms, also of zeros": Case(
+        "var x: float[n]\ny = norm(x)*x[1]\nz = norm(x - x[0])\noutput y, z",
+        [{"x": [0.0, 1.0, 2.0]}, {"x": [-1.0, 0.0, 0.5]}, {"x": [1.0, 1.0, 1.0]}, {"x": [0.0, 0.0, 0.0]}],
+        exact=False,
+    ),
     "a constant": Case("var x: float[n]\ny = 2*x - 1", VS),
 }  # fmt: skip
 REQUESTS: dict[str, dict[str, Any]] = {

@@ -133,12 +133,12 @@ class Reductions(Elements):
         builder = self.builder
 
         def of(items: Group) -> Value:
-            sizes = self.each(
-                self.as_all(items, F64), F64, lambda item: builder.apply("abs", [item], span)
-            )
+            items = self.as_all(items, F64)
+            # The square of an item, not of its size: that has another derivative, and at 0 none.
             total = self.total(
-                self.each(sizes, F64, lambda size: builder.apply("mul", [size, size], span)), span
+                self.each(items, F64, lambda item: builder.apply("mul", [item, item], span)), span
             )
+            sizes = self.each(items, F64, lambda item: builder.apply("abs", [item], span))
             zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
             is_zero = builder.apply("eq", [self.total(sizes, span), zero], span)
             is_large = builder.apply("gt", [total, low], span)
