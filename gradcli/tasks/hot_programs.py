@@ -60,7 +60,10 @@ class HotProgram:
         if (make := self._make) is not None:
             self._make = None
             ready = make()
-            self._ready += [] if ready is None else [ready]
+            if ready is None:
+                self._work = 0  # so that it isn't tried again soon
+            else:
+                self._ready.append(ready)
         for ready in self._ready:
             numbers = ready.call.numbers(inputs)
             if numbers is not None:

@@ -34,6 +34,9 @@ TOGETHER = 2**17
 # The time of an operation in a sweep, in microseconds: on floats, on arrays, on lanes.
 FLOAT, ARRAY, LANES = 0.5, 8.0, 15.0
 ELEMENT = 0.001  # and that of each element that lanes have
+# Operations that all sweeps between two values count as at most, after a run: where they take long,
+# so does compiling.
+MOST_WORK = 2**9
 
 Ask: TypeAlias = "Callable[[list[Any]], list[Any]]"  # runs a sweep from seeds
 
@@ -83,6 +86,8 @@ class Sweeps:
         run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
         begins, ends = ([self.target], sources) if back else (sources, [self.target])
         several = self._together(sweeps)
+        if self.site is None:
+            run.work += min(int(self.cost(sweeps) / 2), MOST_WORK)
         found = []
         with self._asking(back) as ask:
             for k in range(0, sweeps, several):
