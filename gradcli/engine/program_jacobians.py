@@ -72,6 +72,9 @@ class Matrices:
         """Raises NotCompiled, and NoRule."""
         if sum([1 for _ in asked.plans]) > MOST:
             raise NotCompiled("there are too many Jacobians", None)
+        least = _work(lowered.original.block)  # without derivatives, which take longer to make
+        for plan in asked.plans:
+            _verify_worth(plan, least)
         self._sources, self._regions = asked.sources, lowered.regions
         of, by = places_of(lowered.results), places_of(lowered.parameters)
         self._wrt = [by[name] for name in asked.sources]
@@ -168,9 +171,7 @@ class PlannedCall:
         self._ends = [given[a:b] for a, b in pairwise(ends)] if plan.back else [value]
         if any(_element(kind) != F64 for kind in (*value, *given)):
             raise NotCompiled("derivatives of numbers of this type are not compiled", None)
-        work = sum([_work(each.block) for each in self._call.expanded])
-        if plan.sweeps * (CALL + INSTRUCTION * work) > plan.cost + RUN:
-            raise NotCompiled("the interpreter computes several sweeps at once", None)
+        _verify_worth(plan, sum([_work(each.block) for each in self._call.expanded]))
         self._seeds: dict[int, list[Any]] = {}
 
     def run(self, numbers: list[Any]) -> Blocks | None:
@@ -253,6 +254,13 @@ def _structured(kind: Kind, leaves: Iterator[Any]) -> Any:
         pairs = zip(kind.keys, kind.items, strict=True)
         return {key: _structured(item, leaves) for key, item in pairs}
     return next(leaves)
+
+
+def _verify_worth(plan: Plan, work: int) -> None:
+    """Raises NotCompiled where the interpreter takes less for a plan, whose sweeps it computes
+    together, than a kernel that does so much work for each."""
+    if plan.sweeps * (CALL + INSTRUCTION * work) > plan.cost + RUN:
+        raise NotCompiled("the interpreter computes several sweeps at once", None)
 
 
 def _work(block: Block) -> int:
