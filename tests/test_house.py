@@ -241,6 +241,7 @@ FRONT = {
     "region_texts",
     "program_calls",
     "row_calls",
+    "program_jacobians",
     "program_values",
 }  # the files of the engine that are in no room of it
 

@@ -195,7 +195,7 @@ WORKLOADS = [
             Contender("casadi", _casadi(dense=True)),
             Contender("autograd", _autograd),
         ],
-        [Goal("value and Jacobian", "ms", 1.0, _milliseconds)],
+        [Goal("value and Jacobian", "ms", 0.5, _milliseconds)],
     ),
     Workload(
         "jacobian_sparse",
@@ -205,7 +205,7 @@ WORKLOADS = [
             Contender("NumPy, listed by hand", lambda: _listed),
             Contender("casadi", _casadi(dense=False)),
         ],
-        [Goal("value and entries", "ms", 0.5, _milliseconds)],
+        [Goal("value and entries", "ms", 0.25, _milliseconds)],
     ),
     Workload(
         "hessian",
@@ -217,6 +217,6 @@ WORKLOADS = [
             Contender("torch", _torch_hessian),
             Contender("autograd", _autograd_hessian),
         ],
-        [Goal("value and Hessian", "ms", 1.0, _milliseconds)],
+        [Goal("value and Hessian", "ms", 0.25, _milliseconds)],
     ),
 ]

@@ -4,7 +4,7 @@ derivatives."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import GradcliError
 from ..lang import program
@@ -42,6 +42,9 @@ from .values.kinds import (
     show,
 )
 from .values.sparse import Sparse, entries
+
+if TYPE_CHECKING:
+    from .jacobian.plans import Plan
 
 HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, long_loop)
 DISPATCH = Dispatch(push, call_value)
@@ -181,6 +184,23 @@ class Execution:
         from .jacobian.jacobians import hessians
 
         return hessians(self.run, target, sources, blocks, mode, sparse)
+
+    def jacobian_plans(
+        self, target: Any, sources: list[Any], mode: str, sparse: bool
+    ) -> list[list[Plan]]:
+        """By which sweeps `jacobians` are computed, in each place of the target."""
+        from .jacobian.jacobians import jacobian_plans
+
+        return jacobian_plans(self.run, target, sources, mode, sparse)
+
+    def hessian_plans(
+        self, target: Any, sources: list[Any], blocks: bool, mode: str, sparse: bool
+    ) -> dict[int, list[Plan]]:
+        """By which sweeps `hessians` are computed, by the number of the source that the gradient
+        is by."""
+        from .jacobian.jacobians import hessian_plans
+
+        return hessian_plans(self.run, target, sources, blocks, mode, sparse)
 
     def unit(self, value: Any, k: int) -> Any:
         """The cotangent of one element of a value: 1 at `k`, counted through its dimensions."""

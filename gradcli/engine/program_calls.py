@@ -1,4 +1,5 @@
-"""Whole programs as regions that are called: their outputs and gradients, by one kernel."""
+"""Whole programs as regions that are called: their outputs and gradients, by one kernel, and their
+Jacobians and Hessians, by others."""
 
 from __future__ import annotations
 
@@ -10,11 +11,13 @@ from ..lang.program import Program
 from .backends.backend import CPU
 from .codegen.python import StepBack
 from .formulas.functions import is_plain
-from .ir.instructions import Block, Branch, Call, Constant, Operation, Region, While, blocks_of
+from .ir.instructions import Block, Constant, Operation, Region, blocks_of
 from .lowering.region_calls import RegionCall
 from .passes.expansion import expand
 from .passes.gradients import with_gradients, with_tangents
+from .passes.paths import decides
 from .passes.rules import NoRule
+from .program_jacobians import Asked, Matrices
 from .program_values import (
     Part,
     few,
@@ -29,14 +32,18 @@ from .regions.names import NotCompiled
 from .regions.programs import Lowered, lower_program
 from .trace.running import running
 
-__all__ = ["NoRule", "NotCompiled", "ProgramCall"]
+__all__ = ["Asked", "NoRule", "NotCompiled", "ProgramCall"]
 
 
 class Answered(NamedTuple):
-    """The outputs, and the gradients of the targets by the sources: None where there is none."""
+    """The outputs, and the gradients of the targets by the sources: None where there is none. The
+    Jacobians and Hessians are as `Evaluation` has them, but that there is None in each place where
+    there is none."""
 
     outputs: dict[str, Any]
     gradients: dict[str, dict[str, Any]]
+    jacobians: dict[str, dict[str, Any]]
+    hessians: dict[str, dict[str, Any]]
 
 
 class Derived(NamedTuple):
@@ -52,8 +59,7 @@ def derived(
 ) -> Derived:
     """A program with the gradients of its targets by its sources. Raises NotCompiled, and
     NoRule."""
-    if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
-        raise NotCompiled("what is asked for isn't in this region", None)
+    _verify_names(lowered, targets, sources)
     of, by = places_of(lowered.results), places_of(lowered.parameters)
     moving = [k for name in sources for k in by[name] if moves(lowered.parameters[name])]
     if forward:
@@ -65,6 +71,12 @@ def derived(
         gradients = reverse_parts(lowered, targets, sources)
     outputs = {name: part_of(kind, of[name].start) for name, kind in lowered.results.items()}
     return Derived(RegionCall(whole, lowered.regions), outputs, gradients)
+
+
+def _verify_names(lowered: Lowered, targets: Sequence[str], sources: Sequence[str]) -> None:
+    """Raises NotCompiled where a target is no output, or a source no variable."""
+    if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
+        raise NotCompiled("what is asked for isn't in this region", None)
 
 
 class ProgramCall:
@@ -82,8 +94,10 @@ class ProgramCall:
         targets: Sequence[str],
         sources: Sequence[str],
         forward: bool,
+        asked: Asked | None = None,
     ) -> None:
-        """Raises NotCompiled, and NoRule."""
+        """`targets` and `sources` are those of gradients; `asked` is what is asked besides. Raises
+        NotCompiled, and NoRule."""
         lowered = lower_program(node, inputs)
         for reason in lowered.reasons:
             raise reason
@@ -94,9 +108,13 @@ class ProgramCall:
         region = self._call.region
         others = lowered.regions.called_by(region)
         blocks = [expand(each).block for each in (region, *others)]
-        self.is_straight = not any(map(_depends, blocks)) and all(
-            moves(lowered.parameters[name]) for name in inputs
-        )
+        self.is_straight = _is_straight(lowered, inputs)
+        self._matrices = None
+        if asked is not None:
+            if not (self.is_straight or asked.is_sure):
+                raise NotCompiled("other numbers may have other sweeps", None)
+            _verify_names(lowered, [*asked.jacobians, *asked.hessians], asked.sources)
+            self._matrices = Matrices(lowered, asked)
         self._known = _known_results(region)
         self._context: Callable[[], AbstractContextManager[None]] = (
             running if others or any(map(_is_special, blocks)) else nullcontext
@@ -114,7 +132,8 @@ class ProgramCall:
 
     def has_none(self, pairs: Iterable[tuple[str, str]]) -> bool:
         """Whether there never is a gradient of the one name by the other."""
-        return all(self._gradients[of][by](self._known) is None for of, by in pairs)
+        gradients = [self._gradients[of][by] for of, by in pairs if of in self._gradients]
+        return all(gradient(self._known) is None for gradient in gradients)
 
     def run(self, numbers: list[Any]) -> Answered | None:
         """The answer; None if the interpreter must run the program, also where anything isn't
@@ -122,7 +141,12 @@ class ProgramCall:
         try:
             with self._context():
                 found = self._call.run(numbers)
+                matrices = self._matrices
+                jacobians = {} if matrices is None else matrices.jacobians(numbers)
+                hessians = {} if matrices is None else matrices.hessians(numbers)
         except StepBack:
+            return None
+        if jacobians is None or hessians is None:
             return None
         for number in found:
             if number - number != 0 if type(number) is not CPU.ndarray else not _is_finite(number):
@@ -131,18 +155,20 @@ class ProgramCall:
         gradients = {
             of: {by: part(found) for by, part in row.items()} for of, row in self._gradients.items()
         }
-        return Answered(outputs, gradients)
+        return Answered(outputs, gradients, jacobians, hessians)
 
 
 def _is_finite(array: Any) -> bool:
     return bool(CPU.xp.isfinite(array).all())
 
 
-def _depends(block: Block) -> bool:
-    """Whether what a block does may depend on its numbers."""
-    return any(
-        isinstance(made, Branch | While | Call) or any(map(_depends, blocks_of(made)))
-        for made in block.instructions
+def _is_straight(lowered: Lowered, inputs: Mapping[str, Any]) -> bool:
+    """Whether all numbers from outside are floats, and nothing that a program does depends on
+    them."""
+    places = places_of(lowered.parameters)
+    given = {lowered.original.block.parameters[k] for name in inputs for k in places[name]}
+    return not decides(lowered.original.block, given) and all(
+        moves(lowered.parameters[name]) for name in inputs
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ..engine.analysis.declared import declared_names
@@ -20,6 +20,9 @@ from ..lang import program
 from ..lang.program.walks import statements
 from .evaluation import Evaluation, Options
 from .omissions import has_floats, has_ints, notes
+
+if TYPE_CHECKING:
+    from ..engine.program_calls import Asked
 
 
 def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
@@ -234,6 +237,28 @@ class Answer:
                 self.hessians[of] = self._row(
                     of, named, lambda x, z: execution.zero_block(by[x], by[z], options.sparse)
                 )
+
+    def asked(self) -> Asked | None:
+        """By which sweeps the Jacobians and Hessians are computed; None where none are asked
+        for."""
+        options, execution = self.options, self.execution
+        mixed, how = options.hessian_blocks, (options.mode, options.sparse)
+        if not (options.jacobian or options.hessian or mixed):
+            return None
+        from ..engine.program_calls import Asked  # the compiler
+
+        sources = list(self.sources.values())
+        jacobians = {
+            of: execution.jacobian_plans(target, sources, *how)
+            for of, target in self.targets.items()
+            if options.jacobian
+        }
+        hessians = {
+            of: execution.hessian_plans(target, sources, mixed, *how)
+            for of, target in self.targets.items()
+            if options.hessian or mixed
+        }
+        return Asked(list(self.sources), jacobians, hessians, mixed)
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""

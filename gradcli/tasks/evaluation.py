@@ -77,11 +77,15 @@ class Options:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no more is asked than outputs and gradients, of a program that nothing limits."""
+        """Whether only outputs and derivatives are asked for, of a program that nothing limits."""
         return self == Options(
             of=self.of,
             wrt=self.wrt,
             grad=self.grad,
+            jacobian=self.jacobian,
+            hessian=self.hessian,
+            hessian_blocks=self.hessian_blocks,
+            sparse=self.sparse,
             mode=self.mode,
             unconnected=self.unconnected,
             seed=self.seed,

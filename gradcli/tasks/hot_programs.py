@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.backends.backend import ieee
 from ..engine.backends.tiers import policy
 from ..engine.execution import Compiled
+from ..engine.values.contents import plain
 from ..engine.values.kinds import Variable
+from ..engine.values.sparse import Sparse, entries
 from ..lang.program import Program
 from .answer import Answer
 from .evaluation import Evaluation, Options
 from .omissions import nonfinite
 
 if TYPE_CHECKING:
-    from ..engine.program_calls import ProgramCall
+    from ..engine.program_calls import Asked, ProgramCall
 
 EACH = 2**6  # operations that a run is worth, beside those that it does
 MAX_KINDS = 4  # of values that a program is compiled for
@@ -47,6 +49,11 @@ class HotProgram:
         self._ready: list[Ready] = []
         self._make: Callable[[], Ready | None] | None = None  # for the next run, if there is one
 
+    @property
+    def has_kernels(self) -> bool:
+        """Whether there is a kernel for values of any kind."""
+        return bool(self._ready)
+
     def evaluation(self, inputs: Mapping[str, Any]) -> Evaluation | None:
         """The answer of a kernel; None if the interpreter must run the program."""
         if self._work < self._hot:
@@ -54,7 +61,10 @@ class HotProgram:
         if (make := self._make) is not None:
             self._make = None
             ready = make()
-            self._ready += [] if ready is None else [ready]
+            if ready is None:
+                self._work = 0  # so that it isn't tried again soon
+            else:
+                self._ready.append(ready)
         for ready in self._ready:
             numbers = ready.call.numbers(inputs)
             if numbers is not None:
@@ -80,15 +90,16 @@ class HotProgram:
         interpreter does. It keeps nothing of the run."""
         if answer.run.replaced or any(type(v) is not Variable for v in answer.sources.values()):
             return None
-        targets = list(answer.targets) if self._options.grad else []
+        of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
         told = evaluation.diagnostics != self._compiled.facts.discarded or bool(answer.missing)
-        asked = answer.node, dict(inputs), targets, list(answer.sources)
+        forward = evaluation.mode == "forward"
+        asked = answer.node, dict(inputs), list(of), list(by), forward, answer.asked()
         missing = frozenset(answer.missing)
         return lambda: _made(asked, evaluation, missing, told)
 
 
 def _made(
-    asked: tuple[Program, Mapping[str, Any], list[str], list[str]],
+    asked: tuple[Program, Mapping[str, Any], list[str], list[str], bool, Asked | None],
     evaluation: Evaluation,
     missing: frozenset[tuple[str, str]],
     told: bool,
@@ -98,7 +109,7 @@ def _made(
     from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
 
     try:
-        call = ProgramCall(*asked, evaluation.mode == "forward")
+        call = ProgramCall(*asked)
     except (NotCompiled, NoRule):
         return None
     if told and not (call.is_straight and call.has_none(missing)):
@@ -125,9 +136,33 @@ def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:
         answered.file,
         found.outputs,
         found.gradients,
+        _filled_rows(found.jacobians, answered.jacobians),
+        _filled_rows(found.hessians, answered.hessians),
         summed=[*answered.summed],
         diagnostics=[*answered.diagnostics],
         notes=[*answered.notes],
         timings=[time.perf_counter() - started],
         mode=answered.mode,
     )
+
+
+Table = dict[str, dict[str, Any]]  # of derivatives: by target, and by what they are by
+
+
+def _filled_rows(found: Table, answered: Table) -> Table:
+    """A table of derivatives, with what the interpreter answered where nothing depends on the
+    numbers."""
+    return {
+        of: {by: _filled(found[of].get(by), value) for by, value in row.items()}
+        for of, row in answered.items()
+    }
+
+
+def _filled(found: Any, answered: Any) -> Any:
+    if found is None or answered is None:
+        return deepcopy(answered)
+    if type(found) is list:
+        return [_filled(*pair) for pair in zip(found, answered, strict=True)]
+    if type(found) is dict:
+        return {key: _filled(item, answered[key]) for key, item in found.items()}
+    return plain(entries(found)) if type(found) is Sparse else found

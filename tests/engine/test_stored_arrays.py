@@ -75,6 +75,8 @@ PROGRAMS = {
     "lists that become longer": "fn f(z) { p = [1.0, z]; for i in range(2, 90) { p = append(p, p[i - 1] * 0.5 + p[-2] * z * 0.3 + len(p)) }; return p }\n"
     "fn g(n, z) = [z * k * k for k in range(n)]\nq = [k * k for k in range(99)]\nr = []\nfor k in range(80) { r = append(r, q[k] * 0.5) }\n"
     "output sum(f(x)), f(x)[80], sum(g(70, x)), r, sum(r) * x, grad(fn(z) = sum(f(z)) + g(80, z)[70])(x)",
+    "one after another": "fn f(z) = (3 - 2 * z) * z - concatenate([[0.0], z[:-1]]) - 2 * concatenate([z[1:], [1]])\nfor k in range(4) { a = concatenate([m[:9] * x, m[k:k + 2], [[1, 2, 3, k]]]); b = concatenate(v > x, arange(20)); c = concatenate([f(w)[:5], v[:4]]) }\n"
+    "output f(v), sum(f(v)), a, sum(a), b, c, grad(fn(z) = sum(f(z)**2))(v), jvp(f)(v, w), jvp(grad(fn(z) = sum(f(z)**2)))(v, w)",
     "connected as a whole": "a = zeros([70])\nfor k in range(9) { a[k] = x }\noutput a[60]",
 }  # fmt: skip
 NOT_COMPILED = {"a float in an array of ints"}

@@ -34,7 +34,7 @@ def compare(source: str, points: Sequence[Mapping[str, Any]], tier: int, **optio
         numbers = ([float(n) for n in NUMBER.findall(text)] for text in texts)
         np.testing.assert_allclose(*numbers, rtol=1e-9, atol=1e-12)
     assert hot._hot is not None
-    return bool(hot._hot._ready)
+    return hot._hot.has_kernels
 
 
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])

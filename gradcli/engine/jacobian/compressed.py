@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ops import OPS
+from ...ops.op import Op
 from ..ad.connections import connected_sources, separate_by_origin
 from ..ad.reverse import between
 from ..ad.targets import number_of, zeros_like
-from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
+from ..backends.backend import CPU, count, dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply
 from ..trace.records import groups_of, path
 from ..trace.run import Run
@@ -23,6 +24,7 @@ from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import differentiable, read
 from ..values.sparse import Sparse
+from .plans import Plan, every_place, sparse_of
 from .seeds import Sweeps
 from .structures import Entries, structure
 
@@ -54,19 +56,41 @@ def blocks(
     symmetric  whether the value is the gradient of something by its one source
     since      set if only records from that number on depend on the sources, whatever the windows
     """
+    found: dict[Any, Any] = {}  # by number
+    for jacobian in _parts(run, target, sources, site, window, since):
+        found |= jacobian.answer(mode, sparse, symmetric)
+    return [found.get(number_of(source)) for source in sources]
+
+
+def plans(
+    run: Run, target: Traced, sources: Sequence[Any], mode: str, sparse: bool, symmetric: bool
+) -> list[Plan]:
+    """Returns how `blocks` computes these derivatives as plain arrays: by all sources at once, or
+    by each of its own; by those that are unconnected not at all."""
+    numbers, found = [number_of(source) for source in sources], []
+    for jacobian in _parts(run, target, sources, None, None, None):
+        plan = jacobian.plan(mode, sparse, symmetric)
+        positions = tuple([numbers.index(n) for n in plan.sources])
+        found.append(plan._replace(sources=positions, cost=jacobian.sweeps.cost(plan.sweeps)))
+    return found
+
+
+def _parts(
+    run: Run,
+    target: Traced,
+    sources: Sequence[Any],
+    site: Site | None,
+    window: Window | None,
+    since: int | None,
+) -> list[_Jacobian]:
+    """The Jacobians that give the derivatives by all connected sources."""
     window = window or run.trace.main
-    numbers = [number_of(source) for source in sources]
-    by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
+    by = {n: source for source in sources if (n := number_of(source)) is not None}
     # A record may be late for one source and not for another.
-    if len(by) > 1 and by.keys() & window.late.keys():
-        return [blocks(run, target, [source], site, window, mode, sparse)[0] for source in sources]
-    jacobian = _Jacobian(run, target, by, site, window, since) if by else None
-    found = (
-        jacobian.answer(mode, sparse, symmetric)
-        if jacobian is not None and jacobian.sources
-        else {}
-    )
-    return [None if n is None else found.get(n) for n in numbers]
+    apart = len(by) > 1 and bool(by.keys() & window.late.keys())
+    parts = [{n: source} for n, source in by.items()] if apart else [by] if by else []
+    found = [_Jacobian(run, target, part, site, window, since) for part in parts]
+    return [jacobian for jacobian in found if jacobian.sources]
 
 
 def batch_rows(
@@ -137,129 +161,99 @@ class _Jacobian:
         self.sweeps = Sweeps(run, target, self.sources, way, self.records, self.groups, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
 
-    def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
+    def plan(self, mode: str, sparse: bool, symmetric: bool) -> Plan:
+        """How the derivatives are computed, by the numbers of the sources; see `blocks`."""
         real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
         if self.run.rules or self.groups or not real:
             mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
         symmetric = symmetric and not self.run.rules  # custom rules needn't be derivatives
-        if not (self.shape or sparse or mode == "forward"):  # a gradient
-            return dict(zip(self.sources, self.sweeps.gradient(), strict=True))
-        found = None
-        if sparse or min(self.height, self.width) > FEW:
+        found, is_gradient = None, not (self.shape or sparse or mode == "forward")
+        paths = not is_gradient and (sparse or min(self.height, self.width) > FEW)
+        if paths:
             place = self.target[1], self.shape
             found = structure(
                 self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode
             )
         if found is None:
-            if sparse:
-                span = None if self.site is None else self.site.span
-                text = f"a Jacobian of {self.height * self.width} entries"
-                self.run.verify_allocation(32 * self.height * self.width, text, span)
-            return self._whole(
-                mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse
-            )
-        results = self.sweeps.all(
-            found.back and mode != "forward", found.colour, found.sweeps, found.seeds
+            back = is_gradient or mode == "reverse"
+            back = back or (mode == "auto" and self.height <= self.width)
+            sweeps = self.height if back else self.width
+            colour, entries, seeds = CPU.xp.arange(sweeps), None, None
+        else:
+            back = found.back and mode != "forward"
+            _, sweeps, colour, entries, seeds = found
+        sources, shapes = tuple(self.sources), tuple(self.shapes.values())
+        return Plan(
+            sources, self.shape, shapes, back, sweeps, colour, entries, seeds, sparse, paths
         )
-        parts = zip(
-            self.sources,
-            results if len(results) == len(self.sources) else results * len(self.sources),
-            found.entries,
-            strict=True,
-        )
-        return {
-            n: None if part is None else self._placed(part, entries, self.shapes[n], sparse)
-            for n, part, entries in parts
-        }
 
-    def _whole(self, back: bool, sparse: bool) -> dict[int, Any]:
-        """Returns the blocks of a dense Jacobian, with one sweep per row or column."""
-        n = self.height if back else self.width
-        if not n:
+    def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
+        plan = self.plan(mode, sparse, symmetric)
+        if sparse and plan.entries is None:
+            span = None if self.site is None else self.site.span
+            text = f"a Jacobian of {self.height * self.width} entries"
+            self.run.verify_allocation(32 * self.height * self.width, text, span)
+        if not plan.sweeps:
             return {
-                number: zero_block(self.run, self.target, source, sparse)
-                for number, source in self.sources.items()
+                n: zero_block(self.run, self.target, source, sparse)
+                for n, source in self.sources.items()
             }
-        results = self.sweeps.all(back, self.run.backend.xp.arange(n), n)
-        blocks, first = {}, 0
-        for k, (number, inner) in enumerate(self.shapes.items()):
-            size = count(inner)
-            found = results[k] if back else results[0]
-            if found is None:
-                block = None
-            elif back:
-                block = self._reshaped(found, self.shape + inner)
-            else:
-                block = self._block_of_columns(found, first, first + size, self.shape + inner)
-            blocks[number] = self._listed(block, inner) if sparse and block is not None else block
+        if plan.back and not (self.shape or sparse):
+            found = self.sweeps.gradient()
+        else:
+            found = self.sweeps.all(plan.back, plan.colour, plan.sweeps, plan.seeds)
+            found = (
+                plan.blocks(self.run.backend, found)
+                if self.site is None
+                else self._recorded(plan, found)
+            )
+        return dict(zip(self.sources, found, strict=True))
+
+    # ---- what is recorded, where a program asks --------------------------------------------------
+
+    def _recorded(self, plan: Plan, results: list[Any]) -> list[Any]:
+        """The blocks of a plan, from the results of its sweeps."""
+        found, first = [], 0
+        for k, inner in enumerate(plan.shapes):
+            part, size = results[k if plan.back else 0], count(inner)
+            if part is not None and plan.entries is not None:
+                part = self._placed(part, plan.entries[k], inner, plan.sparse)
+            elif part is not None:
+                part = part if plan.back else self._columns(part, first, first + size)
+                part = self._reshaped(part, plan.shape + inner)
+                part = self._listed(part, inner) if plan.sparse else part
+            found.append(part)
             first += size
-        return blocks
+        return found
 
     def _placed(self, part: Any, entries: Entries, inner: tuple[int, ...], sparse: bool) -> Any:
         """Returns the block of a source of shape `inner`, read from the results of the sweeps."""
-        n, xp = self.height * count(inner), self.run.backend.xp
+        xp, size = self.run.backend.xp, self.height * count(inner)
         places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
-        if self.site is None:
-            values = part.reshape(-1).take(places)
-            if sparse:
-                return self._entries(entries, values, inner)
-            block = xp.zeros(n, part.dtype)
-            block[positions] = values
-            return block.reshape(self.shape + inner)
-        values = apply(self.run, self.site.in_derivative(TAKE), (part, places), {"axis": None})
+        values = self._applied(TAKE, (part, places), {"axis": None})
         if sparse:
-            return self._entries(entries, values, inner)
-        block = apply(
-            self.run,
-            self.site.in_derivative(UNTAKE),
-            (values, positions),
-            {"axis": 0, "shape": (n,)},
-        )
+            shape = self.height, count(inner)
+            return sparse_of(self.run.backend, entries, values, shape)
+        block = self._applied(UNTAKE, (values, positions), {"axis": 0, "shape": (size,)})
         return self._reshaped(block, self.shape + inner)
 
-    def _entries(self, entries: Entries, values: Any, inner: tuple[int, ...]) -> Sparse:
-        """Returns a sparse block that owns its rows and columns, since the cached ones mustn't be
-        written to.
-        """
-        xp = self.run.backend.xp
-        return Sparse(
-            xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner))
-        )
-
-    # ---- arrays, recorded where a program asks ---------------------------------------------------
+    def _columns(self, columns: Any, first: int, last: int) -> Any:
+        """Returns the columns from `first` up to `last`, along a last axis."""
+        part = self._applied(GETITEM, (columns,), {"index": (slice(first, last),)})
+        return self._applied(MOVEAXIS, (part,), {"source": 0, "destination": -1})
 
     def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
-        if self.site is None:
-            return self.run.backend.settle(self.run.backend.xp.reshape(value, shape))
-        return apply(self.run, self.site.in_derivative(RESHAPE), (value,), {"shape": list(shape)})
-
-    def _block_of_columns(self, columns: Any, first: int, last: int, shape: tuple[int, ...]) -> Any:
-        """Returns the columns from `first` up to `last` as a block of this shape."""
-        if self.site is None:
-            return self._reshaped(self.run.backend.xp.moveaxis(columns[first:last], 0, -1), shape)
-        part = apply(
-            self.run, self.site.in_derivative(GETITEM), (columns,), {"index": (slice(first, last),)}
-        )
-        return self._reshaped(
-            apply(
-                self.run,
-                self.site.in_derivative(MOVEAXIS),
-                (part,),
-                {"source": 0, "destination": -1},
-            ),
-            shape,
-        )
+        return self._applied(RESHAPE, (value,), {"shape": list(shape)})
 
     def _listed(self, block: Any, inner: tuple[int, ...]) -> Sparse:
         """Returns a block of a source of shape `inner` as a list of all its entries."""
-        xp, n = self.run.backend.xp, count(inner)
-        every = xp.arange(self.height * n)
-        return Sparse(
-            every // max(n, 1),
-            every % max(n, 1),
-            self._reshaped(block, (self.height * n,)),
-            (self.height, n),
-        )
+        height, width = self.height, count(inner)
+        rows, columns = every_place(self.run.backend, height, width)
+        return Sparse(rows, columns, self._reshaped(block, (height * width,)), (height, width))
+
+    def _applied(self, op: Op, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        assert self.site is not None
+        return apply(self.run, self.site.in_derivative(op), operands, options)
 
 
 def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:

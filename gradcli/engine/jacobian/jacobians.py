@@ -31,7 +31,8 @@ from ..values.kinds import (
     show_shape,
 )
 from ..values.sparse import entries
-from .compressed import block_shape, blocks, zero_block
+from .compressed import block_shape, blocks, plans, zero_block
+from .plans import Plan
 
 ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "reshape"))
 MODES = ("auto", "forward", "reverse")
@@ -198,6 +199,17 @@ def _next(places: Iterator[Any], _: Any) -> Any:
     return next(places)
 
 
+def jacobian_plans(
+    run: Run, target: Any, sources: list[Any], mode: str, sparse: bool
+) -> list[list[Plan]]:
+    """Returns how `jacobians` computes them, in each place of the target."""
+    values = [read(value) for value in leaves(target)]
+    return [
+        plans(run, v, sources, mode, sparse, symmetric=False) if verify_target(run, v, None) else []
+        for v in values
+    ]
+
+
 def hessians(
     run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto", sparse: bool = False
 ) -> dict[tuple[int, int], Any]:
@@ -208,14 +220,13 @@ def hessians(
     is unconnected with one of them. Raises GradcliError for a target that isn't differentiable, for
     complex sources, and where the result can't fit.
     """
-    seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
-    firsts = gradients(run, seeds, sources, recorded=True)
+    firsts = _first_derivatives(run, target, sources)
     connected = [k for k, first in enumerate(firsts) if first is not None]
     verify_real(run, [sources[k] for k in connected], None)
     everyone = range(len(sources))
     answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
     answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
-    partners = {i: [j for j in connected if (i, j) in answers] for i in connected}
+    partners = {i: _partners(i, connected, mixed) for i in connected}
     if not sparse:
         _verify_fit(
             run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None
@@ -234,3 +245,36 @@ def hessians(
                 zero_block(run, sources[i], sources[j], sparse) if block is None else block
             )
     return answers
+
+
+def hessian_plans(
+    run: Run, target: Any, sources: list[Any], mixed: bool, mode: str, sparse: bool
+) -> dict[int, list[Plan]]:
+    """Returns how `hessians` computes them: by the number of the source that the gradient is by,
+    the plans by the sources of the further derivatives."""
+    firsts = _first_derivatives(run, target, sources)
+    connected = [k for k, first in enumerate(firsts) if first is not None]
+    found: dict[int, list[Plan]] = {}
+    for i in connected:
+        numbers = _partners(i, connected, mixed)
+        found[i] = [
+            plan._replace(sources=tuple([numbers[k] for k in plan.sources]))
+            for plan in _second_plans(run, firsts[i], [sources[j] for j in numbers], mode, sparse)
+        ]
+    return found
+
+
+def _second_plans(run: Run, first: Any, seconds: list[Any], mode: str, sparse: bool) -> list[Plan]:
+    if not verify_target(run, first, None):
+        return []
+    return plans(run, first, seconds, mode, sparse, symmetric=len(seconds) == 1)
+
+
+def _first_derivatives(run: Run, target: Any, sources: list[Any]) -> list[Any]:
+    seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
+    return gradients(run, seeds, sources, recorded=True)
+
+
+def _partners(i: int, connected: list[int], mixed: bool) -> list[int]:
+    """The sources by which the gradient by source `i` is differentiated."""
+    return [j for j in connected if j == i or (mixed and j > i)]

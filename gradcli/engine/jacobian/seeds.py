@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ...ops import OPS
@@ -32,6 +33,10 @@ CONCATENATE, FOLD, STACK = OPS["concatenate"], OPS["fold_rows"], OPS["stack"]
 TOGETHER = 2**17
 # The time of an operation in a sweep, in microseconds: on floats, on arrays, on lanes.
 FLOAT, ARRAY, LANES = 0.5, 8.0, 15.0
+ELEMENT = 0.001  # and that of each element that lanes have
+# Operations that all sweeps between two values count as at most, after a run: where they take long,
+# so does compiling.
+MOST_WORK = 2**9
 
 Ask: TypeAlias = "Callable[[list[Any]], list[Any]]"  # runs a sweep from seeds
 
@@ -81,6 +86,8 @@ class Sweeps:
         run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
         begins, ends = ([self.target], sources) if back else (sources, [self.target])
         several = self._together(sweeps)
+        if self.site is None:
+            run.work += min(int(self.cost(sweeps) / 2), MOST_WORK)
         found = []
         with self._asking(back) as ask:
             for k in range(0, sweeps, several):
@@ -97,25 +104,41 @@ class Sweeps:
             None if all(part is None for part in row) else join(row, like) for row, like in parts
         ]
 
-    def _together(self, sweeps: int) -> int:
-        """Returns how many sweeps run as lanes together; 1 where it is faster to run them one after
-        another.
-        """
-        if sweeps == 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
-            return 1  # a rule may treat each differently, and closed forms have no lanes
-        within = self.run.group
-        # Values in rows that aren't parents of the lanes.
-        if self.groups and (within is None or not all(map(within.within, self.groups))):
-            return 1
-        floats, largest = (
-            0,
-            max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())]),
+    def cost(self, sweeps: int) -> float:
+        """About how long so many sweeps take, in microseconds."""
+        floats, _, all_elements = self._sizes
+        n, several = len(self.records), self._together(sweeps)
+        if several <= 1:
+            return sweeps * (FLOAT * floats + ARRAY * (n - floats))
+        return LANES * n * math.ceil(sweeps / several) + ELEMENT * sweeps * all_elements
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int, int]:
+        """How many of the records are of floats, and how many elements the largest value has, and
+        those of all records together."""
+        floats, together = 0, 0
+        largest = max(
+            [count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())]
         )
         for record in self.records:
             if type(record.y) is float:
                 floats += 1
             else:
-                largest = max(largest, getattr(record.y, "size", 1))
+                size = getattr(record.y, "size", 1)
+                largest, together = max(largest, size), together + size
+        return floats, largest, floats + together
+
+    def _together(self, sweeps: int) -> int:
+        """Returns how many sweeps run as lanes together; 1 where it is faster to run them one after
+        another.
+        """
+        if sweeps <= 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
+            return 1  # a rule may treat each differently, and closed forms have no lanes
+        within = self.run.group
+        # Values in rows that aren't parents of the lanes.
+        if self.groups and (within is None or not all(map(within.within, self.groups))):
+            return 1
+        floats, largest, _ = self._sizes
         several = min(max(TOGETHER // max(largest, 1), 1), sweeps)
         n = len(self.records)
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))

@@ -173,8 +173,8 @@ def _key(
     ends: set[int],
     mode: str,
 ) -> Any:
-    """Returns all that determines the structure: operations and their places, their inputs, shapes,
-    indices.
+    """Returns all that determines the structure: operations and which of their operands are active,
+    their inputs, shapes, indices.
     """
     names: dict[int, int] = {number: -1 - k for k, number in enumerate(sources)}
     parts: list[Any] = [
@@ -185,7 +185,7 @@ def _key(
     ]
     for k, record in enumerate(records):
         number, site, in0, in1, a, b, y = record
-        parts.append(site)
+        parts += (site.op, site.operands)
         if in1 is not None:
             parts += (names.get(in0), names.get(in1))
         elif type(in0) is int:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Span
-from ...ops import OPS
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from ..ir.types import F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
 from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored
@@ -18,8 +17,6 @@ from .moving import MOVES
 from .names import NotCompiled
 from .reductions import Options
 from .stored import Pending
-
-FIXED = OPS["fixed"]
 
 
 class Builtins(Creation):
@@ -161,17 +158,6 @@ class Builtins(Creation):
             tuple([row for part in arrays for row in self.rows(part, span)]), span
         )
 
-    def detached(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """A value through which no derivative passes."""
-        held = self.as_array(operands[0], span)
-        kind = held.type.element if isinstance(held, Stored) else held.type
-        if isinstance(held, Mixed) or kind not in (F64, I64, BOOL):
-            raise NotCompiled("what is detached here is not compiled", span)
-        if kind != F64:
-            return held
-        is_one = isinstance(held, Value)
-        return self.apply(FIXED, [held], span) if is_one else self.elementwise(FIXED, [held], span)
-
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
         """The operands, or the items of a single one that is a list or an array."""
         single = len(operands) == 1 and isinstance(operands[0], tuple | Array)
@@ -216,8 +202,6 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "count_nonzero": Builtins.count_nonzero,
     "argmax": Builtins.argmax,
     "argmin": Builtins.argmin,
-    "detach": Builtins.detached,
-    "stop_gradient": Builtins.detached,
     "transpose": Builtins.transpose,
     "reshape": Builtins.reshape,
     "ravel": Builtins.ravel,

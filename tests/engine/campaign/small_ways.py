@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gradcli.diagnostics import Diagnostic, GradcliError, Source
+from gradcli.engine.backends.backend import is_inexact
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.execution import Execution
 from gradcli.engine.program_calls import NoRule, NotCompiled, ProgramCall
 from gradcli.lang import program
+from gradcli.tasks.answer import prepare
 from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Evaluation, Options
+from gradcli.tasks.hot_programs import HotProgram
 from gradcli.tasks.programs import parse_program
 
 from .comparing import Allowed, difference
@@ -24,9 +28,12 @@ from .ways import Answer, answer
 REVERSE = Options(mode="reverse")
 FORWARD = Options(mode="forward")
 SECOND = Options(mode="reverse", hessian=True)
+WHOLE = Options(jacobian=True, hessian_blocks=True)
+FORWARD_WHOLE = Options(mode="forward", grad=False, jacobian=True, hessian=True, sparse=True)
 # What values depend on that is only the same up to rounding: derivatives, which add up in another
 # order, and functions and products of arrays, whose bits are NumPy's.
 ROUNDED = re.compile(r"grad|vjp|jvp|hvp|gradient|\bv\d|array|outer|sum|prod|norm|mean")
+UPDATES = re.compile(r":[-+]?=")
 DERIVATIVES = re.compile(r"grad|vjp|jvp|hvp|gradient")
 
 
@@ -81,6 +88,24 @@ def as_whole(node: program.Program, options: Options, expected: Told) -> Told | 
     return Told(answer(made), expected.words)
 
 
+def again_and_again(node: program.Program, options: Options, expected: Told) -> Told | None:
+    """As Python runs it that has run it before with other numbers. None where no kernel answers,
+    and where it updates variables: what they begin with isn't known then."""
+    if UPDATES.search(node.span.source.text):
+        return None
+    compiled = prepare(node, options, alone=True)
+    hot = HotProgram(compiled, options)
+    try:
+        variables = Execution(compiled, {}).execute().variables
+        given = {name: v.state for name, v in variables.items() if is_inexact(v.state)}
+        others = {name: 0.1 - 0.7 * number for name, number in given.items()}
+        for inputs in (others, given, given):
+            found = evaluate(node, inputs, options, compiled, hot)
+    except GradcliError:
+        return None
+    return _told(found) if hot.has_kernels else None
+
+
 WAYS = (
     Way("by parts, Python text", by_parts, WRITTEN, REVERSE, 1),
     Way("as a whole, Python text", as_whole, WRITTEN, REVERSE, 2),
@@ -90,6 +115,9 @@ WAYS = (
     Way("by parts, machine code", by_parts, NATIVE, REVERSE, 16),
     Way("as a whole, machine code", as_whole, NATIVE, REVERSE, 16),
     Way("second derivatives, machine code", by_parts, NATIVE, SECOND, 32),
+    Way("again and again", again_and_again, WRITTEN, WHOLE, 2),
+    Way("again and again, forward", again_and_again, WRITTEN, FORWARD_WHOLE, 4),
+    Way("again and again, machine code", again_and_again, NATIVE, WHOLE, 16),
 )
 
 
@@ -195,11 +223,22 @@ def _told(evaluation: Evaluation) -> Told:
         *map(_diagnostic, evaluation.diagnostics),
     )
     found = answer(evaluation)
-    for of, row in evaluation.hessians.items():
-        found.values.update({f"d2{of}/d{by}": value for by, value in row.items()})
+    for kind, derivatives in (("d2", evaluation.hessians), ("dd", evaluation.jacobians)):
+        for of, row in derivatives.items():
+            for by, value in row.items():
+                found.values.update(_leaves(f"{kind}{of}/d{by}", value))
     return Told(found, words)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> tuple[str, ...]:
     place, calls = str(diagnostic.span), map(str, diagnostic.calls)
     return (diagnostic.code, diagnostic.message, diagnostic.label, place, diagnostic.help, *calls)
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The numbers and arrays in a value, each with a name."""
+    if not isinstance(value, list | dict):
+        yield name, value
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(f"{name}.{key}", item)

@@ -1,0 +1,280 @@
+"""Jacobians and Hessians of whole programs: a kernel is called for each sweep of the plans that the
+interpreter has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from .backends.backend import CPU
+from .ir.instructions import Block, Branch, Constant, For, Region, blocks_of, every
+from .ir.types import F64, ArrayType, Type
+from .jacobian.plans import Plan
+from .jacobian.structures import SEEDS
+from .lowering.region_calls import RegionCall
+from .passes.calls import Regions
+from .passes.gradients import with_gradients
+from .passes.jvp import jvp
+from .passes.vjp import vjp
+from .program_values import count_of, places_of
+from .regions.kinds import Kind, ListOf, RecordOf, StoredOf, types_of
+from .regions.names import NotCompiled
+from .regions.programs import Lowered
+
+MOST = 16  # kernels of a program
+# Microseconds: of an instruction of a kernel, of a call of one, and of a run of the interpreter.
+INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
+Blocks = dict[int, Any]  # by the numbers of sources
+
+
+class Asked(NamedTuple):
+    """What is asked of a program besides gradients: the plans for it.
+
+    sources    the names of the variables, whose numbers are in the plans
+    jacobians  by target, for each place of it
+    hessians   by target, and by the number of the variable that the gradient is by
+    mixed      whether each gradient is differentiated by all later variables, too
+    """
+
+    sources: Sequence[str]
+    jacobians: Mapping[str, Sequence[Sequence[Plan]]]
+    hessians: Mapping[str, Mapping[int, Sequence[Plan]]]
+    mixed: bool = False
+
+    @property
+    def plans(self) -> Iterator[Plan]:
+        for places in self.jacobians.values():
+            for plans in places:
+                yield from plans
+        for row in self.hessians.values():
+            for plans in row.values():
+                yield from plans
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the plans are the same on all paths of the program that have derivatives of
+        everything by everything, as these have."""
+        n = len(self.sources)
+        counts = [(plans, n) for places in self.jacobians.values() for plans in places]
+        for row in self.hessians.values():
+            rows = [(row.get(i, ()), n - i if self.mixed else 1) for i in range(n)]
+            counts += rows
+        return all(sum([len(p.sources) for p in plans]) == n for plans, n in counts) and all(
+            not plan.paths and (plan.back or len(plan.sources) == 1) for plan in self.plans
+        )
+
+
+class Matrices:
+    """The kernels of a program's Jacobians and Hessians."""
+
+    def __init__(self, lowered: Lowered, asked: Asked) -> None:
+        """Raises NotCompiled, and NoRule."""
+        if sum([1 for _ in asked.plans]) > MOST:
+            raise NotCompiled("there are too many Jacobians", None)
+        least = _work(lowered.original.block)  # without derivatives, which take longer to make
+        for plan in asked.plans:
+            _verify_worth(plan, least)
+        self._sources, self._regions = asked.sources, lowered.regions
+        of, by = places_of(lowered.results), places_of(lowered.parameters)
+        self._wrt = [by[name] for name in asked.sources]
+        self._kinds = {name: lowered.results[name] for name in asked.jacobians}
+        self._jacobians: dict[str, list[list[PlannedCall]]] = {}
+        self._hessians: dict[str, dict[int, list[PlannedCall]]] = {}
+        for name, plans in asked.jacobians.items():
+            places = list(_places(lowered.results[name], of[name].start))
+            self._jacobians[name] = [
+                self._calls(lowered.original, place, (), each)
+                for place, each in zip(places, plans, strict=True)
+            ]
+        for name, row in asked.hessians.items():
+            self._hessians[name] = self._seconds(lowered, of[name], row)
+
+    def _seconds(
+        self, lowered: Lowered, target: Sequence[int], row: Mapping[int, Sequence[Plan]]
+    ) -> dict[int, list[PlannedCall]]:
+        """The calls for the derivatives of a target's gradients."""
+        first = count_of(lowered.results)
+        found: dict[int, list[PlannedCall]] = {}
+        for i, plans in row.items():
+            if plans:
+                own = list(self._wrt[i])
+                whole = with_gradients(lowered.original, [target], own, self._regions)
+                ends = range(first, first + 2 * len(own), 2)
+                found[i] = self._calls(whole, ends, [k + 1 for k in ends], plans)
+        return found
+
+    def _calls(
+        self, region: Region, of: Sequence[int], flags: Sequence[int], plans: Sequence[Plan]
+    ) -> list[PlannedCall]:
+        return [PlannedCall(region, of, flags, self._wrt, p, self._regions) for p in plans]
+
+    def jacobians(self, numbers: list[Any]) -> dict[str, dict[str, Any]] | None:
+        """By target and variable: a block in each place of the target, or None where there is none.
+        None for what the interpreter must run. Raises StepBack."""
+        found: dict[str, dict[str, Any]] = {}
+        for of, places in self._jacobians.items():
+            blocks = [_blocks(calls, numbers) for calls in places]
+            whole = [each for each in blocks if each is not None]
+            if len(whole) < len(blocks):
+                return None
+            found[of] = {
+                name: _structured(self._kinds[of], iter([each.get(k) for each in whole]))
+                for k, name in enumerate(self._sources)
+            }
+        return found
+
+    def hessians(self, numbers: list[Any]) -> dict[str, dict[str, Any]] | None:
+        """The same by target and pairs of variables: `x` for a variable by itself, or `x,z`."""
+        found: dict[str, dict[str, Any]] = {}
+        for of, row in self._hessians.items():
+            found[of] = {}
+            for i, calls in row.items():
+                blocks = _blocks(calls, numbers)
+                if blocks is None:
+                    return None
+                names = {j: dict.fromkeys((self._sources[i], self._sources[j])) for j in blocks}
+                found[of] |= {",".join(names[j]): block for j, block in blocks.items()}
+        return found
+
+
+class PlannedCall:
+    """The derivatives of some results of a region, which are one value, as a plan has them. Some of
+    its `flags`, further results, must hold."""
+
+    def __init__(
+        self,
+        region: Region,
+        of: Sequence[int],
+        flags: Sequence[int],
+        wrt: Sequence[range],
+        plan: Plan,
+        regions: Regions,
+    ) -> None:
+        """`wrt` has the parameters of each source. Raises NotCompiled, and NoRule."""
+        block, n = region.block, len(of)
+        sources = [wrt[k] for k in plan.sources]
+        places = [k for each in sources for k in each]
+        value = [block.results[k].type for k in of]
+        given = [block.parameters[k].type for k in places]
+        results = tuple([block.results[k] for k in (*of, *flags)])
+        region = Region(region.name, Block(block.parameters, block.instructions, results))
+        derived = (
+            vjp(region, places, regions, of=range(n)) if plan.back else jvp(region, places, regions)
+        ).block
+        cut = Block(derived.parameters, derived.instructions, derived.results[n:])
+        self._call = RegionCall(Region(region.name, cut), regions)
+        self._plan, self._flags = plan, len(flags)
+        self._begins = value if plan.back else given
+        # The types of what a sweep gives, by value.
+        ends = [*accumulate(map(len, sources), initial=0)]
+        self._ends = [given[a:b] for a, b in pairwise(ends)] if plan.back else [value]
+        if any(_element(kind) != F64 for kind in (*value, *given)):
+            raise NotCompiled("derivatives of numbers of this type are not compiled", None)
+        _verify_worth(plan, sum([_work(each.block) for each in self._call.expanded]))
+        self._seeds: dict[int, list[Any]] = {}
+
+    def run(self, numbers: list[Any]) -> Blocks | None:
+        """The block by each of the plan's sources; None where one isn't connected, or anything
+        isn't finite. Raises StepBack."""
+        plan, xp = self._plan, CPU.xp
+        rows = [xp.empty((plan.sweeps, sum(map(_size, kinds)))) for kinds in self._ends]
+        for k in range(plan.sweeps):
+            found = self._call.run([*numbers, *self._seed(k)], plan.sweeps)
+            if self._flags and not any(found[: self._flags]):
+                return None
+            start = self._flags
+            for row, kinds in zip(rows, self._ends, strict=True):
+                end = start + 2 * len(kinds)
+                if not any(found[start + 1 : end : 2]):
+                    return None
+                row[k] = _flat(found[start:end:2])
+                start = end
+        if not all(xp.isfinite(row).all() for row in rows):
+            return None
+        shapes = plan.shapes if plan.back else (plan.shape,)
+        pairs = zip(rows, shapes, strict=True)
+        blocks = plan.blocks(CPU, [row.reshape(plan.sweeps, *shape) for row, shape in pairs])
+        return dict(zip(plan.sources, blocks, strict=True))
+
+    def _seed(self, k: int) -> list[Any]:
+        """The numbers and arrays that a sweep begins with."""
+        if k in self._seeds:
+            return self._seeds[k]
+        ones, seed, start = (self._plan.colour == k).astype(float), [], 0
+        for kind in self._begins:
+            part = ones[start : start + _size(kind)]
+            seed.append(part.reshape(kind.shape) if isinstance(kind, ArrayType) else float(part[0]))
+            start += _size(kind)
+        if self._plan.sweeps * len(ones) <= SEEDS:
+            self._seeds[k] = seed
+        return seed
+
+
+def _blocks(calls: Sequence[PlannedCall], numbers: list[Any]) -> Blocks | None:
+    found: Blocks = {}
+    for call in calls:
+        blocks = call.run(numbers)
+        if blocks is None:
+            return None
+        found |= blocks
+    return found
+
+
+def _flat(values: list[Any]) -> Any:
+    """Numbers, or an array, as numbers."""
+    return values[0].ravel() if type(values[0]) is CPU.ndarray else values
+
+
+def _size(kind: Type) -> int:
+    return kind.size if isinstance(kind, ArrayType) else 1
+
+
+def _element(kind: Type) -> Type:
+    return kind.element if isinstance(kind, ArrayType) else kind
+
+
+def _places(kind: Kind, start: int) -> Iterator[range]:
+    """The positions of the numbers in each place of what is of a kind, which begin at `start`."""
+    if isinstance(kind, StoredOf) and kind.listed:
+        raise NotCompiled("a Jacobian of a long list is not compiled", None)
+    if not isinstance(kind, ListOf | RecordOf):
+        yield range(start, start + len([*types_of(kind)]))
+        return
+    for item in kind.items:
+        yield from _places(item, start)
+        start += len([*types_of(item)])
+
+
+def _structured(kind: Kind, leaves: Iterator[Any]) -> Any:
+    """What is in the places of what is of a kind, in the same structure."""
+    if isinstance(kind, ListOf):
+        return [_structured(item, leaves) for item in kind.items]
+    if isinstance(kind, RecordOf):
+        pairs = zip(kind.keys, kind.items, strict=True)
+        return {key: _structured(item, leaves) for key, item in pairs}
+    return next(leaves)
+
+
+def _verify_worth(plan: Plan, work: int) -> None:
+    """Raises NotCompiled where the interpreter takes less for a plan, whose sweeps it computes
+    together, than a kernel that does so much work for each."""
+    if plan.sweeps * (CALL + INSTRUCTION * work) > plan.cost + RUN:
+        raise NotCompiled("the interpreter computes several sweeps at once", None)
+
+
+def _work(block: Block) -> int:
+    """About how many instructions a block runs."""
+    known = {made.result: made.value for made in every(block) if isinstance(made, Constant)}
+
+    def work(block: Block) -> int:
+        total = len(block.instructions)
+        for made in block.instructions:
+            inner = [work(each) for each in blocks_of(made)]
+            if isinstance(made, For):
+                total += inner[0] * known.get(made.count, 1)
+            else:
+                total += max(inner, default=0) if isinstance(made, Branch) else sum(inner)
+        return total
+
+    return work(block)
