@@ -26,10 +26,20 @@ class Elements(StoredArrays):
         raise NotImplementedError
 
     def index(self, node: program.Index) -> Any:
-        held = self.value(self.expression(node.object))
+        return self.part(*self.indexed(node), node.span)
+
+    def indexed(self, node: program.Index) -> tuple[Any, list[Step]]:
+        """What an index is into, and its steps. `m[i][j]` of an array in memory is `m[i, j]`."""
+        if isinstance(node.object, program.Index):
+            held, steps = self.indexed(node.object)
+        else:
+            held, steps = self.value(self.expression(node.object)), []
+        is_near = isinstance(held, Stored) and len(steps) < len(held.shape)
+        if not is_near or any(isinstance(step, slice) for step in steps):
+            held, steps = self.value(self.part(held, steps, node.object.span)), []
         if isinstance(held, Record):
-            return self.item(held, self.expression(node.items[0]), node.span)
-        return self.part(held, self.steps(node.items, node.span), node.span)
+            return self.item(held, self.expression(node.items[0]), node.span), []
+        return held, [*steps, *self.steps(node.items, node.span)]
 
     def item(self, held: Any, key: Any, span: Span) -> Any:
         """What a dict holds under a key."""

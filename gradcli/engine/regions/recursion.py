@@ -33,13 +33,19 @@ class Recursive(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Specialised(Struct, frozen=False):
-    """A function as a region, for arguments of given kinds and names from outside."""
+    """A function as a region, for arguments of given kinds and names from outside.
+
+    result   the kind of what it returns; None if that isn't known yet
+    is_open  whether it is being lowered, and was_asked, whether its result was asked for meanwhile
+    """
 
     region: Region
     callee: Closure
     arguments: list[Kind]
     outside: dict[Name, Kind]
-    result: Kind | None = None  # not known yet
+    result: Kind | None = None
+    is_open: bool = True
+    was_asked: bool = False
 
     def fits(self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind]) -> bool:
         same = callee.function is self.callee.function and callee.frame == self.callee.frame
@@ -64,7 +70,7 @@ class Recursion(Calls):
         if self.entering.count(function) == MAX_NESTED:
             self.recursive.add(function)
             raise Recursive
-        before, self.names.held = self.names.held, dict(self.names.held)
+        before, self.names.held, size = self.names.held, dict(self.names.held), self.size
         self.entering.append(function)
         try:
             with self.builder.undoing(Recursive):
@@ -79,7 +85,7 @@ class Recursion(Calls):
                 raise
         finally:
             self.entering.pop()
-        self.names.held = before
+        self.names.held, self.size = before, size
         return self.called_region(callee, arguments, span)
 
     def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
@@ -125,6 +131,7 @@ class Recursion(Calls):
         result that is known so far."""
         for each in self.specialised:
             if each.fits(callee, arguments, outside):
+                each.was_asked = True
                 return each
         if len(self.specialised) == MAX_REGIONS:
             raise NotCompiled("this recursion needs too many regions", span)
@@ -134,9 +141,10 @@ class Recursion(Calls):
         others = len(self.specialised)
         try:
             region.block = self.settled(made, others, span)
-        except NotCompiled:
+        except (NotCompiled, Unresolved):
             del self.specialised[others - 1 :]
             raise
+        made.is_open = False
         self.regions.add(region)
         return made
 
@@ -144,12 +152,13 @@ class Recursion(Calls):
         """The body of a function that returns what its calls of itself are taken to return."""
         differ = Unknown("what a recursive function returns is of different kinds", span)
         while True:
+            made.was_asked = False
             block, result = self.lowered_region(made, span)
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)
-            if wider == made.result:
+            is_same, made.result = wider == made.result, wider
+            if is_same or not made.was_asked:
                 break
-            made.result = wider
             del self.specialised[others:]  # which were lowered with the old kind
         with self.builder.inside(block):
             block.results = tuple(flat(as_kind(self.builder, result, wider)))
@@ -158,6 +167,7 @@ class Recursion(Calls):
     def lowered_region(self, made: Specialised, span: Span) -> tuple[Block, Any]:
         """The body of a function as a block, and what it returns."""
         outer = self.names.held, self.level, self.entering, self.depth, self.deepest
+        size, self.size = self.size, 0
         arguments = [fresh(kind) for kind in made.arguments]
         outside = {name: fresh(kind) for name, kind in made.outside.items()}
         self.names.held, self.level, self.entering = dict(outside), Value(I64), []
@@ -170,10 +180,14 @@ class Recursion(Calls):
                 most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
                 self.builder.add(Check(self.builder.apply("le", [self.level, most])))
                 block.instructions += body.instructions
-        except Unresolved:
+        except Unresolved:  # which it is as long as it is so for a region that calls this one
+            open_ones = [each for each in self.specialised if each.is_open and each is not made]
+            if any(each.result is None for each in open_ones):
+                raise
             raise NotCompiled("this recursion has no end", span) from None
         finally:
             self.names.held, self.level, self.entering, self.depth, self.deepest = outer
+            self.size = size
         return block, result
 
     def region_name(self, function: program.Function) -> str:
