@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from ..ir.instructions import Copy, NewArray, Region, blocks_of, every
 from ..ir.types import BOOL, F64, I64, ArrayType, Type
@@ -46,6 +47,18 @@ struct Row {
     }
 };
 """
+
+
+class Stack(NamedTuple):
+    """A stack of a row, in CUDA C: its number, and what holds how many of its words are used."""
+
+    number: str
+    used: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """Those by which it is passed."""
+        return [f"const i64 {self.number}", f"i64 &{self.used}"]
 
 
 def type_of(kind: Type) -> str:
@@ -112,33 +125,33 @@ class Memory:
 
     # ---- stacks ----------------------------------------------------------------------------------
 
-    def new_stack(self) -> int:
-        """The number of another stack."""
+    def new_stack(self) -> Stack:
+        """Another stack."""
         self.stacks += 1
-        return self.stacks - 1
+        return Stack(f"{self.stacks - 1}", f"row.used{self.stacks - 1}")
 
-    def _word(self, stack: int, k: int) -> str:
+    def _word(self, stack: Stack, k: int) -> str:
         """The place of word `k` from the end of what is used of a stack."""
         start = f"{self.words} + " if self.words else ""
-        start += f"{stack} * row.room + " if stack else ""
-        return f"row.word({start}row.used{stack} + {k})"
+        start += f"{stack.number} * row.room + " if stack.number != "0" else ""
+        return f"row.word({start}{stack.used} + {k})"
 
-    def push(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+    def push(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
         """Writes a push of an entry: a word for each number, and one for the bools, as its bits."""
         numbers, bools = _parts(entry)
         words = [f"__double_as_longlong({t.text})" if t.kind == F64 else t.text for t in numbers]
         for some in bools:
             words.append(" | ".join([f"(i64){t.text} << {k}" for k, t in enumerate(some)]))
         if words:
-            lines.add(f"if (row.used{stack} + {len(words)} > row.room) return SHORT;")
+            lines.add(f"if ({stack.used} + {len(words)} > row.room) return SHORT;")
         for k, word in enumerate(words):
             lines.add(f"{self._word(stack, k)} = {word};")
-        lines.add(f"row.used{stack} += {len(words)};")
+        lines.add(f"{stack.used} += {len(words)};")
 
-    def pop(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+    def pop(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
         """Writes a pop of an entry into names that are new."""
         numbers, bools = _parts(entry)
-        lines.add(f"row.used{stack} -= {len(numbers) + len(bools)};")
+        lines.add(f"{stack.used} -= {len(numbers) + len(bools)};")
         for k, (name, kind) in enumerate(numbers):
             word = self._word(stack, k)
             value = f"__longlong_as_double({word})" if kind == F64 else word

@@ -7,6 +7,7 @@ All names are invented, and arithmetic is that of IEEE 754, without fast-math fl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -35,11 +36,11 @@ from ..ir.instructions import (
     blocks_of,
     is_straight,
 )
-from ..ir.types import BOOL, F64, I64, ArrayType, Type
+from ..ir.types import BOOL, F64, I64, STACK, ArrayType, Type
 from .llvm_arrays import Arrays, copy, release_arrays
 from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, INT, Frame, Kernel
-from .llvm_guards import Counts, Guards, Stack
+from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, call, function_of
 from .llvm_scalars import Scalars
 from .scalar_ops import NotNative
@@ -90,8 +91,8 @@ def functions_of(
         each.name: function_of(
             module,
             f"region{k}",
-            llvm_types(each.block.parameters),
-            llvm_types(each.block.results),
+            [kind for value in each.block.parameters for kind in _passed_types(value)],
+            llvm_types(_numbers(each.block.results)),
         )
         for k, each in enumerate(regions)
     }
@@ -136,8 +137,27 @@ def _called(
         frame.verify_stack()
         guards.count(_work([block]))
     emitter = Emitter(frame, guards, functions, called, vectors)
-    results = emitter.run(block, frame.parameters)
-    frame.done([_scalar(value) for value in results], guards.release, guards.counts)
+    emitter.run(block, _passed(block.parameters, frame.parameters))
+    if emitter.stacks(block.results) != emitter.stacks(block.parameters):
+        raise NotNative("a stack that leaves its region has no machine code")
+    frame.done(emitter.read(_numbers(block.results)), guards.release, guards.counts)
+
+
+def _numbers(values: Iterable[Value]) -> list[Value]:
+    """The values that are no stacks. Those are passed by the places of their variables, and not
+    returned: a region gives back the stacks that it takes, in the same order."""
+    return [value for value in values if value.type != STACK]
+
+
+def _passed_types(value: Value) -> list[Any]:
+    """The types by which a value is passed to a function."""
+    return list(STACK_TYPES) if value.type == STACK else [llvm_type(value.type)]
+
+
+def _passed(values: Iterable[Value], given: Iterable[Any]) -> list[Any]:
+    """What values are, in a function to which they are passed."""
+    rest = iter(given)
+    return [Stack(*islice(rest, 3)) if value.type == STACK else next(rest) for value in values]
 
 
 def llvm_types(values: Sequence[Value]) -> list[Any]:
@@ -208,9 +228,19 @@ class Emitter:
         elif isinstance(made, For):
             self.for_loop(made)
         elif isinstance(made, Call):
-            operands = [_scalar(value) for value in self.read(made.operands)]
-            found = call(self.frame, self.guards, self.functions[made.region], operands)
-            self.values.update(zip(made.results, found, strict=True))
+            self.call(made)
+
+    def call(self, made: Call) -> None:
+        given = self.read(made.operands)
+        passed = [each for v in given for each in (v if isinstance(v, Stack) else (v,))]
+        found = iter(call(self.frame, self.guards, self.functions[made.region], passed))
+        stacks = iter(self.stacks(made.operands))
+        for result in made.results:
+            self.values[result] = next(stacks if result.type == STACK else found)
+
+    def stacks(self, values: Iterable[Value]) -> list[Stack]:
+        """The stacks among values."""
+        return [self.values[value] for value in values if value.type == STACK]
 
     def array(self, made: NewArray | Element | Put | Copy | Free) -> None:
         """What makes, reads, changes or frees an array. A change is made in place."""
