@@ -52,7 +52,7 @@ class RegionCall:
             without_dead_code(fold(hoist(each)))
             for each in (region, *self.regions.called_by(region))
         ]
-        self.expanded = [_expanded(each) for each in (self.region, *others)]
+        self.expanded = owned(*map(_expanded, (self.region, *others)))
         self._kernel = Kernel(*self.expanded)
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
@@ -140,7 +140,7 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 
 def _expanded(region: Region) -> Region:
-    return owned(without_dead_code(fold(expand(region), last=True)))
+    return without_dead_code(fold(expand(region), last=True))
 
 
 class RegionPullback(Pullback):

@@ -9,7 +9,7 @@ is told by a bool beside each cotangent: known where every path does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..ir.instructions import (
     Block,
@@ -30,7 +30,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import I64, STACK, has_tangents
+from ..ir.types import I64, STACK, ArrayType, has_tangents
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .calls import Regions
 from .copying import copied, defined, replace, used
@@ -240,7 +240,10 @@ class BlockPullback(Differentiation):
             blocks.append(block)
             ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
-            self.expose(made, side, block)
+            if before is not None and self.keeps(made):
+                self.keep(side, block, before, {})
+            else:
+                self.expose(made, side, block)
         results = self.builder.branch(made.condition, *blocks)
         if self.stacks(made):
             self.stack = results[-1]
@@ -289,7 +292,15 @@ class BlockPullback(Differentiation):
             self.back(made.body, inside)
             body.results = (self.stack, *self.results(values, map(inside.get, values)))
         count = made.count if isinstance(made, For) else made.results[n]
-        self.keep(made, body, number, count)
+        outside = self.builder.block
+
+        def own_number() -> Value:
+            with self.builder.inside(outside):
+                last = self.builder.apply("sub", [count, self.builder.constant(1)])
+            return self.builder.apply("sub", [last, number])
+
+        own = made.body.parameters[:1] if isinstance(made, For) else ()
+        self.keep(made.body, body, body.parameters[1], dict.fromkeys(own, own_number))
         results = tuple([Value(value.type) for value in body.results])
         self.builder.add(For(count, initial, body, results))
         self.stack = results[0]
@@ -298,36 +309,31 @@ class BlockPullback(Differentiation):
         for k, g in zip(carried, found, strict=False):
             self.add(cotangents, made.initial[k], g)
 
-    def keep(self, made: While | For, body: Block, number: Value, count: Value) -> None:
-        """Gives the pullback of an iteration what it needs of it: by computing that again where it
-        is simple, and otherwise from the stack."""
-        first = Block()
-        inside = set(defined(made.body))
-        names: dict[Value, Value] = {}
-        needed = [value for value in used([body]) if value in inside and value.type != STACK]
-        own = made.body.parameters[:1] if isinstance(made, For) else ()  # its number
-        again = computed_again(made.body, set(own), needed, self.inputs)
-        pushed = [value for value in needed if value not in again and value not in own]
-        numbered = set(own).intersection([*needed, *_operands(again.values())])
-        last = self.builder.apply("sub", [count, self.builder.constant(1)]) if numbered else count
+    def keep(
+        self, body: Block, back: Block, stack: Value, numbers: dict[Value, Callable[[], Value]]
+    ) -> None:
+        """Gives the pullback of a block what it needs of that: by computing it again where it is
+        simple or one of the `numbers`, and otherwise from the stack. That is the last result of the
+        block, and is `stack` where its pullback begins. Raises NoRule."""
+        first, inside = Block(), set(defined(body))
+        needed = [value for value in used([back]) if value in inside and value.type != STACK]
+        again = computed_again(body, set(numbers), needed, self.inputs)
+        pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
+        if any(isinstance(value.type, ArrayType) for value in pushed):
+            raise NoRule("a derivative that would keep arrays is not compiled")
+        names = dict(pushed)
+        asked = {*needed, *[value for made in again.values() for value in made.operands]}
         with self.builder.inside(first):
-            if numbered:
-                names[own[0]] = self.builder.apply("sub", [last, number])
+            names |= {value: made() for value, made in numbers.items() if value in asked}
             if pushed:
-                entry = {value: Value(value.type) for value in pushed}
-                after = Value(STACK)
-                first.instructions.append(Pop(body.parameters[1], tuple(entry.values()), after))
-                names |= {**entry, body.parameters[1]: after}
-            first.instructions += copied(Block((), list(again.values())), names).instructions
+                names[stack] = Value(STACK)
+                self.builder.add(Pop(stack, tuple(pushed.values()), names[stack]))
+        first.instructions += copied(Block((), list(again.values())), names).instructions
         if pushed:
-            onto = Push(made.body.results[-1], tuple(pushed), Value(STACK))
-            made.body.instructions.append(onto)
-            made.body.results = (*made.body.results[:-1], onto.result)
-        parameters, body.parameters = body.parameters, ()
-        replace(body, names)
-        body.parameters = parameters
-        body.instructions = [*first.instructions, *body.instructions]
-
-
-def _operands(instructions: Iterable[Instruction]) -> list[Value]:
-    return [value for made in instructions for value in made.operands]
+            onto = Push(body.results[-1], tuple(pushed), Value(STACK))
+            body.instructions.append(onto)
+            body.results = (*body.results[:-1], onto.result)
+        parameters, back.parameters = back.parameters, ()
+        replace(back, names)
+        back.parameters = parameters
+        back.instructions = [*first.instructions, *back.instructions]

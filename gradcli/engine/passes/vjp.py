@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.instructions import Block, Call, Pop, Push, Region, Value
+from ..ir.instructions import Block, Call, Region, Value
 from ..ir.types import BOOL, STACK, ArrayType, has_tangents
 from .activity import varied
 from .calls import Regions
-from .copying import copied, defined, used
+from .copying import copied
 from .derivatives import Derivative, Derivatives, pairs, passed, values_of
 from .hoisting import hoist
 from .pullbacks import BlockPullback
-from .residuals import computed_again
-from .rules import NoRule
 
 
 def vjp(
@@ -92,7 +90,8 @@ def divided(
     inputs = [block.parameters[k] for k in wrt]
     pullback = Pullback(block, varied(block, set(inputs)), regions, start)
     pullback.inputs = set()
-    size, kept = len(block.instructions), pullback.stack
+    size, given = len(block.instructions), Value(STACK)
+    kept, pullback.stack = pullback.stack or start, given
     seeds = [Value(block.results[k].type) for k in of]
     flags = {k: Value(BOOL) for k in unsure}
     arrays = {value: Value(value.type) for value in inputs if isinstance(value.type, ArrayType)}
@@ -102,29 +101,10 @@ def divided(
         pullback.add(cotangents, block.results[of[k]], Derivative(seed, flags.get(k)))
     pullback.back(block, cotangents)
     found = pullback.results(inputs, map(cotangents.get, inputs))
-    assert kept is not None
-    assert pullback.stack is not None
     ahead = Block((*block.parameters, start), block.instructions[:size], (*block.results, kept))
-    rest = Block((), block.instructions[size:], (pullback.stack, *found))
-    inside = set(defined(ahead))
-    needed = [value for value in used([rest]) if value in inside and value.type != STACK]
-    again = computed_again(ahead, set(), needed, ())
-    pushed = {value: Value(value.type) for value in needed if value not in again}
-    given, names = Value(STACK), dict(pushed)
-    back = Block((given, *seeds, *flags.values(), *arrays.values()))
-    if pushed:
-        if any(isinstance(value.type, ArrayType) for value in pushed):
-            raise NoRule("the derivative of this call would keep arrays")
-        onto, names[kept] = Value(STACK), Value(STACK)
-        ahead.instructions.append(Push(kept, tuple(pushed), onto))
-        ahead.results = (*block.results, onto)
-        back.instructions.append(Pop(given, tuple(pushed.values()), names[kept]))
-    else:
-        names[kept] = given
-    rest.instructions[:0] = again.values()
-    rest = copied(rest, names)
-    back.instructions += rest.instructions
-    back.results = rest.results
+    back = Block((given, *seeds, *flags.values(), *arrays.values()), block.instructions[size:])
+    back.results = (pullback.stack, *found)
+    pullback.keep(ahead, back, given, {})
     return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", back)
 
 
