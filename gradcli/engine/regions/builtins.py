@@ -4,6 +4,7 @@ their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ...diagnostics import Span
@@ -215,11 +216,32 @@ class Builtins(Extremes):
         return self.some_array(self.parts_of(operands, span), span)
 
     def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
-        self.only(options, [], span)
+        self.only(options, ["axis"], span)
         parts = [self.some_array(part, span) for part in self.parts_of(operands, span)]
-        return self.some_array(
-            tuple([row for part in parts for row in self.rows(part, span)]), span
-        )
+        if not parts:
+            raise NotCompiled("there is nothing to join", span)
+        first, shapes = parts[0].shape, [list(part.shape) for part in parts]
+        axis = self.known_int(options["axis"], span) if "axis" in options else 0
+        if not -len(first) <= axis < len(first) or len({len(shape) for shape in shapes}) > 1:
+            raise NotCompiled("these arrays don't fit", span)
+        lengths = [shape.pop(axis) for shape in shapes]
+        if any(shape != shapes[0] for shape in shapes):
+            raise NotCompiled("these arrays don't fit", span)
+        axis %= len(first)
+        outer, inner = prod(first[:axis]), prod(first[axis + 1 :])
+        sizes = [n * inner for n in lengths]
+        items = [
+            item
+            for k in range(outer)
+            for part, n in zip(parts, sizes, strict=True)
+            for item in part.items[k * n : (k + 1) * n]
+        ]
+        kinds = {part.type for part in parts}
+        kind = next(each for each in (F64, I64, BOOL) if each in kinds)
+        shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
+        self.count(span, len(items))
+        found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
+        return self.tied(Array(shape, found.items, kind))
 
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
         """The operands, or the items of a single one that is a list or an array."""

@@ -1,9 +1,10 @@
 """Functions that call themselves, in IR: regions that call each other.
 
 A function that is inlined inside itself again and again is lowered as a region of its own, once for
-each kinds of arguments. What it reads from outside is passed to it, and how deep it is: it steps
-back where the interpreter would say that calls are too deep. The kind of its result follows from
-the paths on which it doesn't call itself, and then from the others.
+each kinds of arguments, unless it is small and calls no other for these. What it reads from outside
+is passed to it, and how deep it is: it steps back where the interpreter would say that calls are
+too deep. The kind of its result follows from the paths on which it doesn't call itself, and then
+from the others.
 """
 
 from __future__ import annotations
@@ -16,16 +17,38 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...structs import Struct
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Call, Check, Region, Value
+from ..ir.instructions import (
+    Block,
+    Call,
+    Check,
+    Constant,
+    Region,
+    Value,
+    every,
+    size_of,
+)
 from ..ir.types import I64
 from ..passes.calls import Regions
+from ..passes.copying import inlined
 from .calls import Calls
-from .kinds import Kind, Maybe, Record, as_kind, flat, fresh, has_functions, joined, kind_of
+from .kinds import (
+    Kind,
+    Maybe,
+    Record,
+    as_kind,
+    flat,
+    fresh,
+    has_functions,
+    joined,
+    kind_of,
+    rebuilt,
+)
 from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unresolved
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
 MAX_REGIONS = 20
+SMALL = 128  # instructions
 
 
 class Recursive(Exception):  # noqa: N818 - an answer, not an error
@@ -97,9 +120,22 @@ class Recursion(Calls):
         if isinstance(found.result, Unknown):
             raise NotCompiled(found.result.reason, span)
         operands = [self.next_level(span), *_flat(arguments), *_flat(self.names.of(names))]
+        if not found.is_open and _is_small(found.region.block):
+            return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
         self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
         return result
+
+    def body_of(self, region: Region, operands: Sequence[Value], span: Span) -> Sequence[Value]:
+        """Adds the instructions of a region, which calls no other, for these operands; gives its
+        results."""
+        instructions, results = inlined(region.block, operands)
+        self.count(span, len(instructions))
+        for made in instructions:
+            self.builder.add(made)
+            if isinstance(made, Constant):
+                self.builder.known[made.result] = made.value
+        return results
 
     def next_level(self, span: Span) -> Value:
         """How deep a call from here is."""
@@ -194,6 +230,11 @@ class Recursion(Calls):
         name = function.name if function.name.isascii() and function.name else "function"
         self.named += 1
         return f"{name}_{self.named}"
+
+
+def _is_small(block: Block) -> bool:
+    """Whether a block calls no region, and a call of it would cost about as much as itself."""
+    return size_of(block) <= SMALL and not any(isinstance(made, Call) for made in every(block))
 
 
 def _read(held: Any) -> set[Name]:

@@ -327,9 +327,8 @@ class StoredArrays(Arrays):
             n, size = held.shape[k], prod(held.shape[k + 1 :])
             if isinstance(step, slice):
                 picked = range(n)[step]
-                if not picked or picked.step < 0:
-                    reason = "a part without elements, or backwards, is not compiled"
-                    raise NotCompiled(reason, span)
+                if picked.step < 0:
+                    raise NotCompiled("a part that goes backwards is not compiled", span)
                 axes.append((len(picked), picked.step * size))
                 terms.append(self.builder.constant(picked.start * size))
             else:
