@@ -42,18 +42,23 @@ def owned(region: Region, *others: Region) -> list[Region]:
         if found == taken:
             break
         taken = found
-    blocks = []
-    for each in (region, *others):
-        blocks.append(block := copied(each.block, {}))
-        if _has_arrays(block) or any(map(_is_array, (*block.parameters, *block.results))):
-            given = [block.parameters[k] for k in taken.get(each.name, ())]
-            _Owning(taken).block(block, given)
-    return [Region(each.name, b) for each, b in zip((region, *others), blocks, strict=True)]
+    return [_owned(each, taken) for each in (region, *others)]
+
+
+def _owned(region: Region, taken: Taken) -> Region:
+    block = region.block
+    if not _has_arrays(block) and not any(map(_is_array, (*block.parameters, *block.results))):
+        return region
+    block = copied(block, {})
+    _Owning(taken).block(block, [block.parameters[k] for k in taken.get(region.name, ())])
+    return Region(region.name, block)
 
 
 def _positions(region: Region, taken: Taken) -> list[int]:
     """The positions of the parameters that a region takes over where it may, if the regions that
     it calls take over those of `taken`."""
+    if not any(map(_is_array, region.block.parameters)):
+        return []
     block, owning = copied(region.block, {}), _Owning(taken)
     owning.block(block, _arrays(block.parameters))
     return [k for k, value in enumerate(block.parameters) if value in owning.used_up]

@@ -33,6 +33,10 @@ class Builtins(Extremes):
         ]
         if op.name not in _LAZY and not on_scalars(op):
             operands = [self.whole(held, span) for held in operands]
+        if op.name not in _OF_NOTHING and any(
+            isinstance(v, Array | Stored | Pending) and 0 in v.shape for v in operands
+        ):
+            raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
         if own := _OWN.get(op.name):
             return own(self, operands, options or {}, span)
         if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
@@ -287,5 +291,7 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
 }
 # Builtins that make lists of what is in lists, where variables stay variables.
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))
+# Builtins that arrays without elements may be given to.
+_OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = frozenset(("sum", "mean", "norm"))

@@ -28,6 +28,7 @@ from ..ir.instructions import (
     size_of,
 )
 from ..ir.types import I64
+from ..passes.aliases import returned_parameters
 from ..passes.calls import Regions
 from ..passes.copying import inlined
 from .calls import Calls
@@ -47,7 +48,7 @@ from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unre
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
-MAX_REGIONS = 20
+MAX_REGIONS = 40
 SMALL = 128  # instructions
 
 
@@ -112,19 +113,37 @@ class Recursion(Calls):
         return self.called_region(callee, arguments, span)
 
     def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        """A call of the function's region, which gets the states of variables."""
         names = self.reached(callee, arguments)
-        outside = {name: kind_of(self.names.held[name]) for name in names}
-        found = self.specialisation(callee, [kind_of(a) for a in arguments], outside, span)
+        given = [*arguments, *self.names.of(names)]
+        held = list(map(self.values, given))
+        kinds = list(map(kind_of, held))
+        n = len(arguments)
+        outside = dict(zip(names, kinds[n:], strict=True))
+        found = self.specialisation(callee, kinds[:n], outside, span)
         if found.result is None:
             raise Unresolved
         if isinstance(found.result, Unknown):
             raise NotCompiled(found.result.reason, span)
-        operands = [self.next_level(span), *_flat(arguments), *_flat(self.names.of(names))]
+        if self.states:
+            self.copy_returned(found.region, given, span)
+        operands = [self.next_level(span), *_flat(held)]
         if not found.is_open and _is_small(found.region.block):
             return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
         self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
         return result
+
+    def copy_returned(self, region: Region, given: Sequence[Any], span: Span) -> None:
+        """Notes of which variables, among what a region gets, it may return the states."""
+        block, position = region.block, 1  # behind the level
+        may_be = returned_parameters(region, block.results)
+        types = {value.type for value in block.results}
+        for held in given:
+            values = list(flat(self.values(held)))
+            places = range(position, position := position + len(values))
+            if any(block.parameters[k].type in types for k in may_be.intersection(places)):
+                self.copy(held, self.names.held, span)
 
     def body_of(self, region: Region, operands: Sequence[Value], span: Span) -> Sequence[Value]:
         """Adds the instructions of a region, which calls no other, for these operands; gives its
@@ -221,6 +240,8 @@ class Recursion(Calls):
             if any(each.result is None for each in open_ones):
                 raise
             raise NotCompiled("this recursion has no end", span) from None
+        except RecursionError:
+            raise NotCompiled("this recursion needs too many regions", span) from None
         finally:
             self.names.held, self.level, self.entering, self.depth, self.deepest = outer
             self.size = size
