@@ -51,16 +51,15 @@ FLAGS = """fn f(x, w) {
     }
     return det(0, [false, false, false, false, false])
 }"""
-SIMPSON = """fn f(x, w) {
-    fn g(t) = sin(w*t)*exp(-t) + x/(0.5 + t*t)
-    fn simpson(a, b) = (b - a)/6*(g(a) + 4*g((a + b)/2) + g(b))
-    fn adapt(a, b, whole, eps, depth) {
+ADAPTIVE = """fn f(x, w) {
+    fn g(t) = exp(-w*t) + x*t*t
+    fn part(a, b, ga, gb, depth) {
         c = (a + b)/2
-        l = simpson(a, c); r = simpson(c, b)
-        if depth == 0 or abs(l + r - whole) < 15*eps { return l + r + (l + r - whole)/15 }
-        return adapt(a, c, l, eps/2, depth - 1) + adapt(c, b, r, eps/2, depth - 1)
+        gc = g(c)
+        if depth == 0 or abs(ga - 2*gc + gb) < 1e-2 { return (b - a)*(ga + 4*gc + gb)/6 }
+        return part(a, c, ga, gc, depth - 1) + part(c, b, gc, gb, depth - 1)
     }
-    return adapt(x, 2.0, simpson(x, 2.0), 1e-4, 6)
+    return part(x, 2.0, g(x), g(2.0), 6)
 }"""
 TREE = """fn f(x, w) {
     v = sin(arange(31)*x) + w
@@ -168,9 +167,57 @@ BOTH_WAYS = """fn f(x, w) {
     return p + 0.1*q
 }"""
 
+SLICES = """fn f(x, w) {
+    fn minor(m, j) = concatenate([m[1:, :j], m[1:, j + 1:]], axis = 1)
+    fn det(m) {
+        if len(m) == 1 { return m[0, 0] }
+        s = 0.0
+        for j in range(len(m)) { s += (-1.0)**j*m[0, j]*det(minor(m, j)) }
+        return s
+    }
+    return det([[2.0, x, 0.5, w], [0.3, 3.0, x*w, 0.7], [0.1, w, 4.0, 0.3], [x, 0.6, 0.7, 5.0]]*x)
+}"""
+IN_TURN_ON_SLICES = """fn f(x, w) {
+    fn minor(m, j) {
+        rows = []
+        for row in m[1:] { rows = append(rows, concatenate([row[:j], row[j + 1:]])) }
+        return rows
+    }
+    fn det(m) = m[0][0] if len(m) == 1 else expanded(m, 0)
+    fn expanded(m, j) {
+        if j == len(m) { return 0.0 }
+        t = m[0][j]*det(minor(m, j))
+        return (t if j % 2 == 0 else -t) + expanded(m, j + 1)
+    }
+    return det(array([[2.0, x, 0.5], [0.3, w, x*w], [0.1, w, x]]))
+}"""
+SHORTER = """fn f(x, w) {
+    fn total(xs) { if len(xs) == 0 { return x }; return xs[0]*total(xs[1:]) + w }
+    return total([x, w, x*w, 0.5, w]) + total([])
+}"""
+WINDOWS = """fn f(x, w) {
+    v = sin(arange(12)*x)
+    fn g(i, y) { if i > 8 { return y }; return g(i + 3, y*sum(v[i:i + 3])) + g(i + 4, y) }
+    return g(0, w)
+}"""
+SORTED = """fn f(x, w) {
+    fn merged(a, b) {
+        if len(a) == 0 { return b }
+        if len(b) == 0 { return a }
+        c = merged(a[1:], b) if a[0] < b[0] else merged(a, b[1:])
+        out = [a[0] if a[0] < b[0] else b[0]]
+        for each in c { out = append(out, each*w) }
+        return out
+    }
+    c = merged([x, 1.5], [w, 2*w])
+    return c[0] + x*c[2]
+}"""
+
 PROGRAMS = {
-    "minors": MINORS, "masks": MASKS, "flags": FLAGS, "simpson": SIMPSON, "tree": TREE,
+    "minors": MINORS, "masks": MASKS, "flags": FLAGS, "adaptive": ADAPTIVE, "tree": TREE,
     "filled": FILLED, "divided": DIVIDED, "ackermann": ACKERMANN, "fibonacci": FIBONACCI,
     "bessel": BESSEL, "chebyshev": CHEBYSHEV, "in turn": IN_TURN, "passed": PASSED,
     "twice": TWICE, "in loops": IN_LOOPS, "halves": HALVES, "both ways": BOTH_WAYS,
+    "slices": SLICES, "in turn on slices": IN_TURN_ON_SLICES, "shorter": SHORTER,
+    "windows": WINDOWS, "sorted": SORTED,
 }  # fmt: skip

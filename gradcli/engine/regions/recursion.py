@@ -44,11 +44,20 @@ from .kinds import (
     kind_of,
     rebuilt,
 )
-from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unresolved
+from .names import (
+    Closure,
+    Members,
+    Name,
+    NotCompiled,
+    Transform,
+    Unknown,
+    UnknownInt,
+    Unresolved,
+)
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
-MAX_REGIONS = 40
+MAX_REGIONS = 64
 SMALL = 128  # instructions
 
 
@@ -59,6 +68,7 @@ class Recursive(Exception):  # noqa: N818 - an answer, not an error
 class Specialised(Struct, frozen=False):
     """A function as a region, for arguments of given kinds and names from outside.
 
+    known    ints that it is specialised on, by the positions of arguments
     result   the kind of what it returns; None if that isn't known yet
     is_open  whether it is being lowered, and was_asked, whether its result was asked for meanwhile
     """
@@ -67,13 +77,20 @@ class Specialised(Struct, frozen=False):
     callee: Closure
     arguments: list[Kind]
     outside: dict[Name, Kind]
+    known: dict[int, int]
     result: Kind | None = None
     is_open: bool = True
     was_asked: bool = False
 
-    def fits(self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind]) -> bool:
+    def fits(
+        self,
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        known: dict[int, int],
+    ) -> bool:
         same = callee.function is self.callee.function and callee.frame == self.callee.frame
-        return same and (arguments, outside) == (self.arguments, self.outside)
+        return same and (arguments, outside, known) == (self.arguments, self.outside, self.known)
 
 
 class Recursion(Calls):
@@ -85,6 +102,7 @@ class Recursion(Calls):
         self.entering: list[int] = []  # the functions that are being inlined
         self.recursive: set[int] = set()
         self.specialised: list[Specialised] = []
+        self.deciding: dict[int, set[int]] = {}  # by functions, arguments that decide shapes
         self.regions, self.named = Regions(), 0  # those that are lowered, and how many have names
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
@@ -120,7 +138,7 @@ class Recursion(Calls):
         kinds = list(map(kind_of, held))
         n = len(arguments)
         outside = dict(zip(names, kinds[n:], strict=True))
-        found = self.specialisation(callee, kinds[:n], outside, span)
+        found = self.specialised_on(held[:n], callee, kinds[:n], outside, span)
         if found.result is None:
             raise Unresolved
         if isinstance(found.result, Unknown):
@@ -133,6 +151,33 @@ class Recursion(Calls):
         result = fresh(found.result)
         self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
         return result
+
+    def specialised_on(
+        self,
+        held: Sequence[Any],
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        span: Span,
+    ) -> Specialised:
+        """The region of a function for these arguments. Ints among these that have to be known for
+        it, and are known here, are part of what it is specialised on."""
+        deciding = self.deciding.setdefault(id(callee.function), set())
+        while True:
+            known = {k: n for k in deciding if type(n := self.known_number(held[k])) is int}
+            try:
+                return self.specialisation(callee, arguments, outside, known, span)
+            except UnknownInt as unknown:
+                asked = sorted(unknown.arguments)
+                if not asked:
+                    raise
+                for k in asked:
+                    if type(self.known_number(held[k])) is not int:
+                        raise UnknownInt(span, held[k], unknown.reason) from None
+                deciding.update(asked)
+
+    def known_number(self, held: Any) -> Any:
+        return self.builder.known.get(held) if isinstance(held, Value) else None
 
     def copy_returned(self, region: Region, given: Sequence[Any], span: Span) -> None:
         """Notes of which variables, among what a region gets, it may return the states."""
@@ -180,18 +225,23 @@ class Recursion(Calls):
         return list(found)
 
     def specialisation(
-        self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind], span: Span
+        self,
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        known: dict[int, int],
+        span: Span,
     ) -> Specialised:
         """The region of a function for these kinds. One that is being lowered has the kind of
         result that is known so far."""
         for each in self.specialised:
-            if each.fits(callee, arguments, outside):
+            if each.fits(callee, arguments, outside, known):
                 each.was_asked = True
                 return each
         if len(self.specialised) == MAX_REGIONS:
             raise NotCompiled("this recursion needs too many regions", span)
         region = Region(self.region_name(callee.function), Block())
-        made = Specialised(region, callee, arguments, outside)
+        made = Specialised(region, callee, arguments, outside, known)
         self.specialised.append(made)
         others = len(self.specialised)
         try:
@@ -227,6 +277,7 @@ class Recursion(Calls):
         outside = {name: fresh(kind) for name, kind in made.outside.items()}
         self.names.held, self.level, self.entering = dict(outside), Value(I64), []
         self.depth = self.deepest = 0
+        self.builder.known.update({arguments[k]: n for k, n in made.known.items()})
         try:
             with self.builder.inside(Block()) as block:
                 block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
@@ -240,6 +291,11 @@ class Recursion(Calls):
             if any(each.result is None for each in open_ones):
                 raise
             raise NotCompiled("this recursion has no end", span) from None
+        except UnknownInt as unknown:
+            sources = self.builder.sources(unknown.value)
+            own = {k: a for k, a in enumerate(arguments) if isinstance(a, Value) and a in sources}
+            unknown.arguments = set(own) if sources == set(own.values()) else set()
+            raise
         except RecursionError:
             raise NotCompiled("this recursion needs too many regions", span) from None
         finally:
