@@ -56,7 +56,7 @@ class RowsCall:
         all outputs of floats that are no derivatives, by all variables, where they are empty.
         `memory` is that which the kernel may take at most, in bytes. Raises NotCompiled, and
         NoRule."""
-        inputs = {**shared, **{name: _first(backend, column) for name, column in columns.items()}}
+        inputs = {**shared, **{name: _of_a_row(column) for name, column in columns.items()}}
         lowered = lower_program(node, inputs, checks_expectations=True)
         for reason in lowered.reasons:
             raise reason
@@ -151,10 +151,10 @@ def _sources(node: Program, lowered: Lowered) -> list[str]:
     return [name for name in lowered.parameters if kinds[name] == "var"]
 
 
-def _first(backend: Backend, column: Any) -> Any:
-    """What the first row has."""
-    column = backend.to_host(column[..., :1])
-    return column[..., 0] if column.ndim > 1 else column[0].item()
+def _of_a_row(column: Any) -> Any:
+    """A value as a row has it; the number is no matter."""
+    found = CPU.xp.zeros(column.shape[:-1], column.dtype)
+    return found if found.ndim else found.item()
 
 
 def _column(kind: Kind, xp: Any) -> Reader:

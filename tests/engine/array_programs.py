@@ -19,6 +19,9 @@ PROGRAMS = {
     "elements": "output v[0], v[-1], w[2], a[1], a[1, 2], a[1][2], a[-1, -3], [v, w][1][0], [[1, 2], x][0][1]",
     "computed elements": "output v[k], v[-k], w[k - 3], a[k], a[k, k], a[0, k + 1], a[k][k - 1], [x, 2.5, v[0]][k], [1, x][k], v[len(v) - 1]",
     "parts": "output v[1:], v[:-1], v[::2], a[:, 1], a[1:], a[:, k], [1, x, 3][1:], [1, x, 3][::-1], a[0, :2]",
+    "parts of columns": "b = a[:, 1:]\noutput b, a[:, ::2] * v[0], sum(a[:, :2]), sum(b, axis = 0), a[1:, :1]",
+    "parts without elements": "output concatenate(v[:0], w[:0], v), concatenate(w[3:], w), len(a[:, 3:][0]), "
+    "concatenate([a[:, :0], a, a[:, 1:]], axis = 1), concatenate([a[2:], a * x]), concatenate([], [k, 1]), v[:0], a[2:]",
     "written elements": "u = zeros(3)\nu[0] = x\nu[k] = 3\nu[-1] += v[k]\nu[k + 1] *= 2\nc = w * 1\nc[k] = 7\noutput u, c, v",
     "written rows": "b = a * 1\nb[0] = 1\nb[k] = [1, 2, x]\nb[k, 0] = -1\nb[0][k] += 10\nb[0, 1:] = x\noutput a, b",
     "written parts": "u = [1.0, 2.0, 3.0] * 1\nu[1:] = 5\nu[:2] = [x, x]\noutput u",
@@ -56,8 +59,10 @@ STEPS_BACK = {
     "output norm(v * 1e-200)": "steps back",
 }
 REASONS = {
-    "output a[:, 1:]": "a part of an array that isn't whole rows is not compiled",
-    "output v[::-1]": "a part of an array that isn't whole rows is not compiled",
+    "output v[::-1]": "a part of an array that goes backwards is not compiled",
+    "output sum(v[3:])": "`sum` of an array without elements is not compiled",
+    "output v[3:] * 2": "`mul` of an array without elements is not compiled",
+    "output concatenate(a, v)": "these arrays don't fit",
     "output v[k:]": "an int that isn't known here is not compiled",
     "output v[5]": "this index is out of range",
     "output v[v > 1]": "an index that is no int and no slice is not compiled",
@@ -69,8 +74,8 @@ REASONS = {
     "output v + [1, 2]": "the shapes of these arrays don't fit",
     "output [1, 2] == [1, x]": "a comparison of lists is not compiled",
     "output x[0]": "only lists and arrays have elements here",
-    "output arange(0)": "an array of no elements, or of many, is not compiled",
-    "output arange(0, 1, 0)": "an array of no elements, or of many, is not compiled",
+    "output arange(0)": "an array of no elements is not compiled",
+    "output arange(0, 1, 0)": "an array of no elements is not compiled",
     "output arange(x)": "an int is needed here",
     "output stack(v, w, axis = 1)": "`axis =` is not compiled",
     "var big = [[0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], "

@@ -61,8 +61,9 @@ def case(name: str, region: Region, points: Sequence[Point], others: Sequence[Re
     return Case(name, region, others, points, made)
 
 
-def finished(region: Region) -> Region:
-    return owned(without_dead_code(fuse(without_dead_code(fold(expand(region), last=True)))))
+def finished(*regions: Region) -> list[Region]:
+    folded = [without_dead_code(fold(expand(each), last=True)) for each in regions]
+    return owned(*[without_dead_code(fuse(each)) for each in folded])
 
 
 def derivatives(found: Any, orders: int) -> Iterator[tuple[Region, Regions]]:
@@ -102,9 +103,9 @@ def cases(
             points = [[drawn(kind, random, hard) for kind in kinds] for _ in range(7)]
             given = states(source, found.parameters)
             points.append([*given, *points[0][len(given) :]])
-            others = [finished(each) for each in regions.called_by(region)]
+            whole, *others = finished(region, *regions.called_by(region))
             with suppress(NotNative):
-                yield case(f"{region.name} of {program}", finished(region), points, others)
+                yield case(f"{region.name} of {program}", whole, points, others)
 
 
 SCALARS = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
@@ -281,7 +282,7 @@ def test_a_function_that_calls_itself_is_not_compiled() -> None:
 def test_a_row_that_needs_more_room_says_so() -> None:
     """Other rows aren't concerned, and where there is room it gives what it gives."""
     found = lowered(f"{SCALARS}s = x\nfor i in range(n) {{ s = s * s * y }}\noutput s")
-    region = finished(vjp(found.region, [0]))
+    [region] = finished(vjp(found.region, [0]))
     each = case("room", region, [[0.5, 1.25, n, 1.0] for n in (3, 900, 0, 2, 12)])
     library = built(each.made.text)
     status, rows = run(library, "rows", each, room=8)
@@ -295,7 +296,7 @@ def test_a_row_that_needs_more_room_says_so() -> None:
 @needs_compiler
 def test_a_row_that_works_too_long_steps_back() -> None:
     found = lowered(f"{SCALARS}k = 0\nwhile k < n {{ k += 1 }}\noutput k")
-    each = case("long", finished(found.region), [[0.5, 0.5, n] for n in (100, 10**15, 1000)])
+    each = case("long", *finished(found.region), [[0.5, 0.5, n] for n in (100, 10**15, 1000)])
     status, rows = run(built(each.made.text), "rows", each)
     assert status.tolist() == [DONE, BACK, DONE]
     assert (rows[0], rows[2]) == ([100], [1000])

@@ -23,7 +23,7 @@ A = np.array([1.0, 2.0, 3.0])
 def region(body: str) -> Region:
     """A region of an array, a place and a number, with copies of arrays where they are needed."""
     source = f"region f(%0: f64[3], %1: i64, %2: f64) -> (f64[3], f64[3]) {{ {body} }}"
-    found = owned(parse(source)[0])
+    [found] = owned(*parse(source))
     verify([found])
     return found
 
@@ -132,10 +132,42 @@ def test_calls_hand_arrays_over() -> None:
       return %4
     }
     """
-    main, other = map(owned, parse(source))
+    main, other = owned(*parse(source))
+    assert [counted(each, "copy") for each in (main, other)] == [2, 0]  # of `%0`, and of `%2`
     for code in (python, llvm):
         found = code.compiled(main, [other])(A, 2)
         assert [list(array) for array in found] == [[1, 2, 12], [1, 2, 6]]
+        assert list(A) == [1.0, 2.0, 3.0]
+
+
+def test_what_hands_an_array_on_copies_nothing() -> None:
+    source = """
+    region main(%0: f64[3], %1: i64) -> (f64[3]) {
+      %2 = call f(%0, %0, %1) : (f64[3])
+      return %2
+    }
+    region f(%0: f64[3], %1: f64[3], %2: i64) -> (f64[3]) {
+      %3 = const 0 : i64
+      %4 = gt %2, %3 : bool
+      %5 = if %4 {
+        %6 = const -1 : i64
+        %7 = add %2, %6 : i64
+        %8 = element %1, %7 : f64
+        %9 = element %0, %2 : f64
+        %10 = add %8, %9 : f64
+        %11 = put %0, %2, %10
+        %12 = call f(%11, %1, %7) : (f64[3])
+        yield %12
+      } else {
+        yield %0
+      }
+      return %5
+    }
+    """
+    verify(regions := owned(*parse(source)))
+    assert [counted(each, "copy") for each in regions] == [1, 0]
+    for code in (python, llvm):
+        assert list(code.compiled(regions[0], regions[1:])(A, 2)[0]) == [1, 3, 5]
         assert list(A) == [1.0, 2.0, 3.0]
 
 

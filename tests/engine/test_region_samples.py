@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import gradcli
 from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.verifier import verify
+from gradcli.engine.regions.kinds import StoredOf
 from gradcli.engine.regions.programs import Lowered, lower_program
 
 from .region_cases import numbers, same
@@ -40,7 +42,10 @@ def compared(source: str) -> list[str]:
         return []  # variables that are updated
     program = asking(source, known)
     found, outputs = lowered(program), program.run().outputs
-    states = [n for name in found.parameters for n in numbers(outputs[f"held_{name}"])]
+    states: list[Any] = []
+    for name, kind in found.parameters.items():
+        held = outputs[f"held_{name}"]
+        states += [held] if isinstance(kind, StoredOf) else numbers(held)
     try:
         given = found.outputs(compiled(found.region, found.others)(*states))
     except StepBack:  # whether a gradient is connected depends on the path

@@ -39,9 +39,9 @@ from ..ir.instructions import (
     every,
     size_of,
 )
-from ..ir.types import BOOL, F64, I64, ArrayType, StackType, Type
+from ..ir.types import BOOL, F64, I64, STACK, ArrayType, Type
 from .cuda_arrays import ALONG, Arrays
-from .cuda_memory import ARRAYS, Memory, type_of
+from .cuda_memory import ARRAYS, Memory, Stack, type_of
 from .cuda_scalars import PREAMBLE, Lines, Scalars, Term, literal
 from .scalar_ops import NotNative
 
@@ -154,23 +154,31 @@ class Function(Arrays):
         super().__init__(memory)
         self.region, self.functions = region, functions
         self.scalars = Scalars(self.lines)
-        self.stacks: dict[Value, int] = {}
+        self.stacks: dict[Value, Stack] = {}
         self.constants: dict[Value, Any] = {}
 
     def text(self) -> str:
         """The definition of the function."""
         block, lines = self.region.block, self.lines
         parameters = ["Row &row"]
-        parameters += [f"const {type_of(v.type)} {self.named(v)}" for v in block.parameters]
-        parameters += [f"{type_of(v.type)} &r{k}" for k, v in enumerate(block.results)]
+        for v in block.parameters:
+            if v.type == STACK:
+                self.stacks[v] = Stack(lines.name(), lines.name())
+                parameters += self.stacks[v].parameters
+            else:
+                parameters.append(f"const {type_of(v.type)} {self.named(v)}")
+        numbers = [v for v in block.results if v.type != STACK]
+        parameters += [f"{type_of(v.type)} &r{k}" for k, v in enumerate(numbers)]
         first = self.memory.stacks
         with lines.inside(
             f"static __device__ int {self.functions[self.region.name]}({', '.join(parameters)})"
         ):
             start = len(lines.lines)
             self.run(block)
-            for k, value in enumerate(block.results):
+            for k, value in enumerate(numbers):
                 lines.add(f"r{k} = {self.read(value)};")
+            if self.stacks_of(block.results) != self.stacks_of(block.parameters):
+                raise NotNative("a stack that leaves its region has no machine code")
             own = range(first, self.memory.stacks)
             lines.lines[start:start] = [f"    const i64 start{k} = row.used{k};" for k in own]
             for k in own:  # the caller may have entries on the same stack
@@ -183,7 +191,7 @@ class Function(Arrays):
     def declared(self, values: Iterable[Value]) -> None:
         """Writes variables for values that are assigned later."""
         for value in values:
-            if not isinstance(value.type, StackType):
+            if value.type != STACK:
                 self.lines.add(f"{type_of(value.type)} {self.named(value)};")
 
     def assigned(self, to: Sequence[Value], values: Sequence[Value]) -> None:
@@ -192,7 +200,7 @@ class Function(Arrays):
         pairs = [
             (self.read(a), self.read(b), type_of(a.type))
             for a, b in zip(to, values, strict=True)
-            if not isinstance(a.type, StackType) and self.read(a) != self.read(b)
+            if a.type != STACK and self.read(a) != self.read(b)
         ]
         if len(pairs) == 1:
             self.lines.add(f"{pairs[0][0]} = {pairs[0][1]};")
@@ -203,11 +211,15 @@ class Function(Arrays):
         for name, (variable, _, _) in zip(names, pairs, strict=True):
             self.lines.add(f"{variable} = {name};")
 
+    def stacks_of(self, values: Iterable[Value]) -> list[Stack]:
+        """The stacks among values."""
+        return [self.stacks[value] for value in values if value.type == STACK]
+
     def same_stacks(self, values: Sequence[Value], others: Sequence[Value]) -> None:
         """Says that values are the stacks that others are. Raises NotNative where they are known
         to be others."""
         for value, other in zip(values, others, strict=True):
-            if isinstance(value.type, StackType):
+            if value.type == STACK:
                 stack = self.stacks[other]
                 if self.stacks.setdefault(value, stack) != stack:
                     raise NotNative("stacks that change places have no machine code")
@@ -233,7 +245,7 @@ class Function(Arrays):
             self.operation(made)
         elif isinstance(made, NewStack):
             stack = self.stacks[made.result] = self.memory.new_stack()
-            lines.add(f"row.used{stack} = start{stack};")
+            lines.add(f"{stack.used} = start{stack.number};")
         elif isinstance(made, Push):
             stack = self.stacks[made.result] = self.stacks[made.stack]
             self.memory.push(lines, stack, [self.terms[value] for value in made.entry])
@@ -271,8 +283,14 @@ class Function(Arrays):
         self.terms[made.result] = self.scalars.converted(found, made.result.type)
 
     def call(self, made: Call) -> None:
+        """A region gives back the stacks that it takes, in the same order."""
         self.declared(made.results)
-        given = [self.read(value) for value in (*made.operands, *made.results)]
+        stacks = iter(self.stacks_of(made.operands))
+        self.stacks.update({v: next(stacks) for v in made.results if v.type == STACK})
+        given: list[str] = []
+        for v in made.operands:
+            given += self.stacks[v] if v.type == STACK else [self.read(v)]
+        given += [self.read(v) for v in made.results if v.type != STACK]
         ended, function = self.lines.name(), self.functions[made.region]
         self.lines.add(f"const int {ended} = {function}({', '.join(['row', *given])});")
         self.lines.add(f"if ({ended} != DONE) return {ended};")
@@ -315,7 +333,7 @@ class Function(Arrays):
         """Gives carried values one variable in a loop and after it."""
         self.same_stacks(parameters, results)
         for parameter, result in zip(parameters, results, strict=True):
-            if not isinstance(result.type, StackType):
+            if result.type != STACK:
                 self.terms[parameter] = self.terms[result]
 
     def is_short(self, made: While | For, work: int) -> bool:

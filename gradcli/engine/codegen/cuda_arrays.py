@@ -23,7 +23,7 @@ from ..ir.instructions import (
     Value,
     size_of,
 )
-from ..ir.types import F64, I64, ArrayType, StackType
+from ..ir.types import F64, I64, STACK, ArrayType
 from .cuda_memory import Memory
 from .cuda_scalars import Lines, Term
 from .scalar_ops import NotNative
@@ -83,7 +83,7 @@ class Arrays:
         return self.terms[value].text
 
     def read(self, value: Value) -> str:
-        if isinstance(value.type, StackType):
+        if value.type == STACK:
             raise NotNative("a stack that leaves its region has no machine code")
         return self.terms[value].text
 

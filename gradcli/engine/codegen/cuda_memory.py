@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from ..ir.instructions import Copy, NewArray, Pop, Product, Region, Room, blocks_of, every
 from ..ir.types import BOOL, F64, I64, ArrayType, Type
@@ -46,6 +47,18 @@ struct Row {
     }
 };
 """
+
+
+class Stack(NamedTuple):
+    """A stack of a row, in CUDA C: its number, and what holds how many of its words are used."""
+
+    number: str
+    used: str
+
+    @property
+    def parameters(self) -> list[str]:
+        """Those by which it is passed."""
+        return [f"const i64 {self.number}", f"i64 &{self.used}"]
 
 
 def type_of(kind: Type) -> str:
@@ -112,18 +125,18 @@ class Memory:
 
     # ---- stacks ----------------------------------------------------------------------------------
 
-    def new_stack(self) -> int:
-        """The number of another stack."""
+    def new_stack(self) -> Stack:
+        """Another stack."""
         self.stacks += 1
-        return self.stacks - 1
+        return Stack(f"{self.stacks - 1}", f"row.used{self.stacks - 1}")
 
-    def _word(self, stack: int, k: int | str) -> str:
+    def _word(self, stack: Stack, k: int | str) -> str:
         """The place of word `k` from the end of what is used of a stack."""
         start = f"{self.words} + " if self.words else ""
-        start += f"{stack} * row.room + " if stack else ""
-        return f"row.word({start}row.used{stack} + {k})"
+        start += f"{stack.number} * row.room + " if stack.number != "0" else ""
+        return f"row.word({start}{stack.used} + {k})"
 
-    def push(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+    def push(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
         """Writes a push of an entry: a word for each number, and one for the bools, as its bits;
         then those of the elements of arrays."""
         numbers, bools, arrays = _parts(entry)
@@ -131,25 +144,25 @@ class Memory:
         for some in bools:
             words.append(" | ".join([f"(i64){t.text} << {k}" for k, t in enumerate(some)]))
         if words:
-            lines.add(f"if (row.used{stack} + {len(words)} > row.room) return SHORT;")
+            lines.add(f"if ({stack.used} + {len(words)} > row.room) return SHORT;")
         for k, word in enumerate(words):
             lines.add(f"{self._word(stack, k)} = {word};")
-        lines.add(f"row.used{stack} += {len(words)};")
+        lines.add(f"{stack.used} += {len(words)};")
         for name, kind in arrays:
-            lines.add(f"if (row.used{stack} + {kind.size} > row.room) return SHORT;")
+            lines.add(f"if ({stack.used} + {kind.size} > row.room) return SHORT;")
             word = _word_of(f"{name}[k]", kind.element)
             lines.add(f"for (i64 k = 0; k < {kind.size}; k++) {self._word(stack, 'k')} = {word};")
-            lines.add(f"row.used{stack} += {kind.size};")
+            lines.add(f"{stack.used} += {kind.size};")
 
-    def pop(self, lines: Lines, stack: int, entry: Sequence[Term]) -> None:
+    def pop(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
         """Writes a pop of an entry, whose names are new."""
         numbers, bools, arrays = _parts(entry)
         for name, kind in reversed(arrays):
-            lines.add(f"row.used{stack} -= {kind.size};")
+            lines.add(f"{stack.used} -= {kind.size};")
             lines.add(f"const {type_of(kind)} {name} = {self.take(lines, kind)};")
             word = _of_word(self._word(stack, "k"), kind.element)
             lines.add(f"for (i64 k = 0; k < {kind.size}; k++) {name}[k] = {word};")
-        lines.add(f"row.used{stack} -= {len(numbers) + len(bools)};")
+        lines.add(f"{stack.used} -= {len(numbers) + len(bools)};")
         for k, term in enumerate(numbers):
             value = _of_word(self._word(stack, k), term.kind)
             lines.add(f"const {term.kind} {term.text} = {value};")

@@ -38,7 +38,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import ArrayType
+from ..ir.types import STACK, ArrayType
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
 from .llvm_each import Around, call_of, work_of_points
@@ -115,9 +115,19 @@ class Emitter:
         elif isinstance(made, For):
             self.for_loop(made)
         elif isinstance(made, Call):
-            operands = [no_stack(value) for value in self.read(made.operands)]
-            found = call(self.frame, self.guards, self.functions[made.region], operands)
-            self.values.update(zip(made.results, found, strict=True))
+            self.call(made)
+
+    def call(self, made: Call) -> None:
+        given = self.read(made.operands)
+        passed = [each for v in given for each in (v if isinstance(v, Stack) else (v,))]
+        found = iter(call(self.frame, self.guards, self.functions[made.region], passed))
+        stacks = iter(self.stacks(made.operands))
+        for result in made.results:
+            self.values[result] = next(stacks if result.type == STACK else found)
+
+    def stacks(self, values: Iterable[Value]) -> list[Stack]:
+        """The stacks among values."""
+        return [self.values[value] for value in values if value.type == STACK]
 
     def push(self, made: Push) -> None:
         """Pushes the numbers of an entry, and copies of its arrays."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_frame import BIT, INT, NULL, STATUS, Frame, python
+from .llvm_frame import ADDRESS, BIT, INT, NULL, STATUS, Frame, python
 from .llvm_memory import in_memory, load, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
@@ -27,6 +27,9 @@ class Stack(NamedTuple):
     base: Any
     used: Any
     size: Any
+
+
+STACK_TYPES = (ADDRESS.as_pointer(), INT.as_pointer(), INT.as_pointer())
 
 
 class Counts(NamedTuple):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
-from ..ir.types import ArrayType
+from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, size_of, work_of
 from .llvm_frame import INT, Kernel
-from .llvm_guards import Counts, Guards
+from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, function_of
-from .llvm_types import llvm_types
+from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
+from .scalar_ops import NotNative
 
 
 class KernelText(NamedTuple):
@@ -48,8 +50,8 @@ def functions_of(
         each.name: function_of(
             module,
             f"region{k}",
-            llvm_types(each.block.parameters),
-            llvm_types(each.block.results),
+            [kind for value in each.block.parameters for kind in _passed_types(value)],
+            llvm_types(_numbers(each.block.results)),
         )
         for k, each in enumerate(regions)
     }
@@ -106,5 +108,24 @@ def _called(
         frame.verify_stack()
         guards.count(work_of([block]))
     emitter = Emitter(frame, guards, functions, called, of_rows if vectors else None)
-    results = emitter.run(block, frame.parameters)
-    frame.done([no_stack(value) for value in results], guards.release, guards.counts)
+    emitter.run(block, _passed(block.parameters, frame.parameters))
+    if emitter.stacks(block.results) != emitter.stacks(block.parameters):
+        raise NotNative("a stack that leaves its region has no machine code")
+    frame.done(emitter.read(_numbers(block.results)), guards.release, guards.counts)
+
+
+def _numbers(values: Iterable[Value]) -> list[Value]:
+    """The values that are no stacks. Those are passed by the places of their variables, and not
+    returned: a region gives back the stacks that it takes, in the same order."""
+    return [value for value in values if value.type != STACK]
+
+
+def _passed_types(value: Value) -> list[Any]:
+    """The types by which a value is passed to a function."""
+    return list(STACK_TYPES) if value.type == STACK else [llvm_type(value.type)]
+
+
+def _passed(values: Iterable[Value], given: Iterable[Any]) -> list[Any]:
+    """What values are, in a function to which they are passed."""
+    rest = iter(given)
+    return [Stack(*islice(rest, 3)) if value.type == STACK else next(rest) for value in values]

@@ -142,25 +142,23 @@ class _OnArrays:
     def combined(self, k: int, way: str) -> Iterator[str]:
         made, name = self.made, self.writer.name
         (number, place), first, result = made.given[k], made.initial[k], name(made.results[k])
-        value = f"spread({name(number)}, {self.shape})"
+        value, combine = f"spread({name(number)}, {self.shape})", _UFUNCS.get(way)
         steps = [0] * len(self.shape) if place is None else self.steps(place)
         if steps is None:
             assert place is not None
             if way == "put":
                 yield f"{result}[{name(place)}] = {name(number)}"
             else:
-                yield f"{_UFUNCS[way]}.at({result}, {name(place)}, {name(number)})"
+                yield f"{combine}.at({result}, {name(place)}, {name(number)})"
             return
         kept = tuple([axis for axis, step in enumerate(steps) if step])
-        if len(kept) < len(self.shape):
-            value = f"along({_UFUNCS[way]}, {value}, {kept})"
         if place is None:
-            yield f"{result} = {_UFUNCS[way]}({name(first)}, {value}).item()"
+            yield f"{result} = along({combine}, {name(first)}, {value}, ()).item()"
             return
         shape = tuple([self.shape[axis] for axis in kept])
         inner = tuple([steps[axis] for axis in kept])
         yield f"part = view({result}, {shape}, {self.start(place)}, {inner})"
-        yield f"part[...] = {value}" if way == "put" else f"{_UFUNCS[way]}(part, {value}, out=part)"
+        yield f"part[...] = {value if way == 'put' else f'along({combine}, part, {value}, {kept})'}"
 
 
 _UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "either", "and": "both"}
@@ -182,16 +180,18 @@ def _spread(value: Any, shape: tuple[int, ...]) -> Any:
     return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(value, shape))
 
 
-def _along(ufunc: Any, values: Any, kept: tuple[int, ...]) -> Any:
-    """Combines the elements along all axes but those that are kept: the last one first."""
+def _along(ufunc: Any, first: Any, values: Any, kept: tuple[int, ...]) -> Any:
+    """Combines `first` with the elements along all axes but those that are kept: with what these
+    give along the last one, if it is none of those, and otherwise with one after another."""
     rank, xp = values.ndim, CPU.xp
     if rank - 1 not in kept:
         values, rank = ufunc.reduce(values, axis=-1), rank - 1
     others = [axis for axis in range(rank) if axis not in kept]
     if not others:
-        return values
+        return ufunc(first, values)
     sizes = [values.shape[axis] for axis in kept]
-    rows = xp.ascontiguousarray(values.transpose([*others, *kept])).reshape((-1, *sizes))
+    rows = values.transpose([*others, *kept]).reshape((-1, *sizes))
+    rows = xp.concatenate([xp.reshape(first, (1, *sizes)), rows])
     return ufunc.reduce(rows, axis=0) if kept else ufunc.accumulate(rows)[-1]
 
 

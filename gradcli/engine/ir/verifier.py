@@ -33,6 +33,7 @@ from .instructions import (
     Value,
     While,
     blocks_of,
+    every,
 )
 from .parser import IRError
 from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type
@@ -70,7 +71,9 @@ def verify(regions: Sequence[Region]) -> None:
     if len(known) < len(regions):
         raise IRError("two regions have one name")
     for region in regions:
-        _Verifier(region.name, known).block(region.block, set())
+        verifier = _Verifier(region.name, known)
+        verifier.block(region.block, set())
+        verifier.given_back(region.block)
 
 
 class _Verifier:
@@ -98,6 +101,30 @@ class _Verifier:
                 self.block(inner, visible)
             self.define(instruction.results, visible)
         self.visible(block.results, visible, "the end of a block")
+
+    def given_back(self, block: Block) -> None:
+        """A region gives back the stacks that it takes, in the same order, and no others."""
+        same: dict[Value, Value] = {}  # what each stack was before a push, a pop, a loop or a call
+        for made in every(block):
+            if isinstance(made, Push | Pop):
+                same[made.result] = made.stack
+            elif isinstance(made, Branch):
+                same.update(_stacks(made.results, made.then.results))
+            elif isinstance(made, While | For):
+                same.update(_stacks(made.results, made.initial))
+                same.update(_stacks(made.carried, made.initial))
+            elif isinstance(made, Call):
+                stacks = (
+                    [v for v in vs if v.type == STACK] for vs in (made.results, made.operands)
+                )
+                same.update(zip(*stacks, strict=True))
+        found = [value for value in block.results if value.type == STACK]
+        for k, value in enumerate(found):
+            while value in same:
+                value = same[value]
+            found[k] = value
+        if found != [value for value in block.parameters if value.type == STACK]:
+            self.fail("it doesn't give back the stacks that it takes")
 
     def visible(self, values: Sequence[Value], visible: set[int], where: str) -> None:
         if any(id(value) not in visible for value in values):
@@ -264,6 +291,10 @@ def result_type(op: Op, operand: Type) -> Type:
 
 def _types(values: Sequence[Value]) -> list[Type]:
     return [value.type for value in values]
+
+
+def _stacks(to: Sequence[Value], values: Sequence[Value]) -> list[tuple[Value, Value]]:
+    return [(a, b) for a, b in zip(to, values, strict=True) if a.type == STACK]
 
 
 def _listed(values: Sequence[Value]) -> str:

@@ -53,7 +53,7 @@ class RegionCall:
             without_dead_code(fold(hoist(each)))
             for each in (region, *self.regions.called_by(region))
         ]
-        self.expanded = [_expanded(each) for each in (self.region, *others)]
+        self.expanded = owned(*map(_expanded, (self.region, *others)))
         self._kernel = Kernel(*self.expanded)
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
@@ -146,7 +146,7 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 def _expanded(region: Region) -> Region:
     folded = without_dead_code(fold(expand(region), last=True))
-    return owned(without_dead_code(fuse(folded)))
+    return without_dead_code(fuse(folded))
 
 
 class RegionPullback(Pullback):

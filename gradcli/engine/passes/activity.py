@@ -20,7 +20,7 @@ from ..ir.instructions import (
     Value,
     While,
 )
-from ..ir.types import STACK, has_tangents, is_float
+from ..ir.types import STACK, Type, has_tangents, is_float
 from ..ir.verifier import differentiated
 
 
@@ -50,7 +50,7 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
             found.add(made.result)
     elif isinstance(made, Call):
         if found.intersection(made.operands):
-            found.update([v for v in made.results if is_float(v.type) or has_tangents(v.type)])
+            found.update([v for v in made.results if _may_vary(v.type)])
     elif isinstance(made, Push | Put | Element | NewArray | Product):
         if found.intersection(made.operands):
             found.add(made.result)
@@ -83,6 +83,10 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
         _given(made.carried, made.results, found)
 
 
+def _may_vary(kind: Type) -> bool:
+    return is_float(kind) or has_tangents(kind) or kind == STACK
+
+
 def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:
     found.update([b for a, b in zip(values, to, strict=True) if a in found])
 
@@ -93,6 +97,9 @@ def _stacks(block: Block, found: set[Value]) -> None:
         if isinstance(made, Push | Pop):
             if made.result in found:
                 found.add(made.stack)
+        elif isinstance(made, Call):
+            if any(value in found for value in made.results if value.type == STACK):
+                found.update([value for value in made.operands if value.type == STACK])
         elif isinstance(made, Branch):
             for side in (made.then, made.otherwise):
                 _made_of(made.results, side.results, found)

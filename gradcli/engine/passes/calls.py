@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ..ir.instructions import Block, Call, Region, blocks_of
 from .dead_code import without_dead_code
@@ -41,19 +41,22 @@ class Regions:
 
     def derived(
         self,
-        way: str,
+        ways: Sequence[str],
         name: str,
         places: Iterable[Iterable[int]],
-        derive: Callable[[Region], Region],
-    ) -> str:
-        """The name of what is derived from a region in some way, for parameters and results at some
-        places. It begins with a digit, as no name of a program does. Raises NoRule."""
-        new = f"{'__'.join(['_'.join(map(str, part)) for part in places])}_{way}_{name}"
-        if new not in self._named:
-            self._named[new] = Region(new, Block())  # which calls of itself find
+        derive: Callable[[Region], Iterable[Region]],
+    ) -> list[str]:
+        """The names of what is derived from a region in some ways, for parameters and results at
+        some places. They begin with a digit, as no name of a program does. Raises NoRule."""
+        where = "__".join(["_".join(map(str, part)) for part in places])
+        names = [f"{where}_{way}_{name}" for way in ways]
+        if names[0] not in self._named:
+            self._named.update({new: Region(new, Block()) for new in names})  # which calls find
             try:
-                self._named[new].block = without_dead_code(fold(derive(self.of(name)))).block
+                for new, region in zip(names, derive(self.of(name)), strict=True):
+                    self._named[new].block = without_dead_code(fold(region)).block
             except NoRule:
-                del self._named[new]
+                for new in names:
+                    del self._named[new]
                 raise
-        return new
+        return names

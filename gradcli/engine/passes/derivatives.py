@@ -34,6 +34,10 @@ class Differentiation:
     def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
         self.builder, self.varied, self.regions = Builder(block), varied, regions
 
+    def is_stack(self, value: Value) -> bool:
+        """Whether a value is a stack whose entries have derivatives."""
+        return value.type == STACK and value in self.varied
+
     def either(self, a: Value | None, b: Value | None) -> Value | None:
         """Whether one of two derivatives is connected."""
         if a is None or b is None:

@@ -26,7 +26,7 @@ from ..ir.instructions import (
     While,
     every,
 )
-from ..ir.types import BOOL, ArrayType, has_tangents
+from ..ir.types import BOOL, STACK, ArrayType, has_tangents
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
@@ -49,7 +49,8 @@ def jvp(
     regions: Regions | None = None,
     unsure: Sequence[int] = (),
 ) -> Region:
-    """A region of the same parameters and a tangent for each of `wrt`. It gives the results; then,
+    """A region of the same parameters and a tangent for each of `wrt`; that of a stack is on the
+    stack itself. It gives the results; then,
     for each float result, its tangent and whether it is connected with a parameter of `wrt`. It may
     call one of the `regions`, to which those that it calls are added. Of the tangents at the
     positions `unsure`, further parameters say whether they are connected.
@@ -59,9 +60,10 @@ def jvp(
     block = copied(region.block, {})
     inputs = [block.parameters[k] for k in wrt]
     forward = _Pushforward(block, varied(block, set(inputs)), regions or Regions())
-    given = [Value(value.type) for value in inputs]
+    moved = [value for value in inputs if value.type != STACK]
+    given = [Value(value.type) for value in moved]
     flags = {k: Value(BOOL) for k in unsure}
-    tangents = {x: Derivative(given[k], flags.get(k)) for k, x in enumerate(inputs)}
+    tangents = {x: Derivative(given[k], flags.get(k)) for k, x in enumerate(moved)}
     forward.along(block, tangents)
     block.parameters += (*given, *flags.values())
     moving = [value for value in block.results if has_tangents(value.type)]
@@ -233,19 +235,21 @@ class _Pushforward(Differentiation):
 
     def call(self, made: Call, tangents: Derivatives) -> None:
         """A call of what gives the tangents, too, where one of the operands has one."""
-        active = tuple([k for k, operand in enumerate(made.operands) if operand in tangents])
-        given = [tangents[made.operands[k]] for k in active]
-        if given:
+        active = tuple(
+            [k for k, v in enumerate(made.operands) if v in tangents or self.is_stack(v)]
+        )
+        given = [tangents[made.operands[k]] for k in active if made.operands[k] in tangents]
+        if active:
             floats = [value for value in made.results if has_tangents(value.type)]
             new = values_of(floats)
             unsure = [k for k, t in enumerate(given) if t.connected is not None]
             made.operands += passed(given)
             made.results += new
-            made.region = self.regions.derived(
-                "along",
+            [made.region] = self.regions.derived(
+                ("along",),
                 made.region,
                 (active, unsure),
-                lambda region: jvp(region, active, self.regions, unsure),
+                lambda region: [jvp(region, active, self.regions, unsure)],
             )
             tangents.update(zip(floats, pairs(new), strict=True))
         self.builder.add(made)

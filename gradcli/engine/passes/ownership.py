@@ -2,9 +2,9 @@
 
 Values never change: `put` gives another array. Where the old one isn't used any more, the new one
 takes over its memory; elsewhere it gets a copy. What takes over the memory of an array: a `put`, an
-`each` or a loop that it is the first value of, the end of a block that gives it. An array that
-nothing takes over is freed after its last use. The parameters of a region belong to whoever runs
-it.
+`each` or a loop that it is the first value of, the end of a block that gives it, a call of a region
+that changes or gives it. An array that nothing takes over is freed after its last use. The other
+parameters of a region belong to whoever runs it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeAlias
 from ..ir.instructions import (
     Block,
     Branch,
+    Call,
     Copy,
     Each,
     For,
@@ -30,15 +31,38 @@ from ..ir.types import ArrayType
 from .copying import copied, used
 
 Arrays: TypeAlias = dict[Value, None]  # each once, in order
+Taken: TypeAlias = dict[str, list[int]]  # by the names of regions, positions of parameters
 
 
-def owned(region: Region) -> Region:
-    """The region with copies of arrays where two would share memory, and with what frees it. Each
-    array is used up once, after all other uses."""
-    block = copied(region.block, {})
-    if _has_arrays(block) or any(map(_is_array, block.results)):
-        _block(block, ())
+def owned(region: Region, *others: Region) -> list[Region]:
+    """A region and others that it calls with copies of arrays where two would share memory, and
+    with what frees them. Each array is used up once, after all other uses."""
+    taken: Taken = {}
+    while True:  # until nothing is added
+        found = {each.name: _positions(each, taken) for each in others}
+        if found == taken:
+            break
+        taken = found
+    return [_owned(each, taken) for each in (region, *others)]
+
+
+def _owned(region: Region, taken: Taken) -> Region:
+    block = region.block
+    if not _has_arrays(block) and not any(map(_is_array, (*block.parameters, *block.results))):
+        return region
+    block = copied(block, {})
+    _Owning(taken).block(block, [block.parameters[k] for k in taken.get(region.name, ())])
     return Region(region.name, block)
+
+
+def _positions(region: Region, taken: Taken) -> list[int]:
+    """The positions of the parameters that a region takes over where it may, if the regions that
+    it calls take over those of `taken`."""
+    if not any(map(_is_array, region.block.parameters)):
+        return []
+    block, owning = copied(region.block, {}), _Owning(taken)
+    owning.block(block, _arrays(block.parameters))
+    return [k for k, value in enumerate(block.parameters) if value in owning.used_up]
 
 
 def _has_arrays(block: Block) -> bool:
@@ -56,50 +80,70 @@ def _arrays(values: Iterable[Value]) -> Arrays:
     return dict.fromkeys(filter(_is_array, values))
 
 
-def _block(block: Block, given: Iterable[Value]) -> None:
-    """Makes each array that a block defines, or that it is `given` to own, be taken over once, or
-    freed. All others it may only read."""
-    own = _arrays([*given, *[v for made in block.instructions for v in made.results]])
-    done: list[Instruction] = []  # from the last to the first
-    block.results = _taken_over(block.results, own, {}, done)
-    later = _arrays(block.results)  # what is used after the instruction that is looked at
-    for made in reversed(block.instructions):
-        inside = _arrays(used(blocks_of(made)))
-        used_up = {value: None for value in (*_arrays(made.operands), *inside) if value in own}
-        dying = {value: None for value in used_up if value not in later}
-        copies: list[Instruction] = []
-        if isinstance(made, Branch):
-            for side in (made.then, made.otherwise):
-                _block(side, dying)
-            dying = {}
-        elif isinstance(made, While | For):
-            _block(made.body, made.carried)
-            if isinstance(made, While):
-                _block(made.condition, ())
-            made.initial = _taken_over(made.initial, own, later | inside, copies)
-            dying = {value: None for value in dying if value not in made.initial}
-        elif isinstance(made, Each):
-            made.initial = _taken_over(made.initial, own, later | inside, copies)
-            dying = {value: None for value in dying if value not in made.initial}
-        elif isinstance(made, Put):
-            (made.array,) = _taken_over((made.array,), own, later, copies)
-            dying = {}
-        dead = {value: None for value in _arrays(made.results) if value not in later}
-        done += [*map(Free, dead), *map(Free, dying), made, *copies]
-        later |= used_up
-    done += [Free(value) for value in _arrays(given) if value not in later]
-    block.instructions = done[::-1]
+class _Owning:
+    """Finds what takes over arrays.
 
+    taken    the parameters that regions take over from who calls them
+    used_up  the arrays that something takes over
+    """
 
-def _taken_over(
-    values: Iterable[Value], own: Arrays, later: Arrays, copies: list[Instruction]
-) -> tuple[Value, ...]:
-    """Values whose arrays are taken over: as they are, or as copies of those that aren't owned or
-    are used later."""
-    found: list[Value] = []
-    for value in values:
-        is_free = value in own and value not in later and value not in found
-        found.append(value if is_free or not _is_array(value) else Value(value.type))
-        if found[-1] is not value:
-            copies.append(Copy(value, found[-1]))
-    return tuple(found)
+    def __init__(self, taken: Taken) -> None:
+        self.taken = taken
+        self.used_up: set[Value] = set()
+
+    def block(self, block: Block, given: Iterable[Value]) -> None:
+        """Makes each array that a block defines, or that it is `given` to own, be taken over once,
+        or freed. All others it may only read."""
+        own = _arrays([*given, *[v for made in block.instructions for v in made.results]])
+        done: list[Instruction] = []  # from the last to the first
+        block.results = self.taken_over(block.results, own, {}, done)
+        later = _arrays(block.results)  # what is used after the instruction that is looked at
+        for made in reversed(block.instructions):
+            inside = _arrays(used(blocks_of(made)))
+            used_up = {v: None for v in (*_arrays(made.operands), *inside) if v in own}
+            dying = {value: None for value in used_up if value not in later}
+            copies: list[Instruction] = []
+            if isinstance(made, Branch):
+                for side in (made.then, made.otherwise):
+                    self.block(side, dying)
+                dying = {}
+            elif isinstance(made, While | For):
+                self.block(made.body, made.carried)
+                if isinstance(made, While):
+                    self.block(made.condition, ())
+                made.initial = self.taken_over(made.initial, own, later | inside, copies)
+                dying = {value: None for value in dying if value not in made.initial}
+            elif isinstance(made, Each):
+                made.initial = self.taken_over(made.initial, own, later | inside, copies)
+                dying = {value: None for value in dying if value not in made.initial}
+            elif isinstance(made, Put):
+                (made.array,) = self.taken_over((made.array,), own, later, copies)
+                dying = {}
+            elif isinstance(made, Call) and (places := self.taken.get(made.region)):
+                operands = list(made.operands)
+                read = _arrays([v for k, v in enumerate(operands) if k not in places])
+                new = self.taken_over([operands[k] for k in places], own, later | read, copies)
+                for k, value in zip(places, new, strict=True):
+                    operands[k] = value
+                made.operands = tuple(operands)
+                dying = {value: None for value in dying if value not in new}
+            dead = {value: None for value in _arrays(made.results) if value not in later}
+            done += [*map(Free, dead), *map(Free, dying), made, *copies]
+            later |= used_up
+        done += [Free(value) for value in _arrays(given) if value not in later]
+        block.instructions = done[::-1]
+
+    def taken_over(
+        self, values: Iterable[Value], own: Arrays, later: Arrays, copies: list[Instruction]
+    ) -> tuple[Value, ...]:
+        """Values whose arrays are taken over: as they are, or as copies of those that aren't owned
+        or are used later."""
+        found: list[Value] = []
+        for value in values:
+            is_free = value in own and value not in later and value not in found
+            found.append(value if is_free or not _is_array(value) else Value(value.type))
+            if found[-1] is not value:
+                copies.append(Copy(value, found[-1]))
+            elif _is_array(value):
+                self.used_up.add(value)
+        return tuple(found)

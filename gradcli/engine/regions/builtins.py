@@ -4,12 +4,13 @@ their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
+from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
 from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored
@@ -34,6 +35,10 @@ class Builtins(Creation):
         ]
         if op.name not in _LAZY and not on_scalars(op):
             operands = [self.whole(held, span) for held in operands]
+        if op.name not in _OF_NOTHING and any(
+            isinstance(v, Array | Stored | Pending) and 0 in v.shape for v in operands
+        ):
+            raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
         if own := _OWN.get(op.name):
             return own(self, operands, options or {}, span)
         if op.name in MOVES:
@@ -149,14 +154,35 @@ class Builtins(Creation):
         return self.some_array(self.parts_of(operands, span), span)
 
     def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        self.only(options, [], span)
-        parts = self.parts_of(operands, span)
-        if any(isinstance(part, Stored | Pending) for part in parts):
-            return self.concatenated([self.operand(part, span) for part in parts], span)
-        arrays = [self.some_array(part, span) for part in parts]
-        return self.some_array(
-            tuple([row for part in arrays for row in self.rows(part, span)]), span
-        )
+        self.only(options, ["axis"], span)
+        given = self.parts_of(operands, span)
+        axis = self.known_int(options["axis"], span) if "axis" in options else 0
+        if any(isinstance(part, Stored | Pending) for part in given):
+            return self.concatenated([self.operand(part, span) for part in given], axis, span)
+        parts = [self.some_array(part, span) for part in given]
+        if not parts:
+            raise NotCompiled("there is nothing to join", span)
+        first, shapes = parts[0].shape, [list(part.shape) for part in parts]
+        if not -len(first) <= axis < len(first) or len({len(shape) for shape in shapes}) > 1:
+            raise NotCompiled("these arrays don't fit", span)
+        lengths = [shape.pop(axis) for shape in shapes]
+        if any(shape != shapes[0] for shape in shapes):
+            raise NotCompiled("these arrays don't fit", span)
+        axis %= len(first)
+        outer, inner = prod(first[:axis]), prod(first[axis + 1 :])
+        sizes = [n * inner for n in lengths]
+        items = [
+            item
+            for k in range(outer)
+            for part, n in zip(parts, sizes, strict=True)
+            for item in part.items[k * n : (k + 1) * n]
+        ]
+        kinds = {part.type for part in parts}
+        kind = next(each for each in (F64, I64, BOOL) if each in kinds)
+        shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
+        self.count(span, len(items))
+        found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
+        return self.tied(Array(shape, found.items, kind))
 
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
         """The operands, or the items of a single one that is a list or an array."""
@@ -208,6 +234,8 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
 }
 # Builtins that make lists of what is in lists, where variables stay variables.
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))
+# Builtins that arrays without elements may be given to.
+_OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = {
     "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",

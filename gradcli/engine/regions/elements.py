@@ -26,10 +26,20 @@ class Elements(Parts):
         raise NotImplementedError
 
     def index(self, node: program.Index) -> Any:
-        held = self.value(self.expression(node.object))
+        return self.part(*self.indexed(node), node.span)
+
+    def indexed(self, node: program.Index) -> tuple[Any, list[Step]]:
+        """What an index is into, and its steps. `m[i][j]` of an array in memory is `m[i, j]`."""
+        if isinstance(node.object, program.Index):
+            held, steps = self.indexed(node.object)
+        else:
+            held, steps = self.value(self.expression(node.object)), []
+        is_near = isinstance(held, Stored) and len(steps) < len(held.shape)
+        if not is_near or any(isinstance(step, slice) for step in steps):
+            held, steps = self.value(self.part(held, steps, node.object.span)), []
         if isinstance(held, Record):
-            return self.item(held, self.expression(node.items[0]), node.span)
-        return self.part(held, self.steps(node.items, node.span), node.span)
+            return self.item(held, self.expression(node.items[0]), node.span), []
+        return held, [*steps, *self.steps(node.items, node.span)]
 
     def item(self, held: Any, key: Any, span: Span) -> Any:
         """What a dict holds under a key."""
@@ -114,17 +124,15 @@ class Elements(Parts):
         return self.builder.element(held.value, self.counted_from_0(step, held.count, span))
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
-        """A part of an array, of several rows of it. Of what isn't whole rows NumPy keeps another
-        order in memory, in which it adds."""
-        picked = self.rows(held, span)[step]
+        """A part of an array, of several rows of it."""
+        rows = self.rows(held, span)
+        picked = rows[step]
+        if (step.step or 1) < 0 or any(isinstance(s, slice) and (s.step or 1) < 0 for s in rest):
+            raise NotCompiled("a part of an array that goes backwards is not compiled", span)
         if not picked:
-            raise NotCompiled("a part without elements is not compiled", span)
-        parts = [self.part(row, rest, span) for row in picked]
-        if (step.step or 1) < 0 or (
-            isinstance(parts[0], Array) and (rest or step.step not in (None, 1))
-        ):
-            raise NotCompiled("a part of an array that isn't whole rows is not compiled", span)
-        found: Array = self.stacked(tuple(parts), span)
+            shape = (0, *_shape_of_part(held.shape[1:], rest))
+            return Array(shape, (), held.type)
+        found: Array = self.stacked(tuple([self.part(row, rest, span) for row in picked]), span)
         return found
 
     def chosen(self, items: list[Any], at: Value, in_array: bool, span: Span) -> Any:
@@ -266,3 +274,9 @@ class Elements(Parts):
         if held.type == BOOL and value.type != BOOL:
             raise NotCompiled("an int doesn't fit into an array of bools", span)
         return self.beside(self.as_type(value, held.type, span), held)
+
+
+def _shape_of_part(shape: Sequence[int], steps: Sequence[Step]) -> list[int]:
+    """The shape of what steps lead to in an array of a shape."""
+    ranges = [range(n)[step] for n, step in zip(shape, steps, strict=False) if type(step) is slice]
+    return [*map(len, ranges), *shape[len(steps) :]]

@@ -88,7 +88,7 @@ class Loops(Counting):
         iterable = node.iterable
         held = self.value(self.expression(iterable))
         if isinstance(held, Stored):
-            self.loop(node, self.items(held, iterable.span))
+            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], held)
         elif isinstance(held, Ints):
             self.over_ints(node, held.range)
         else:
@@ -99,19 +99,25 @@ class Loops(Counting):
         if numbers is None:
             self.loop_or_unrolled(node, over)
             return
-        if len(numbers) > MAX_UNROLLED:
+        items = tuple(map(self.builder.constant, numbers[:MAX_UNROLLED]))
+        self.loop_or_each(node, over, len(numbers), items)
+
+    def loop_or_each(self, node: program.For, over: Over, size: int, items: Any) -> None:
+        """A loop over so many items. Where it isn't compiled as a loop, few are taken one by
+        one."""
+        if size > MAX_UNROLLED:
             self.loop(node, over)
             return
         before, copied = dict(self.names.held), set(self.copied)
         try:
             if id(node) not in self.one_by_one:
                 with self.builder.undoing(NotCompiled):
-                    self.loop(node, over, short=True)
+                    self.loop(node, over, short=isinstance(over, Range))
                 return
         except NotCompiled:  # an index that has to be known, or lists of other lengths
             self.one_by_one.add(id(node))
             self.names.held, self.copied = before, copied
-        self.unrolled(node, tuple(map(self.builder.constant, numbers)))
+        self.unrolled(node, items)
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
         """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may

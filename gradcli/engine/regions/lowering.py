@@ -19,7 +19,7 @@ from .kinds import Maybe, without_variable
 from .loops import End, Finish, Loops
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
-MAX_PATHS = 64  # through what follows an `if` that ends some paths
+MAX_PATHS = 64  # through a function, by an `if` that ends some of them
 
 
 class Lowering(Loops):
@@ -42,7 +42,11 @@ class Lowering(Loops):
                 raise value
             return value if end == "return" else ABSENT
 
-        return self.path(function.body, finish)
+        outer, self.paths = self.paths, 0
+        try:
+            return self.path(function.body, finish)
+        finally:
+            self.paths = outer
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
         """Lowers statements up to the end of the path, and gives what `finish` makes of that."""
@@ -66,16 +70,17 @@ class Lowering(Loops):
 
     def split(self, node: program.If, rest: Sequence[Any], finish: Finish) -> Any:
         """An `if` that ends some paths: its branches, each with the rest of the statements."""
-        self.paths += len(node.branches)
-        if self.paths > MAX_PATHS:
-            raise NotCompiled("too many paths leave from here", node.span)
 
         def go(k: int) -> Any:
             if k == len(node.branches):
                 return self.path((*node.otherwise, *rest), finish)
-            condition, body = node.branches[k]
+            written, body = node.branches[k]
+            condition = self.condition(written)
+            self.paths += condition not in self.builder.known
+            if self.paths > MAX_PATHS:
+                raise NotCompiled("too many paths leave from here", node.span)
             return self.either(
-                self.condition(condition),
+                condition,
                 lambda: self.path((*body, *rest), finish),
                 lambda: go(k + 1),
                 node.span,

@@ -26,7 +26,7 @@ class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
 
 class UnknownInt(NotCompiled):
     """An int would have to be known. `parameters` are those of the region that it is computed from,
-    where nothing else decides it."""
+    where nothing else decides it; `arguments` are those of the function that calls itself."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class UnknownInt(NotCompiled):
         super().__init__(reason, span)
         self.value = value
         self.parameters: set[int] = set()
+        self.arguments: set[int] = set()
 
 
 class Unresolved(Exception):  # noqa: N818 - an answer, not an error

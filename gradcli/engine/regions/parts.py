@@ -55,6 +55,8 @@ class Parts(StoredArrays):
             raise NotCompiled("a change at indices that an array has is not compiled", span)
         part = self.part_at(held, steps, span)
         kind, size = held.type.element, prod(part.shape)
+        if size == 0:
+            return held
         if size <= FEW and not isinstance(value, Stored | Pending):
             return self.with_few(held, part, self.as_array(value, span), span)
         value = self.operand(value, span)
@@ -99,8 +101,6 @@ class Parts(StoredArrays):
         for n, size, step in zip(held.shape, strides(held.shape), [*steps, *every], strict=True):
             if isinstance(step, slice):
                 picked = range(n)[step]
-                if not picked:
-                    raise NotCompiled("a part without elements is not compiled", span)
                 axes.append((len(picked), picked.step * size, None))
                 offset += picked.start * size
             elif isinstance(step, Stored):

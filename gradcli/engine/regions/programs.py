@@ -192,7 +192,7 @@ class _Main:
         with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
             if type(value) is tuple:
-                value = self.lowering.as_array(value, span)
+                value = self.lowering.whole(self.lowering.as_array(value, span), span)
             first = None if value is None else kind_of(value)
         self.lowering.names.held = before
         given = self.inputs.get(name)

@@ -1,9 +1,10 @@
 """Functions that call themselves, in IR: regions that call each other.
 
 A function that is inlined inside itself again and again is lowered as a region of its own, once for
-each kinds of arguments. What it reads from outside is passed to it, and how deep it is: it steps
-back where the interpreter would say that calls are too deep. The kind of its result follows from
-the paths on which it doesn't call itself, and then from the others.
+each kinds of arguments, unless it is small and calls no other for these. What it reads from outside
+is passed to it, and how deep it is: it steps back where the interpreter would say that calls are
+too deep. The kind of its result follows from the paths on which it doesn't call itself, and then
+from the others.
 """
 
 from __future__ import annotations
@@ -16,16 +17,48 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...structs import Struct
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Call, Check, Region, Value
+from ..ir.instructions import (
+    Block,
+    Call,
+    Check,
+    Constant,
+    Region,
+    Value,
+    every,
+    size_of,
+)
 from ..ir.types import I64
+from ..passes.aliases import returned_parameters
 from ..passes.calls import Regions
+from ..passes.copying import inlined
 from .calls import Calls
-from .kinds import Kind, Maybe, Record, as_kind, flat, fresh, has_functions, joined, kind_of
-from .names import Closure, Members, Name, NotCompiled, Transform, Unknown, Unresolved
+from .kinds import (
+    Kind,
+    Maybe,
+    Record,
+    as_kind,
+    flat,
+    fresh,
+    has_functions,
+    joined,
+    kind_of,
+    rebuilt,
+)
+from .names import (
+    Closure,
+    Members,
+    Name,
+    NotCompiled,
+    Transform,
+    Unknown,
+    UnknownInt,
+    Unresolved,
+)
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
-MAX_REGIONS = 20
+MAX_REGIONS = 64
+SMALL = 128  # instructions
 
 
 class Recursive(Exception):  # noqa: N818 - an answer, not an error
@@ -33,17 +66,31 @@ class Recursive(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Specialised(Struct, frozen=False):
-    """A function as a region, for arguments of given kinds and names from outside."""
+    """A function as a region, for arguments of given kinds and names from outside.
+
+    known    ints that it is specialised on, by the positions of arguments
+    result   the kind of what it returns; None if that isn't known yet
+    is_open  whether it is being lowered, and was_asked, whether its result was asked for meanwhile
+    """
 
     region: Region
     callee: Closure
     arguments: list[Kind]
     outside: dict[Name, Kind]
-    result: Kind | None = None  # not known yet
+    known: dict[int, int]
+    result: Kind | None = None
+    is_open: bool = True
+    was_asked: bool = False
 
-    def fits(self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind]) -> bool:
+    def fits(
+        self,
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        known: dict[int, int],
+    ) -> bool:
         same = callee.function is self.callee.function and callee.frame == self.callee.frame
-        return same and (arguments, outside) == (self.arguments, self.outside)
+        return same and (arguments, outside, known) == (self.arguments, self.outside, self.known)
 
 
 class Recursion(Calls):
@@ -55,6 +102,7 @@ class Recursion(Calls):
         self.entering: list[int] = []  # the functions that are being inlined
         self.recursive: set[int] = set()
         self.specialised: list[Specialised] = []
+        self.deciding: dict[int, set[int]] = {}  # by functions, arguments that decide shapes
         self.regions, self.named = Regions(), 0  # those that are lowered, and how many have names
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
@@ -64,7 +112,7 @@ class Recursion(Calls):
         if self.entering.count(function) == MAX_NESTED:
             self.recursive.add(function)
             raise Recursive
-        before, self.names.held = self.names.held, dict(self.names.held)
+        before, self.names.held, size = self.names.held, dict(self.names.held), self.size
         self.entering.append(function)
         try:
             with self.builder.undoing(Recursive):
@@ -79,21 +127,79 @@ class Recursion(Calls):
                 raise
         finally:
             self.entering.pop()
-        self.names.held = before
+        self.names.held, self.size = before, size
         return self.called_region(callee, arguments, span)
 
     def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        """A call of the function's region, which gets the states of variables."""
         names = self.reached(callee, arguments)
-        outside = {name: kind_of(self.names.held[name]) for name in names}
-        found = self.specialisation(callee, [kind_of(a) for a in arguments], outside, span)
+        given = [*arguments, *self.names.of(names)]
+        held = list(map(self.values, given))
+        kinds = list(map(kind_of, held))
+        n = len(arguments)
+        outside = dict(zip(names, kinds[n:], strict=True))
+        found = self.specialised_on(held[:n], callee, kinds[:n], outside, span)
         if found.result is None:
             raise Unresolved
         if isinstance(found.result, Unknown):
             raise NotCompiled(found.result.reason, span)
-        operands = [self.next_level(span), *_flat(arguments), *_flat(self.names.of(names))]
+        if self.states:
+            self.copy_returned(found.region, given, span)
+        operands = [self.next_level(span), *_flat(held)]
+        if not found.is_open and _is_small(found.region.block):
+            return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
         self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
         return result
+
+    def specialised_on(
+        self,
+        held: Sequence[Any],
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        span: Span,
+    ) -> Specialised:
+        """The region of a function for these arguments. Ints among these that have to be known for
+        it, and are known here, are part of what it is specialised on."""
+        deciding = self.deciding.setdefault(id(callee.function), set())
+        while True:
+            known = {k: n for k in deciding if type(n := self.known_number(held[k])) is int}
+            try:
+                return self.specialisation(callee, arguments, outside, known, span)
+            except UnknownInt as unknown:
+                asked = sorted(unknown.arguments)
+                if not asked:
+                    raise
+                for k in asked:
+                    if type(self.known_number(held[k])) is not int:
+                        raise UnknownInt(span, held[k], unknown.reason) from None
+                deciding.update(asked)
+
+    def known_number(self, held: Any) -> Any:
+        return self.builder.known.get(held) if isinstance(held, Value) else None
+
+    def copy_returned(self, region: Region, given: Sequence[Any], span: Span) -> None:
+        """Notes of which variables, among what a region gets, it may return the states."""
+        block, position = region.block, 1  # behind the level
+        may_be = returned_parameters(region, block.results)
+        types = {value.type for value in block.results}
+        for held in given:
+            values = list(flat(self.values(held)))
+            places = range(position, position := position + len(values))
+            if any(block.parameters[k].type in types for k in may_be.intersection(places)):
+                self.copy(held, self.names.held, span)
+
+    def body_of(self, region: Region, operands: Sequence[Value], span: Span) -> Sequence[Value]:
+        """Adds the instructions of a region, which calls no other, for these operands; gives its
+        results."""
+        instructions, results = inlined(region.block, operands)
+        self.count(span, len(instructions))
+        for made in instructions:
+            self.builder.add(made)
+            if isinstance(made, Constant):
+                self.builder.known[made.result] = made.value
+        return results
 
     def next_level(self, span: Span) -> Value:
         """How deep a call from here is."""
@@ -119,24 +225,31 @@ class Recursion(Calls):
         return list(found)
 
     def specialisation(
-        self, callee: Closure, arguments: list[Kind], outside: dict[Name, Kind], span: Span
+        self,
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        known: dict[int, int],
+        span: Span,
     ) -> Specialised:
         """The region of a function for these kinds. One that is being lowered has the kind of
         result that is known so far."""
         for each in self.specialised:
-            if each.fits(callee, arguments, outside):
+            if each.fits(callee, arguments, outside, known):
+                each.was_asked = True
                 return each
         if len(self.specialised) == MAX_REGIONS:
             raise NotCompiled("this recursion needs too many regions", span)
         region = Region(self.region_name(callee.function), Block())
-        made = Specialised(region, callee, arguments, outside)
+        made = Specialised(region, callee, arguments, outside, known)
         self.specialised.append(made)
         others = len(self.specialised)
         try:
             region.block = self.settled(made, others, span)
-        except NotCompiled:
+        except (NotCompiled, Unresolved):
             del self.specialised[others - 1 :]
             raise
+        made.is_open = False
         self.regions.add(region)
         return made
 
@@ -144,12 +257,13 @@ class Recursion(Calls):
         """The body of a function that returns what its calls of itself are taken to return."""
         differ = Unknown("what a recursive function returns is of different kinds", span)
         while True:
+            made.was_asked = False
             block, result = self.lowered_region(made, span)
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)
-            if wider == made.result:
+            is_same, made.result = wider == made.result, wider
+            if is_same or not made.was_asked:
                 break
-            made.result = wider
             del self.specialised[others:]  # which were lowered with the old kind
         with self.builder.inside(block):
             block.results = tuple(flat(as_kind(self.builder, result, wider)))
@@ -158,10 +272,12 @@ class Recursion(Calls):
     def lowered_region(self, made: Specialised, span: Span) -> tuple[Block, Any]:
         """The body of a function as a block, and what it returns."""
         outer = self.names.held, self.level, self.entering, self.depth, self.deepest
+        size, self.size = self.size, 0
         arguments = [fresh(kind) for kind in made.arguments]
         outside = {name: fresh(kind) for name, kind in made.outside.items()}
         self.names.held, self.level, self.entering = dict(outside), Value(I64), []
         self.depth = self.deepest = 0
+        self.builder.known.update({arguments[k]: n for k, n in made.known.items()})
         try:
             with self.builder.inside(Block()) as block:
                 block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
@@ -170,16 +286,32 @@ class Recursion(Calls):
                 most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
                 self.builder.add(Check(self.builder.apply("le", [self.level, most])))
                 block.instructions += body.instructions
-        except Unresolved:
+        except Unresolved:  # which it is as long as it is so for a region that calls this one
+            open_ones = [each for each in self.specialised if each.is_open and each is not made]
+            if any(each.result is None for each in open_ones):
+                raise
             raise NotCompiled("this recursion has no end", span) from None
+        except UnknownInt as unknown:
+            sources = self.builder.sources(unknown.value)
+            own = {k: a for k, a in enumerate(arguments) if isinstance(a, Value) and a in sources}
+            unknown.arguments = set(own) if sources == set(own.values()) else set()
+            raise
+        except RecursionError:
+            raise NotCompiled("this recursion needs too many regions", span) from None
         finally:
             self.names.held, self.level, self.entering, self.depth, self.deepest = outer
+            self.size = size
         return block, result
 
     def region_name(self, function: program.Function) -> str:
         name = function.name if function.name.isascii() and function.name else "function"
         self.named += 1
         return f"{name}_{self.named}"
+
+
+def _is_small(block: Block) -> bool:
+    """Whether a block calls no region, and a call of it would cost about as much as itself."""
+    return size_of(block) <= SMALL and not any(isinstance(made, Call) for made in every(block))
 
 
 def _read(held: Any) -> set[Name]:

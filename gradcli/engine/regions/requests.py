@@ -15,7 +15,7 @@ from ...lang import program
 from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
 from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While
-from ..ir.types import ArrayType, has_tangents
+from ..ir.types import STACK, ArrayType, has_tangents
 from ..ir.verifier import RESTATED, WHERE
 from ..passes.activity import varied
 from ..passes.copying import used
@@ -66,6 +66,8 @@ class Requests(States):
         super().__init__(*given)
         self.once, self.paused = False, False
         self.windows: list[Window] = []  # the tapes that are open
+        # What requests have given a stack, each with the pullback that takes from it.
+        self.stacked_up: list[tuple[list[Instruction], list[Instruction]]] = []
 
     def all(self, statements: Sequence[Any]) -> None:
         raise NotImplementedError
@@ -259,6 +261,11 @@ class Requests(States):
                 raise NotCompiled("a gradient by what isn't watched is not compiled", span)
         sources = [value for each in variables for value in flat(began[each.state])]
         made = scope.instructions if window is None else window.instructions
+        there = {id(each) for each in made}
+        for kept, pullback in self.stacked_up:
+            is_here = any(id(each) in there for each in kept)
+            if is_here and any(id(each) not in there for each in pullback):
+                raise NotCompiled("what another tape pulls back, too, is not compiled", span)
         others = self.suspects(scope, made, variables, began) if window is None else set()
         try:
             before, after, found = pull_back(made, seeds, {*sources, *others}, self.regions)
@@ -270,6 +277,7 @@ class Requests(States):
         place = next(
             (k for k, each in enumerate(block.instructions) if made and each is made[0]), 0
         )
+        self.stacked_up.append(([m for m in made if any(map(_is_stack, m.results))], after))
         block.instructions[place:place] = before
         self.builder.block.instructions += after
         return found
@@ -315,6 +323,10 @@ class Requests(States):
         if part.connected is None:
             return part.value
         return self.or_zero(part.value, part.connected, span)
+
+
+def _is_stack(value: Value) -> bool:
+    return value.type == STACK
 
 
 def _since(block: Block, before: Sequence[Instruction]) -> list[Instruction]:

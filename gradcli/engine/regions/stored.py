@@ -170,14 +170,19 @@ class StoredArrays(Arrays):
             held = tuple(self.ints(held, span))
         return super().stacked(held, span)
 
-    def concatenated(self, parts: Sequence[Any], span: Span) -> Stored | Array:
-        """The rows of arrays, those of each after those of the one before."""
+    def concatenated(self, parts: Sequence[Any], axis: int, span: Span) -> Stored | Array:
+        """Arrays, those of each along an axis after those of the one before."""
         shapes = [part.shape for part in parts if isinstance(part, Pending)]
-        if len(shapes) < len(parts) or len({shape[1:] for shape in shapes}) > 1:
+        rank = len(shapes[0])
+        others = {tuple([n for k, n in enumerate(each) if k != axis % rank]) for each in shapes}
+        fit = len(shapes) == len(parts) and len(others) == 1 and {*map(len, shapes)} == {rank}
+        if not fit or not -rank <= axis < rank or 0 in map(prod, shapes):
             raise NotCompiled("arrays that don't fit together are not compiled", span)
+        axis %= rank
         types = [part.type for part in parts]
         kind = next((each for each in (F64, I64) if each in types), BOOL)
-        shape = (sum([shape[0] for shape in shapes]), *shapes[0][1:])
+        length = sum([shape[axis] for shape in shapes])
+        shape = (*shapes[0][:axis], length, *shapes[0][axis + 1 :])
         array, steps, start = self.builder.room(ArrayType(kind, shape)), strides(shape), 0
         for part in parts:
 
@@ -186,7 +191,7 @@ class StoredArrays(Arrays):
                 return [self.as_type(part.at(indices), kind, span), place]
 
             [array] = self.over(part.shape, [("put", array)], body, span)
-            start += part.size
+            start += part.shape[axis] * steps[axis]
         return self.few_apart(Stored(array), span)
 
     # ---- elementwise ops -------------------------------------------------------------------------

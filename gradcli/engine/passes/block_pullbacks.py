@@ -1,0 +1,289 @@
+"""The pullback of a block: the instructions that lead from cotangents of what it gives to those of
+what it uses.
+
+The pullback walks the instructions backwards and adds up cotangents in the order of a sweep over
+records. What an iteration of a loop defines and the pullback needs is pushed on a stack, of which
+there is one; a branch gives it as further results. Whether a path connects an input with a result
+is told by a bool beside each cotangent: known where every path does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..ir.instructions import (
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Constant,
+    Each,
+    Element,
+    For,
+    Instruction,
+    NewArray,
+    NewStack,
+    Operation,
+    Pop,
+    Product,
+    Push,
+    Put,
+    Value,
+    While,
+    blocks_of,
+)
+from ..ir.types import I64, STACK, has_tangents
+from .calls import Regions
+from .copying import copied, defined, replace, used
+from .derivatives import Derivative, Derivatives, pairs, values_of
+from .pullbacks import Pullbacks
+from .residuals import computed_again
+
+
+class BlockPullback(Pullbacks):
+    """Appends the pullback of a block to it. The block is changed: loops count their iterations and
+    push what the pullback needs, as the regions do that calls go to; branches have more results.
+
+    inputs  the arrays whose elements the pullback reads again
+    stack   the stack at the place that the pullback has come to, if there is one
+    """
+
+    def __init__(
+        self, block: Block, varied: set[Value], regions: Regions, stack: Value | None = None
+    ) -> None:
+        """`stack` is one that is there when the block begins."""
+        super().__init__(block, varied, regions)
+        self.inputs = set(block.parameters)
+        if stack is None and any(map(self.keeps, block.instructions)):
+            made = NewStack(stack := Value(STACK))
+            block.instructions.insert(0, made)
+        self.stack = None if stack is None else self.thread(block, stack)
+
+    def keeps(self, made: Instruction) -> bool:
+        """Whether an instruction takes a stack, to keep on it what the pullback needs."""
+        if isinstance(made, Call):
+            return self.is_active(made)
+        return isinstance(made, While | For) or any(
+            self.keeps(inner) for block in blocks_of(made) for inner in block.instructions
+        )
+
+    def is_active(self, made: Call) -> bool:
+        """Whether cotangents go through a call."""
+        return not (self.varied.isdisjoint(made.operands) or self.varied.isdisjoint(made.results))
+
+    # ---- the forward part ------------------------------------------------------------------------
+
+    def thread(self, block: Block, stack: Value) -> Value:
+        """Hands the stack through the loops and calls of a block; gives the stack at its end."""
+        for made in list(filter(self.keeps, block.instructions)):
+            after = Value(STACK)
+            if isinstance(made, Call):
+                made.operands += (stack,)
+                made.results += (after,)
+            elif isinstance(made, Branch):
+                for side in (made.then, made.otherwise):
+                    side.results += (self.thread(side, stack),)
+                made.results += (after,)
+            elif isinstance(made, While):
+                self.counted(made, block)
+                made.initial += (stack,)
+                made.condition.parameters += (Value(STACK),)
+                self.through(made.body)
+                made.results += (after,)
+            elif isinstance(made, For):
+                made.initial += (stack,)
+                self.through(made.body)
+                made.results += (after,)
+            stack = after
+        return stack
+
+    def through(self, body: Block) -> None:
+        inside = Value(STACK)
+        body.results += (self.thread(body, inside),)
+        body.parameters += (inside,)
+
+    def counted(self, made: While, block: Block) -> None:
+        """Counts the iterations of a loop, in its last result but the stack."""
+        start = Value(I64)
+        block.instructions.insert(0, Constant(0, start))
+        made.initial += (start,)
+        made.condition.parameters += (Value(I64),)
+        count = Value(I64)
+        with self.builder.inside(made.body):
+            more = self.builder.apply("add", [count, self.builder.constant(1)])
+        made.body.parameters += (count,)
+        made.body.results += (more,)
+        made.results += (Value(I64),)
+
+    # ---- backwards -------------------------------------------------------------------------------
+
+    def back(self, block: Block, cotangents: Derivatives) -> None:
+        """The pullback of a block's instructions: from cotangents of what it defines to those of
+        what it uses."""
+        for made in reversed(list(block.instructions)):
+            if isinstance(made, Branch):
+                self.branch(made, cotangents)
+            elif isinstance(made, While | For):
+                self.loop(made, cotangents)
+            elif isinstance(made, Operation | Cast):
+                g = cotangents.pop(made.result, None)
+                if g is not None:
+                    self.operation(made, g, cotangents)
+            elif isinstance(made, Element):
+                self.element(made, cotangents)
+            elif isinstance(made, Put):
+                self.put(made, cotangents)
+            elif isinstance(made, NewArray):
+                self.filled(made, cotangents)
+            elif isinstance(made, Product):
+                self.product(made, cotangents)
+            elif isinstance(made, Each):
+                self.each(made, cotangents)
+            elif isinstance(made, Pop):
+                self.pop(made, cotangents)
+            elif isinstance(made, Push):
+                self.push(made, cotangents)
+            elif isinstance(made, Call):
+                self.call(made, cotangents)
+
+    def call(self, made: Call, cotangents: Derivatives) -> None:
+        raise NotImplementedError
+
+    def pop(self, made: Pop, cotangents: Derivatives) -> None:
+        """The cotangent of a stack is one of the cotangents of its floats."""
+        if made.stack not in self.varied:
+            return
+        stack, _ = self.of_types([(STACK, cotangents.pop(made.result, None))])
+        floats = [value for value in made.entry if has_tangents(value.type)]
+        entry = self.results(floats, [cotangents.pop(value, None) for value in floats])
+        after = Value(STACK)
+        self.builder.add(Push(stack, entry, after))
+        cotangents[made.stack] = Derivative(after)
+
+    def push(self, made: Push, cotangents: Derivatives) -> None:
+        g = cotangents.pop(made.result, None)
+        if g is not None:
+            floats = [value for value in made.entry if has_tangents(value.type)]
+            entry, after = values_of(floats), Value(STACK)
+            self.builder.add(Pop(g.value, entry, after))
+            for value, share in zip(floats, pairs(entry), strict=True):
+                self.add(cotangents, value, share)
+            self.add(cotangents, made.stack, Derivative(after))
+
+    def outer(self, blocks: Iterable[Block]) -> list[Value]:
+        """The values from outside whose cotangents blocks add to."""
+        return [value for value in used(blocks) if value in self.varied]
+
+    def branch(self, made: Branch, cotangents: Derivatives) -> None:
+        given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
+        if not given and not self.keeps(made):
+            return
+        sides, before = (made.then, made.otherwise), self.stack
+        touched = self.outer(sides)
+        blocks, ends = [], []
+        for side in sides:
+            self.stack, inside = before, dict(cotangents)
+            with self.builder.inside(Block()) as block:
+                for k, g in given.items():
+                    self.add(inside, side.results[k], g)
+                self.back(side, inside)
+                end = [inside.get(value) for value in touched]
+                block.results = (*self.results(touched, end), *self.stacks(made))
+            blocks.append(block)
+            ends.append(end)
+        for side, block in zip(sides, blocks, strict=True):
+            if before is not None and self.keeps(made):
+                self.keep(side, block, before, {})
+            else:
+                self.expose(made, side, block)
+        results = self.builder.branch(made.condition, *blocks)
+        if self.stacks(made):
+            self.stack = results[-1]
+        for k, (value, a, b) in enumerate(zip(touched, *ends, strict=True)):
+            if a or b:
+                certain = a and b and a.connected is b.connected is None
+                flag = None if certain or value.type == STACK else results[2 * k + 1]
+                cotangents[value] = Derivative(results[2 * k], flag)
+
+    def stacks(self, made: Instruction) -> tuple[Value, ...]:
+        """The stack, for an instruction that changes it."""
+        return (self.stack,) if self.stack is not None and self.keeps(made) else ()
+
+    def expose(self, made: Branch, side: Block, block: Block) -> None:
+        """Gives what the pullback of a side needs as results of the branch."""
+        names = {}
+        inside = set(defined(side))
+        other = made.otherwise if side is made.then else made.then
+        for value in [value for value in used([block]) if value in inside]:
+            names[value] = Value(value.type)
+            made.results += (names[value],)
+            side.results += (value,)
+            with self.builder.inside(other):
+                other.results += (self.builder.zero(value.type),)
+        replace(block, names)
+
+    def loop(self, made: While | For, cotangents: Derivatives) -> None:
+        assert self.stack is not None
+        n = len(made.initial) - (2 if isinstance(made, While) else 1)  # without count and stack
+        parameters = made.carried
+        carried = [k for k in range(n) if parameters[k] in self.varied]
+        touched = self.outer([made.body])
+        values = [*[parameters[k] for k in carried], *touched]
+        start = [cotangents.pop(made.results[k], None) for k in carried]
+        start += [cotangents.get(value) for value in touched]
+        initial = (self.stack, *self.results(values, start))
+        number = Value(I64)
+        self.stack = Value(STACK)
+        inner = values_of(values)
+        body = Block((number, self.stack, *inner))
+        given = pairs(inner)
+        with self.builder.inside(body):
+            inside: Derivatives = dict(zip(touched, given[len(carried) :], strict=True))
+            for k, g in zip(carried, given, strict=False):
+                self.add(inside, made.body.results[k], g)
+            self.back(made.body, inside)
+            body.results = (self.stack, *self.results(values, map(inside.get, values)))
+        count = made.count if isinstance(made, For) else made.results[n]
+        outside = self.builder.block
+
+        def own_number() -> Value:
+            with self.builder.inside(outside):
+                last = self.builder.apply("sub", [count, self.builder.constant(1)])
+            return self.builder.apply("sub", [last, number])
+
+        own = made.body.parameters[:1] if isinstance(made, For) else ()
+        self.keep(made.body, body, body.parameters[1], dict.fromkeys(own, own_number))
+        results = tuple([Value(value.type) for value in body.results])
+        self.builder.add(For(count, initial, body, results))
+        self.stack = results[0]
+        found = pairs(results[1:])
+        cotangents.update(zip(touched, found[len(carried) :], strict=True))
+        for k, g in zip(carried, found, strict=False):
+            self.add(cotangents, made.initial[k], g)
+
+    def keep(
+        self, body: Block, back: Block, stack: Value, numbers: dict[Value, Callable[[], Value]]
+    ) -> None:
+        """Gives the pullback of a block what it needs of that: by computing it again where it is
+        simple or one of the `numbers`, and otherwise from the stack. That is the last result of the
+        block, and is `stack` where its pullback begins."""
+        first, inside = Block(), set(defined(body))
+        needed = [value for value in used([back]) if value in inside and value.type != STACK]
+        again = computed_again(body, set(numbers), needed, self.inputs)
+        pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
+        names = dict(pushed)
+        asked = {*needed, *[value for made in again.values() for value in made.operands]}
+        with self.builder.inside(first):
+            names |= {value: made() for value, made in numbers.items() if value in asked}
+            if pushed:
+                names[stack] = Value(STACK)
+                self.builder.add(Pop(stack, tuple(pushed.values()), names[stack]))
+        first.instructions += copied(Block((), list(again.values())), names).instructions
+        if pushed:
+            onto = Push(body.results[-1], tuple(pushed), Value(STACK))
+            body.instructions.append(onto)
+            body.results = (*body.results[:-1], onto.result)
+        parameters, back.parameters = back.parameters, ()
+        replace(back, names)
+        back.parameters = parameters
+        back.instructions = [*first.instructions, *back.instructions]
