@@ -7,6 +7,7 @@ from ..ir.instructions import (
     Block,
     Branch,
     Call,
+    Each,
     Element,
     For,
     Instruction,
@@ -62,6 +63,9 @@ def _block(block: Block, found: set[Value]) -> None:
             _given(made.carried, made.results, found)
             if isinstance(made, While):
                 _given(made.carried, made.condition.parameters, found)
+        elif isinstance(made, Each):
+            _given(made.initial, made.results, found)
+            _given(tuple([number for number, _ in made.given]), made.results, found)
         elif not found.isdisjoint(made.operands):
             found.update(made.results)
 
