@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from .backends.backend import CPU
-from .ir.instructions import Block, Branch, Constant, For, Region, blocks_of, every
+from .ir.instructions import Block, Branch, Constant, Each, For, Region, blocks_of, every
 from .ir.types import F64, ArrayType, Type
 from .jacobian.plans import Plan
 from .jacobian.structures import SEEDS
@@ -25,6 +25,7 @@ from .regions.programs import Lowered
 MOST = 16  # kernels of a program
 # Microseconds: of an instruction of a kernel, of a call of one, and of a run of the interpreter.
 INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
+AT_ONCE = 4  # points of an `each`
 Blocks = dict[int, Any]  # by the numbers of sources
 
 
@@ -273,6 +274,8 @@ def _work(block: Block) -> int:
             inner = [work(each) for each in blocks_of(made)]
             if isinstance(made, For):
                 total += inner[0] * known.get(made.count, 1)
+            elif isinstance(made, Each):
+                total += inner[0] * made.size // AT_ONCE
             else:
                 total += max(inner, default=0) if isinstance(made, Branch) else sum(inner)
         return total

@@ -52,8 +52,8 @@ class VariableLoopCalls:
     def run(
         self, run: Run, some: Items, rest: Items, observed: Observed, appends: bool, work: float
     ) -> tuple[Ran, dict[int, Any]] | int | None:
-        """Runs iterations by a kernel, `some` at most, and returns with how they ended what slots
-        hold then. Variables have their new states. Returns as `LoopCalls.run` does otherwise."""
+        """Runs iterations of the rest by a kernel, `some` at most; variables have their new states
+        then. Returns how they ended, and what slots hold; otherwise what `LoopCalls.run` does."""
         is_all = len(some) == len(rest)
         if is_all and not self._may_end:
             some = some[:-1]
@@ -73,10 +73,9 @@ class VariableLoopCalls:
             is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
             some = some[:FIRST]
         try:
-            ran, new = call.run(run, self._site, some, observed, is_all, calls)
+            return call.run(run, self._site, some, observed, is_all, calls)
         except (StepBack, NoRule):
             return None
-        return ran, new
 
 
 def _sees_all(run: Run) -> bool:
