@@ -111,3 +111,17 @@ def test_two_regions_of_one_name() -> None:
     region = one("return %0")
     with pytest.raises(IRError, match="two regions have one name"):
         verify(parse(region + region))
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        "region f(%0: stack) -> () { return }",
+        "region f() -> (stack) { %0 = new stack\nreturn %0 }",
+        "region f(%0: stack, %1: stack) -> (stack, stack) { return %1, %0 }",
+    ],
+)
+def test_a_region_gives_back_the_stacks_that_it_takes(region: str) -> None:
+    with pytest.raises(IRError, match="doesn't give back the stacks that it takes"):
+        verify(parse(region))
+    verify(parse("region f(%0: stack, %1: f64) -> (stack) { %2 = push %0, %1\nreturn %2 }"))

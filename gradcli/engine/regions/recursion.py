@@ -57,7 +57,7 @@ from .names import (
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
-MAX_REGIONS = 64
+MAX_REGIONS, MAX_TOTAL = 64, 20_000  # and the size of all of them
 SMALL = 128  # instructions
 
 
@@ -101,6 +101,7 @@ class Recursion(Calls):
         self.level: Value | None = None  # of the call that the region is; None in the main one
         self.entering: list[int] = []  # the functions that are being inlined
         self.recursive: set[int] = set()
+        self.lowered_size = 0  # what has been lowered of regions
         self.specialised: list[Specialised] = []
         self.deciding: dict[int, set[int]] = {}  # by functions, arguments that decide shapes
         self.regions, self.named = Regions(), 0  # those that are lowered, and how many have names
@@ -238,7 +239,7 @@ class Recursion(Calls):
             if each.fits(callee, arguments, outside, known):
                 each.was_asked = True
                 return each
-        if len(self.specialised) == MAX_REGIONS:
+        if len(self.specialised) == MAX_REGIONS or self.lowered_size > MAX_TOTAL:
             raise NotCompiled("this recursion needs too many regions", span)
         region = Region(self.region_name(callee.function), Block())
         made = Specialised(region, callee, arguments, outside, known)
@@ -300,7 +301,7 @@ class Recursion(Calls):
             raise NotCompiled("this recursion needs too many regions", span) from None
         finally:
             self.names.held, self.level, self.entering, self.depth, self.deepest = outer
-            self.size = size
+            self.size, self.lowered_size = size, self.lowered_size + self.size
         return block, result
 
     def region_name(self, function: program.Function) -> str:
