@@ -145,7 +145,7 @@ class ProgramCall:
                 matrices = self._matrices
                 jacobians = {} if matrices is None else matrices.jacobians(numbers)
                 hessians = {} if matrices is None else matrices.hessians(numbers)
-        except StepBack:
+        except (StepBack, MemoryError):
             return None
         if jacobians is None or hessians is None:
             return None
