@@ -32,7 +32,7 @@ from .regions.names import NotCompiled
 from .regions.programs import Lowered, lower_program
 from .trace.running import running
 
-__all__ = ["Asked", "NoRule", "NotCompiled", "ProgramCall"]
+__all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall"]
 
 
 class Answered(NamedTuple):
@@ -99,7 +99,8 @@ class ProgramCall:
         """`targets` and `sources` are those of gradients; `asked` is what is asked besides. Raises
         NotCompiled, and NoRule."""
         lowered = lower_program(node, inputs)
-        for reason in lowered.reasons:
+        # What isn't compiled has no name in the region, and the run that asks has done it.
+        for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
@@ -144,7 +145,7 @@ class ProgramCall:
                 matrices = self._matrices
                 jacobians = {} if matrices is None else matrices.jacobians(numbers)
                 hessians = {} if matrices is None else matrices.hessians(numbers)
-        except StepBack:
+        except (StepBack, MemoryError):
             return None
         if jacobians is None or hessians is None:
             return None

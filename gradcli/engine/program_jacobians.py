@@ -36,12 +36,14 @@ class Asked(NamedTuple):
     jacobians  by target, for each place of it
     hessians   by target, and by the number of the variable that the gradient is by
     mixed      whether each gradient is differentiated by all later variables, too
+    once       whether it is asked for no other numbers than those of the run that has the plans
     """
 
     sources: Sequence[str]
     jacobians: Mapping[str, Sequence[Sequence[Plan]]]
     hessians: Mapping[str, Mapping[int, Sequence[Plan]]]
     mixed: bool = False
+    once: bool = False
 
     @property
     def plans(self) -> Iterator[Plan]:
@@ -54,8 +56,10 @@ class Asked(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the plans are the same on all paths of the program that have derivatives of
-        everything by everything, as these have."""
+        """Whether these are the plans for other numbers, too: they are the same on all paths of the
+        program that have derivatives of everything by everything, as these have."""
+        if self.once:
+            return True
         n = len(self.sources)
         counts = [(plans, n) for places in self.jacobians.values() for plans in places]
         for row in self.hessians.values():

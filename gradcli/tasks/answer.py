@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ..engine.analysis.declared import declared_names
@@ -125,6 +125,13 @@ def answered(node: program.Program, inputs: Mapping[str, Any], options: Options)
 # ---- what was asked for --------------------------------------------------------------------------
 
 
+class Matrices(NamedTuple):
+    """Jacobians and Hessians by target, as an `Execution` gives those of one."""
+
+    jacobians: dict[str, list[Any]]
+    hessians: dict[str, dict[tuple[int, int], Any]]
+
+
 class Answer:
     """The targets and sources of an execution, and the derivatives of the ones by the others."""
 
@@ -208,8 +215,9 @@ class Answer:
             sources.update(inside or {name: self._named(name)})
         return sources
 
-    def compute(self, forward: ForwardRuns | None) -> None:
-        """What the options ask for: in reverse mode, a target at a time, by all sources at once."""
+    def compute(self, forward: ForwardRuns | None, matrices: Matrices | None = None) -> None:
+        """What the options ask for: in reverse mode, a target at a time, by all sources at once.
+        `matrices` are the Jacobians and Hessians, if something else has computed them."""
         execution, options, by = self.execution, self.options, self.sources
         names, sources = list(by), list(by.values())
         singles = [(name,) for name in names]
@@ -225,22 +233,35 @@ class Answer:
                 found = zip(singles, execution.gradients(target, sources), strict=True)
                 self.gradients[of] = self._row(of, found, zero)
             if options.jacobian:
-                blocks = execution.jacobians(target, sources, options.mode, options.sparse)
+                blocks = (
+                    execution.jacobians(target, sources, options.mode, options.sparse)
+                    if matrices is None
+                    else matrices.jacobians[of]
+                )
                 self.jacobians[of] = self._row(
-                    of, zip(singles, blocks, strict=True), partial(self._zero_jacobian, target)
+                    of, zip(singles, blocks, strict=True), partial(self.zero_jacobian, target)
                 )
             if options.hessian or options.hessian_blocks:
-                pairs = execution.hessians(
-                    target, sources, options.hessian_blocks, options.mode, options.sparse
+                pairs = (
+                    execution.hessians(
+                        target, sources, options.hessian_blocks, options.mode, options.sparse
+                    )
+                    if matrices is None
+                    else matrices.hessians[of]
                 )
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
                 self.hessians[of] = self._row(
                     of, named, lambda x, z: execution.zero_block(by[x], by[z], options.sparse)
                 )
 
-    def asked(self) -> Asked | None:
+    @property
+    def is_by_variables(self) -> bool:
+        """Whether all sources are variables that have kept their names."""
+        return not self.run.replaced and all(type(v) is Variable for v in self.sources.values())
+
+    def asked(self, once: bool = False) -> Asked | None:
         """By which sweeps the Jacobians and Hessians are computed; None where none are asked
-        for."""
+        for. `once`: it is asked for the numbers of this run alone."""
         options, execution = self.options, self.execution
         mixed, how = options.hessian_blocks, (options.mode, options.sparse)
         if not (options.jacobian or options.hessian or mixed):
@@ -258,7 +279,7 @@ class Answer:
             for of, target in self.targets.items()
             if options.hessian or mixed
         }
-        return Asked(list(self.sources), jacobians, hessians, mixed)
+        return Asked(list(self.sources), jacobians, hessians, mixed, once)
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
@@ -286,7 +307,8 @@ class Answer:
             row[",".join(dict.fromkeys(by))] = value
         return row
 
-    def _zero_jacobian(self, target: Any, by: str) -> Any:
+    def zero_jacobian(self, target: Any, by: str) -> Any:
+        """Zeros, as the Jacobian of a target by a source has them."""
         return self.execution.zero_block(target, self.sources[by], self.options.sparse)
 
     def is_replaced(self, name: str) -> bool:

@@ -13,6 +13,7 @@ from ..engine.forward_runs import ForwardRuns
 from ..lang import program
 from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
+from .matrices import by_kernels
 from .omissions import finiteness, nonfinite, without_gradients
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _answer(
             if verifies and not options.ignore_extra:
                 verify_used(execution, answer.variables)
             with running():  # a rule of the program is a call like any other
-                answer.compute(forward)
+                answer.compute(forward, by_kernels(answer, inputs))
         except GradcliError as error:
             if _is_from_outside(error):
                 raise

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from copy import copy, deepcopy
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.backends.backend import ieee
 from ..engine.backends.tiers import policy
 from ..engine.execution import Compiled
-from ..engine.values.contents import plain
-from ..engine.values.kinds import Variable
-from ..engine.values.sparse import Sparse, entries
 from ..lang.program import Program
 from .answer import Answer
 from .evaluation import Evaluation, Options
+from .matrices import filled
 from .omissions import nonfinite
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ class HotProgram:
     ) -> Callable[[], Ready | None] | None:
         """What makes a kernel for values of such kinds, if there is one that answers as the
         interpreter does. It keeps nothing of the run."""
-        if answer.run.replaced or any(type(v) is not Variable for v in answer.sources.values()):
+        if not answer.is_by_variables:
             return None
         of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
         told = evaluation.diagnostics != self._compiled.facts.discarded or bool(answer.missing)
@@ -153,16 +151,6 @@ def _filled_rows(found: Table, answered: Table) -> Table:
     """A table of derivatives, with what the interpreter answered where nothing depends on the
     numbers."""
     return {
-        of: {by: _filled(found[of].get(by), value) for by, value in row.items()}
+        of: {by: filled(found[of].get(by), value) for by, value in row.items()}
         for of, row in answered.items()
     }
-
-
-def _filled(found: Any, answered: Any) -> Any:
-    if found is None or answered is None:
-        return deepcopy(answered)
-    if type(found) is list:
-        return [_filled(*pair) for pair in zip(found, answered, strict=True)]
-    if type(found) is dict:
-        return {key: _filled(item, answered[key]) for key, item in found.items()}
-    return plain(entries(found)) if type(found) is Sparse else found

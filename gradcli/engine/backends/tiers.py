@@ -37,6 +37,8 @@ class Heat(NamedTuple):
     operations   on these, before it is compiled
     instructions of a region that Python text runs, before machine code replaces it, and for each
                  that the region has `instructions_each`
+    sweeps       microseconds that a run's sweeps for Jacobians take, about, before kernels compute
+                 these in their place
     """
 
     iterations: int = 2000
@@ -48,6 +50,7 @@ class Heat(NamedTuple):
     operations: int = 2**24
     instructions: int = 2**21
     instructions_each: int = 2**12
+    sweeps: int = 2**18
 
 
 HEAT = Heat()

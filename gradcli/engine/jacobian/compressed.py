@@ -162,7 +162,8 @@ class _Jacobian:
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
 
     def plan(self, mode: str, sparse: bool, symmetric: bool) -> Plan:
-        """How the derivatives are computed, by the numbers of the sources; see `blocks`."""
+        """How the derivatives are computed, by the numbers of the sources; see `blocks`. Refuses
+        (E405) entries that can't fit into memory."""
         real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
         if self.run.rules or self.groups or not real:
             mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
@@ -182,6 +183,10 @@ class _Jacobian:
         else:
             back = found.back and mode != "forward"
             _, sweeps, colour, entries, seeds = found
+        if sparse and entries is None:
+            span = None if self.site is None else self.site.span
+            text = f"a Jacobian of {self.height * self.width} entries"
+            self.run.verify_allocation(32 * self.height * self.width, text, span)
         sources, shapes = tuple(self.sources), tuple(self.shapes.values())
         return Plan(
             sources, self.shape, shapes, back, sweeps, colour, entries, seeds, sparse, paths
@@ -189,10 +194,6 @@ class _Jacobian:
 
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
         plan = self.plan(mode, sparse, symmetric)
-        if sparse and plan.entries is None:
-            span = None if self.site is None else self.site.span
-            text = f"a Jacobian of {self.height * self.width} entries"
-            self.run.verify_allocation(32 * self.height * self.width, text, span)
         if not plan.sweeps:
             return {
                 n: zero_block(self.run, self.target, source, sparse)

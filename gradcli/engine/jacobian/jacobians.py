@@ -166,12 +166,7 @@ def jacobians(
     each of its places. Raises GradcliError for a target that isn't differentiable, and where the
     result can't fit.
     """
-    verify_target(run, target, None)
-    values = [read(value) for value in leaves(target)]
-    if not sparse:
-        _verify_fit(
-            run, [(value, source) for value in values for source in sources], "Jacobian", None
-        )
+    values = _places(run, target, sources, sparse)
     nothing = [None] * len(sources)
     found = [
         blocks(run, v, sources, mode=mode, sparse=sparse)
@@ -195,6 +190,17 @@ def jacobians(
     return answers
 
 
+def _places(run: Run, target: Any, sources: list[Any], sparse: bool) -> list[Any]:
+    """The values in a target. Raises GradcliError as `jacobians` does."""
+    verify_target(run, target, None)
+    values = [read(value) for value in leaves(target)]
+    if not sparse:
+        _verify_fit(
+            run, [(value, source) for value in values for source in sources], "Jacobian", None
+        )
+    return values
+
+
 def _next(places: Iterator[Any], _: Any) -> Any:
     return next(places)
 
@@ -202,8 +208,8 @@ def _next(places: Iterator[Any], _: Any) -> Any:
 def jacobian_plans(
     run: Run, target: Any, sources: list[Any], mode: str, sparse: bool
 ) -> list[list[Plan]]:
-    """Returns how `jacobians` computes them, in each place of the target."""
-    values = [read(value) for value in leaves(target)]
+    """Returns how `jacobians` computes them, in each place of the target. Raises what it raises."""
+    values = _places(run, target, sources, sparse)
     return [
         plans(run, v, sources, mode, sparse, symmetric=False) if verify_target(run, v, None) else []
         for v in values
@@ -220,19 +226,12 @@ def hessians(
     is unconnected with one of them. Raises GradcliError for a target that isn't differentiable, for
     complex sources, and where the result can't fit.
     """
-    firsts = _first_derivatives(run, target, sources)
-    connected = [k for k, first in enumerate(firsts) if first is not None]
-    verify_real(run, [sources[k] for k in connected], None)
+    firsts, partners = _first_derivatives(run, target, sources, mixed, sparse)
     everyone = range(len(sources))
     answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
     answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
-    partners = {i: _partners(i, connected, mixed) for i in connected}
-    if not sparse:
-        _verify_fit(
-            run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None
-        )
-    for i in connected:
-        seconds = [sources[j] for j in partners[i]]
+    for i, numbers in partners.items():
+        seconds = [sources[j] for j in numbers]
         constant = not verify_target(run, firsts[i], None)
         symmetric = len(seconds) == 1
         found = (
@@ -240,7 +239,7 @@ def hessians(
             if constant
             else blocks(run, firsts[i], seconds, mode=mode, sparse=sparse, symmetric=symmetric)
         )
-        for j, block in zip(partners[i], found * len(seconds) if constant else found, strict=True):
+        for j, block in zip(numbers, found * len(seconds) if constant else found, strict=True):
             answers[i, j] = (
                 zero_block(run, sources[i], sources[j], sparse) if block is None else block
             )
@@ -251,30 +250,34 @@ def hessian_plans(
     run: Run, target: Any, sources: list[Any], mixed: bool, mode: str, sparse: bool
 ) -> dict[int, list[Plan]]:
     """Returns how `hessians` computes them: by the number of the source that the gradient is by,
-    the plans by the sources of the further derivatives."""
-    firsts = _first_derivatives(run, target, sources)
-    connected = [k for k, first in enumerate(firsts) if first is not None]
+    the plans by the sources of the further derivatives. Raises what it raises."""
+    firsts, partners = _first_derivatives(run, target, sources, mixed, sparse)
     found: dict[int, list[Plan]] = {}
-    for i in connected:
-        numbers = _partners(i, connected, mixed)
+    for i, numbers in partners.items():
+        seconds, symmetric = [sources[j] for j in numbers], len(numbers) == 1
         found[i] = [
             plan._replace(sources=tuple([numbers[k] for k in plan.sources]))
-            for plan in _second_plans(run, firsts[i], [sources[j] for j in numbers], mode, sparse)
+            for plan in (
+                plans(run, firsts[i], seconds, mode, sparse, symmetric)
+                if verify_target(run, firsts[i], None)
+                else ()  # it is constant
+            )
         ]
     return found
 
 
-def _second_plans(run: Run, first: Any, seconds: list[Any], mode: str, sparse: bool) -> list[Plan]:
-    if not verify_target(run, first, None):
-        return []
-    return plans(run, first, seconds, mode, sparse, symmetric=len(seconds) == 1)
-
-
-def _first_derivatives(run: Run, target: Any, sources: list[Any]) -> list[Any]:
+def _first_derivatives(
+    run: Run, target: Any, sources: list[Any], mixed: bool, sparse: bool
+) -> tuple[list[Any], dict[int, list[int]]]:
+    """The gradients by the sources; and by the number of each that is connected, those of the
+    sources by which its gradient is differentiated. Raises GradcliError as `hessians` does."""
     seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
-    return gradients(run, seeds, sources, recorded=True)
-
-
-def _partners(i: int, connected: list[int], mixed: bool) -> list[int]:
-    """The sources by which the gradient by source `i` is differentiated."""
-    return [j for j in connected if j == i or (mixed and j > i)]
+    firsts = gradients(run, seeds, sources, recorded=True)
+    connected = [k for k, first in enumerate(firsts) if first is not None]
+    verify_real(run, [sources[k] for k in connected], None)
+    partners = {i: [j for j in connected if j == i or (mixed and j > i)] for i in connected}
+    if not sparse:
+        _verify_fit(
+            run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None
+        )
+    return firsts, partners
