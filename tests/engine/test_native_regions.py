@@ -95,7 +95,10 @@ def test_functions_that_call_themselves(source: str) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_functions_that_call_themselves(seed: int) -> None:
-    compare(RecursiveWriter(seed).program(), UNUSUAL)
+    try:
+        compare(RecursiveWriter(seed).program(), UNUSUAL)
+    except NotNative as reason:
+        assert str(reason) == "`pow` of ints has no machine code"
 
 
 @pytest.mark.parametrize("source", array_programs.PROGRAMS.values())
