@@ -9,7 +9,7 @@ import numpy as np
 from .. import tools
 from ..workload import Contender, Goal, Task, Timings, Workload
 
-STEPS, SHORT, LONG = 2_000, 1_000, 100_000
+STEPS, SHORT, LONG = 2_000, 10_000, 100_000
 XS = np.linspace(-1.0, 1.0, 64)
 YS = 2.0 * XS + 1.0 + 0.1 * np.sin(9.0 * XS)
 

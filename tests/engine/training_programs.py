@@ -546,4 +546,24 @@ output l[0] + l[1]""",
 var x = 0.5
 for i in range(20) { m = Line(); x :-= 0.01*grad(m(x)**2, x) }
 output m(x)""",
+    "gradients that keep choices, with what is differentiated": """var x = linspace(0.1, 0.9, 20)
+var y = linspace(-0.5, 0.4, 20)
+fn step() { y :-= 0.01*grad(sum((x - y)**2), y) }
+fn train() {
+    m = x
+    i = 0
+    while i < 20 {
+        i += 1
+        [da, db] = grad(mean((where(x > 0.4, y, x*x) + (i*0.1 - y)) + x*y), [x, y])
+        x :-= 0.01*tanh(da)
+        y :-= 0.01*tanh(db)
+        step()
+        [da, db] = grad(mean(y + x*y), [x, y])
+        x :-= 0.01*tanh(da)
+        y :-= 0.01*tanh(db)
+        m = 0.5*m + 0.1*tanh(tanh(where(i*0.1 > 0.4, 0.9, i*0.1*x)))
+    }
+    return m*x
+}
+output train()""",
 }
