@@ -101,11 +101,6 @@ def test_stacks_that_change_places_have_no_machine_code() -> None:
         compiled(region(body))
 
 
-def test_a_stack_that_leaves_its_region_has_no_machine_code() -> None:
-    with pytest.raises(NotNative, match="stack that leaves its region"):
-        compiled(region("%1 = new stack\nreturn %1", "stack"))
-
-
 def test_memory_is_limited() -> None:
     summed = compiled(region(SUM, "f64, i64"))
     needed = 18 * 1000  # bytes
