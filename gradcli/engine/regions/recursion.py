@@ -278,12 +278,13 @@ class Recursion(Calls):
         outside = {name: fresh(kind) for name, kind in made.outside.items()}
         self.names.held, self.level, self.entering = dict(outside), Value(I64), []
         self.depth = self.deepest = 0
-        self.builder.known.update({arguments[k]: n for k, n in made.known.items()})
         try:
             with self.builder.inside(Block()) as block:
                 block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
                 with self.builder.inside(Block()) as body:
-                    result = Calls.entered(self, made.callee, arguments, span)
+                    numbers = {k: self.builder.constant(n) for k, n in made.known.items()}
+                    given = [numbers.get(k, each) for k, each in enumerate(arguments)]
+                    result = Calls.entered(self, made.callee, given, span)
                 most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
                 self.builder.add(Check(self.builder.apply("le", [self.level, most])))
                 block.instructions += body.instructions
