@@ -117,7 +117,6 @@ WAYS = (
     Way("second derivatives, machine code", by_parts, NATIVE, SECOND, 32),
     Way("again and again", again_and_again, WRITTEN, WHOLE, 2),
     Way("again and again, forward", again_and_again, WRITTEN, FORWARD_WHOLE, 4),
-    Way("again and again, machine code", again_and_again, NATIVE, WHOLE, 16),
 )
 
 
