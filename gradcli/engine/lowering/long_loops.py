@@ -83,6 +83,7 @@ class LongLoop:
                 return through(frame, rest)
             if ran.stopped:
                 completion, rest = through(frame, rest[:1]), rest[1:]
+                frame[0].trace.turn_over()
         return completion
 
     def _begun(self, frame: list[Any], items: Items, through: Through) -> tuple[Any, Items]:
