@@ -40,7 +40,9 @@ REDUCED = [
     "a[argmax(a)]", "detach(a) * a", "detach(u) * u", "stop_gradient(s) * s", "detach(int64(s)) * s",
     "m - max(m, axis = 1, keepdims = true)", "w - max(w, axis = 1, keepdims = true)", "w * mean(w, axis = 0, keepdims = true)",
     "m * sum(m, keepdims = true)", "(m - mean(m, axis = 0, keepdims = true)) / std(m, axis = 0, keepdims = true)",
-    "sum(s) + mean(s * 2)",
+    "sum(s) + mean(s * 2)", "softmax(m, axis = 1)", "log_softmax(m) * softmax(m, axis = 0)", "m - logsumexp(m, axis = 1, keepdims = true)",
+    "sum(reshape(a, [1, 2, 3]), axis = 1)", "max(reshape(m, [2, 3, 2]), axis = 2)", "sum(reshape(arange(16) * s, [2, 8]), axis = 1)",
+    "norm(reshape(arange(16) * s, [8, 2]), axis = 0)", "any(reshape(m, [2, 3, 2]) > 1, axis = 1) * s",
 ]  # fmt: skip
 REASONS = {
     "w[argmax(u)]": "a position among many elements is not compiled",

@@ -123,14 +123,14 @@ class Extremes(Products):
         self.only(options, ["axis"], span)
         if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held, span)
-        axis = options.get("axis")
-        if isinstance(held, Stored | Pending):
-            last = self.builder.constant(-1)
-            return self.lines(self.elements(held), axis or last, span), held.shape
-        array = self.some_array(held, span)
-        if len(array.shape) > 1 or (axis is not None and self.known_int(axis, span) not in (0, -1)):
-            raise NotCompiled("this is compiled for vectors alone", span)
-        return list(array.items), array.shape
+        if not isinstance(held, Stored | Pending):
+            array = self.some_array(held, span)
+            if len(array.shape) == 1:
+                self.axis(options.get("axis") or self.builder.constant(0), array.shape, span)
+                return list(array.items), array.shape
+            held = self.packed(array)
+        axis = options.get("axis") or self.builder.constant(-1)
+        return self.lines(self.elements(held), axis, span), held.shape
 
     def as_line(self, items: Group, shape: tuple[int, ...], span: Span) -> Any:
         """Elements as an array."""

@@ -43,21 +43,18 @@ class Reductions(Combining):
             raise NotCompiled("a number is no array here", span)
         return found
 
-    def groups(self, array: Array, axis: Any, span: Span) -> list[list[Value]]:
-        """The elements that a reduction along an axis takes together."""
-        k, rank = self.axis(axis, array.shape, span), len(array.shape)
-        if rank == 1:
+    def groups(self, array: Array, k: int) -> list[list[Value]]:
+        """The elements that a reduction along an axis takes together, of one or two."""
+        if len(array.shape) == 1:
             return [list(array.items)]
-        if array.shape[k] >= 8:
-            raise NotCompiled("the order of additions along this axis is NumPy's", span)
         width = array.shape[1]
         lines = [list(array.items[n : n + width]) for n in range(0, len(array.items), width)]
         return lines if k else [list(column) for column in zip(*lines, strict=True)]
 
     def axis(self, held: Any, shape: tuple[int, ...], span: Span) -> int:
-        """An axis of an array that has one or two."""
+        """A known axis of an array."""
         k, rank = self.known_int(held, span), len(shape)
-        if rank > 2 or not -rank <= k < rank:
+        if not -rank <= k < rank:
             raise NotCompiled("reductions along this axis are not compiled", span)
         return k % rank
 
@@ -78,8 +75,11 @@ class Reductions(Combining):
         array = self.some_array(held, span, whole=axis is None)
         if axis is None:
             return of(list(array.items))
-        found = [of(group) for group in self.groups(array, axis, span)]
-        return self.array((len(found),), found, span) if len(array.shape) > 1 else found[0]
+        k, rank = self.axis(axis, array.shape, span), len(array.shape)
+        if rank > 2 or (rank > 1 and array.shape[k] >= 8):  # in the order of NumPy
+            return self.whole(of(self.lines(self.elements(self.packed(array)), axis, span)), span)
+        found = [of(group) for group in self.groups(array, k)]
+        return self.array((len(found),), found, span) if rank > 1 else found[0]
 
     def known_bool_of(self, held: Any, span: Span) -> bool:
         known = self.builder.known.get(held)
@@ -93,7 +93,7 @@ class Reductions(Combining):
         if isinstance(found, Value):
             assert isinstance(found.type, Scalar)
             return Array((1,) * len(shape), (found,), found.type)
-        k = self.known_int(axis, span) % len(shape)
+        k = self.axis(axis, shape, span)
         kept = (*shape[:k], 1, *shape[k + 1 :])
         if isinstance(found, Array):
             return Array(kept, found.items, found.type)
@@ -103,12 +103,7 @@ class Reductions(Combining):
 
     def lines(self, held: Pending, axis: Any, span: Span) -> Lines:
         """All elements of an array, or its lines along an axis."""
-        k = None
-        if axis is not None:
-            k, rank = self.known_int(axis, span), len(held.shape)
-            if not -rank <= k < rank:
-                raise NotCompiled("reductions along this axis are not compiled", span)
-            k %= rank
+        k = None if axis is None else self.axis(axis, held.shape, span)
         if held.transposed is not None:  # in the order in which NumPy has its elements
             held = self.elements(Stored(held.transposed))
             k = None if k is None else 1 - k
