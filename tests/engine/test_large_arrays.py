@@ -43,7 +43,7 @@ PROGRAMS = {
     "heat": "v = u\nfor k in range(9) { c = v * 1.0; c[1:-1] = v[1:-1] + 0.1 * s * (v[2:] - 2.0 * v[1:-1] + v[:-2]); v = c }\nz = sum(v * v)",
     "chosen": "z = sum(where(x > y, x * s, y - x)) + sum(where(u > 0.2, 1.0, u)) + sum(abs(e)) + sum(where(x > 0, sqrt(abs(x)), 0.0))",
     "ints and bools": "n = sum(u > 0.1)\nm = int64(x * 10)\nz = sum(x * m) + n * s + sum(m) + max(m) - min(m) + sum(sum(x > y, axis = 1) * x[:, 0]) + sum(e) + sum(u) + sum(y)",
-    "gathered": "i = int64(abs(u) * 60) % 40\nz = sum(y[i] * u) * s + sum(x[:, i] * u) + sum(x[i % 7] * y)",
+    "gathered": "i = int64(abs(u) * 60) % 40\nz = sum(y[i] * u) * s + sum(x[:, i] * u) + sum(x[i % 7] * y) + sum(e)",
     "running sums": "z = sum(cumsum(u) * u) * s + sum(cumsum(y)**2)",
     "views": "z = sum(x.T * reshape(y, [40, 1])) + sum(ravel(e) * s) + sum(x.T[3] * x.T[4]) + sum(sum(x.T, axis = 1) * y)",
     "twice": "fn f(v) = sum(sin(v) * v * s)\ng = grad(f)(u)\nz = sum(g * g) + f(u) + jvp(f)(u, u) + sum(grad(fn(v) = sum(grad(f)(v) * u))(u))",

@@ -23,7 +23,7 @@ from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Segment
 
 from .programs import evaluate
-from .training_programs import ARRAYS, OTHERS, SCALARS
+from .training_loop_programs import ARRAYS, OTHERS, SCALARS
 
 # Gradients that are sums over iterations, which a region adds in another order.
 ROUNDED = ("a sum of losses with its history",)

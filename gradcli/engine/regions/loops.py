@@ -88,7 +88,7 @@ class Loops(Counting):
         iterable = node.iterable
         held = self.value(self.expression(iterable))
         if isinstance(held, Stored):
-            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], held)
+            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
         elif isinstance(held, Ints):
             self.over_ints(node, held.range)
         else:
@@ -99,10 +99,12 @@ class Loops(Counting):
         if numbers is None:
             self.loop_or_unrolled(node, over)
             return
-        items = tuple(map(self.builder.constant, numbers[:MAX_UNROLLED]))
-        self.loop_or_each(node, over, len(numbers), items)
+        constant = self.builder.constant
+        self.loop_or_each(node, over, len(numbers), lambda: tuple(map(constant, numbers)))
 
-    def loop_or_each(self, node: program.For, over: Over, size: int, items: Any) -> None:
+    def loop_or_each(
+        self, node: program.For, over: Over, size: int, items: Callable[[], Any]
+    ) -> None:
         """A loop over so many items. Where it isn't compiled as a loop, few are taken one by
         one."""
         if size > MAX_UNROLLED:
@@ -117,7 +119,7 @@ class Loops(Counting):
         except NotCompiled:  # an index that has to be known, or lists of other lengths
             self.one_by_one.add(id(node))
             self.names.held, self.copied = before, copied
-        self.unrolled(node, items)
+        self.unrolled(node, items())
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
         """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may
