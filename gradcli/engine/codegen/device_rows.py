@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import local
 from typing import Any
 
 from ..backends.backend import CPU, Backend
@@ -30,6 +31,7 @@ class DeviceRowsKernel:
     ) -> None:
         """Raises NotNative."""
         self._by_row, self._backend = list(by_row), backend
+        self._shared = local()  # by thread, for each has a stream of its own: the shared arrays
         block = region.block
         known = {made.result: made.value for made in block.instructions if type(made) is Constant}
         # What the results are: of a type, or known.
@@ -101,15 +103,22 @@ class DeviceRowsKernel:
         blocks = min(-(-n // THREADS), most)
         given = [host.int64(n), status, host.int64(room)]
         given.append(xp.empty(max(1, words * blocks * THREADS), "int64"))
-        for value, varies in zip(values, self._by_row, strict=True):
+        for k, (value, varies) in enumerate(zip(values, self._by_row, strict=True)):
             if varies:
                 given.append(xp.ascontiguousarray(value))
                 given += [host.int64(n)] * (value.ndim > 1)
             elif isinstance(value, bool | int | float):
                 given.append(host.asarray(value)[()])
             else:
-                given.append(xp.asarray(value))
+                given.append(self._on_device(k, value))
         self._kernel((blocks,), (THREADS,), (*given, *found))
+
+    def _on_device(self, k: int, value: Any) -> Any:
+        """The array that rows share as the parameter `k`, copied when it is another one."""
+        kept, name = self._shared.__dict__, f"p{k}"
+        if name not in kept or kept[name][0] is not value:
+            kept[name] = value, self._backend.xp.asarray(value)
+        return kept[name][1]
 
 
 def _element(kind: Scalar | ArrayType) -> Scalar:

@@ -88,11 +88,15 @@ def rows_kernel(
     code, or compiling would take long."""
     if not fits_rows(region, *others):
         return None
-    from . import device_rows, rows
+    from .scalar_ops import NotNative
 
     try:
         if backend.name != CPU.name:
-            return device_rows.DeviceRowsKernel(region, others, by_row, backend)
-        return rows.RowsKernel(region, others, by_row)
-    except rows.NotNative:
+            from .device_rows import DeviceRowsKernel
+
+            return DeviceRowsKernel(region, others, by_row, backend)
+        from .rows import RowsKernel
+
+        return RowsKernel(region, others, by_row)
+    except NotNative:
         return None

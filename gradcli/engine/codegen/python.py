@@ -45,13 +45,12 @@ from ..ir.instructions import (
 )
 from ..ir.types import BOOL, DTYPES, I64, ArrayType
 from ..ir.verifier import WHERE
-from .python_each import array_helpers, lines_of
+from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
 
 __all__ = ["StepBack", "TooLong", "compiled"]
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
 _CASTS = {"f64": "float", "i64": "int"}
 
@@ -296,8 +295,8 @@ class _Writer:
     def operation(self, made: Operation) -> str:
         operands = [self.name(value) for value in made.operands]
         kind, name = made.operands[-1].type, made.op.name
-        if name in _COMPARISONS:
-            return f"{operands[0]} {_COMPARISONS[name]} {operands[1]}"
+        if name in COMPARISONS:
+            return f"{operands[0]} {COMPARISONS[name]} {operands[1]}"
         if made.op is WHERE:
             return f"{operands[1]} if {operands[0]} else {operands[2]}"
         if name in _INFIX and kind != BOOL:

@@ -14,7 +14,7 @@ from ..ir.verifier import CHOICES
 from .step_back import StepBack
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 class Writer(Protocol):
@@ -98,7 +98,7 @@ class _OnArrays:
     def operation(self, made: Operation) -> str:
         operands = [self.writer.name(value) for value in made.operands]
         name = made.op.name
-        symbol = _COMPARISONS.get(name) or (_INFIX.get(name) if made.result.type == F64 else None)
+        symbol = COMPARISONS.get(name) or (_INFIX.get(name) if made.result.type == F64 else None)
         if symbol:
             return f"{operands[0]} {symbol} {operands[1]}"
         if made.op in CHOICES:

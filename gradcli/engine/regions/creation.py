@@ -111,7 +111,11 @@ class Creation(Moving):
             raise NotCompiled("this call of `linspace` is not compiled", span)
         builder = self.builder
         start, stop = [self.as_float(held, span) for held in operands]
-        between, zero, one = builder.constant(max(n - 1, 1)), builder.zero(F64), self.one()
+        between, zero, one = (
+            builder.constant(max(n - 1, 1)),
+            builder.zero(F64),
+            builder.constant(1.0),
+        )
         moves = {start, stop} - builder.known.keys()
 
         def line(a: Value, b: Value, k: Value) -> Value:
@@ -139,6 +143,3 @@ class Creation(Moving):
         items = [at(builder.constant(k)) for k in range(n)]
         self.count(span, n)
         return self.tied(Array((n,), tuple(items), F64))
-
-    def one(self) -> Value:
-        return self.builder.constant(1.0)

@@ -105,3 +105,18 @@ def test_two_devices_give_the_bytes_of_one(tmp_path: Path) -> None:
         told = json.loads(report.read_text())
         assert told["compiled"] == 500
     assert found[0] == found[1]
+
+
+def test_what_rows_share_is_copied_once(tmp_path: Path) -> None:
+    """Once for each thread, however many blocks there are."""
+    np.savez(tmp_path / "rows.npz", **columns(500))
+    np.save(tmp_path / "w.npy", np.linspace(0.0, 1.0, 40))
+    (tmp_path / "p.tg").write_text("var x\nvar v\nconst w\noutput sum(w * x) + v[0]")
+    copied = {}
+    for size in ("250", "50"):
+        standin_cuda.copies.clear()
+        out = ["--rows", tmp_path / "rows.npz", "-o", tmp_path / f"{size}.csv"]
+        asked = ["--set", f"w=@{tmp_path / 'w.npy'}", "--device", "cuda", "--block-rows", size]
+        assert run(["batch", *map(str, [tmp_path / "p.tg", *out, *asked]), "-q"]) == 0
+        copied[size] = [each for each in standin_cuda.copies if each.shape == (40,)]
+    assert 0 < len(copied["50"]) <= 2 * len({each.thread for each in copied["50"]})
