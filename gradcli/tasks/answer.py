@@ -30,27 +30,10 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     for an evaluation only."""
     facts = Facts(node)
     asks = not facts.asks_for_nothing
-    asks_more = (
-        not facts.asks_of_functions or options.jacobian or options.hessian or options.hessian_blocks
-    )
-    only_gradients = (
-        alone and not asks_more and set(options.wrt) <= facts.declares
-    )  # and none by what is in between
-    asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
-    by_variables = (
-        alone
-        and not asks_in_rows
-        and set(options.wrt) <= facts.declares
-        and facts.asks_by_variables
-    )
-    compiled = compile_program(
-        options.settings,
-        node,
-        only_gradients=only_gradients,
-        by_variables=by_variables,
-        facts=facts,
-    )
-    compiled.once = not asks or facts.differentiates_once(options.of)
+    by_variables = alone and set(options.wrt) <= facts.declares and facts.asks_by_variables
+    compiled = compile_program(options.settings, node, by_variables=by_variables, facts=facts)
+    targets = options.of or (facts.not_requested if alone else None)
+    compiled.once = not asks or facts.differentiates_once(targets)
     return compiled
 
 

@@ -3,7 +3,7 @@ history to keep, and a sweep whose results are never differentiated needn't be r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypeGuard, get_args
 
 from ...lang import program
@@ -102,7 +102,6 @@ def _is_request(item: Any) -> bool:
 
 # ---- programs that don't differentiate -----------------------------------------------------------
 
-_AT_POINTS = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp", "vmap"))
 _WINDOWS = frozenset((program.Tape, program.Watch, program.Pause))
 
 
@@ -110,24 +109,11 @@ def asks_for_nothing(nodes: Nodes) -> bool:
     """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for
     one mode only: forward mode then needs no trace, and means the same as reverse mode. Where the
     text doesn't decide it, the answer is no."""
-    return program.Import not in nodes.kinds and _asks_only_for(nodes, frozenset())
-
-
-def asks_of_functions(nodes: Nodes) -> bool:
-    """Whether a program asks for no more than first derivatives of functions, at one point each or
-    in rows, in any nesting."""
-    return _asks_only_for(nodes, _AT_POINTS)
-
-
-def _asks_only_for(nodes: Nodes, transforms: frozenset[str]) -> bool:
-    """Whether a program asks for no other derivatives than these."""
     return (
-        nodes.kinds <= _PLAIN
+        program.Import not in nodes.kinds
+        and nodes.kinds <= _PLAIN
         and nodes.kinds.isdisjoint(_WINDOWS)
-        and all(
-            (op.transforms and op.name in transforms) or not (is_request(op) or op.reverse_only)
-            for op in nodes.ops
-        )
+        and not any(is_request(op) or op.reverse_only for op in nodes.ops)
         and not any(call.name in TAPE_REQUESTS for call in nodes.all(program.MethodCall))
         and not any(
             function.opaque or function.rule is not None for function in nodes.all(program.Function)
@@ -203,13 +189,13 @@ _PLAIN = frozenset(
 _FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian", "hessian"))
 
 
-def differentiates_once(nodes: Nodes, targets: Iterable[str] = ()) -> bool:
+def differentiates_once(nodes: Nodes, targets: Collection[str] | None = None) -> bool:
     """Whether nothing that a derivative gave is ever differentiated again, so that no sweep needs
     to be recorded.
 
-    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text
-    doesn't decide it, the answer is no. A loop of gradient descent is a yes: its gradients go into
-    the states of variables, which have no history.
+    `targets` are the outputs and names that derivatives are asked of from outside; None for all
+    outputs. Where the text doesn't decide it, the answer is no. A loop of gradient descent is a
+    yes: its gradients go into the states of variables, which have no history.
     """
     asked = [item for item in nodes.own.get(program.Apply, ()) if is_request(item.op)]
     of_tapes = [
@@ -221,14 +207,16 @@ def differentiates_once(nodes: Nodes, targets: Iterable[str] = ()) -> bool:
     if len(asked) + len(of_tapes) < anywhere or not _all_first(nodes, asked):
         return False
     node = nodes.program
-    differentiated = [value for _, value in named_outputs(node)]
+    differentiated = [
+        value for name, value in named_outputs(node) if targets is None or name in targets
+    ]
     differentiated += [item.operands[0] for item in asked]
     for item in of_tapes:
         differentiated += [
             argument.value for argument in item.arguments if argument.keyword in ("", "target")
         ][:1]
     derived = _derived_slots(node)
-    slots = [node.names[name].index for name in targets if name in node.names]
+    slots = [node.names[name].index for name in targets or () if name in node.names]
     return derived.isdisjoint(slots) and not any(_asks(value, derived) for value in differentiated)
 
 

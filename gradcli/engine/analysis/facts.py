@@ -3,7 +3,7 @@ kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,6 @@ from .asked_variables import asks_by_variables
 from .declared import declared_names
 from .derivative_flow import (
     asks_for_nothing,
-    asks_of_functions,
     declared_variables,
     differentiates_once,
     has_elements,
@@ -22,7 +21,7 @@ from .derivative_flow import (
 )
 from .discarded import discarded
 from .nodes import Nodes
-from .requests import requested_outputs
+from .requests import named_outputs, requested_outputs
 
 
 class Facts:
@@ -46,14 +45,8 @@ class Facts:
         return asks_for_nothing(self._nodes)
 
     @cached_property
-    def asks_of_functions(self) -> bool:
-        """Whether the program asks for no more than first derivatives of functions, at one point
-        each, in any nesting."""
-        return asks_of_functions(self._nodes)
-
-    @cached_property
     def asks_by_variables(self) -> bool:
-        """Whether the program asks for no derivatives of values but gradients by variables."""
+        """Whether the program asks for no derivatives of values but by variables."""
         return asks_by_variables(self._nodes)
 
     @cached_property
@@ -65,6 +58,11 @@ class Facts:
     def requested(self) -> set[str]:
         """The outputs that are requests for derivatives."""
         return requested_outputs(self._node)
+
+    @cached_property
+    def not_requested(self) -> set[str]:
+        """The other outputs: these get a gradient unasked."""
+        return {name for name, _ in named_outputs(self._node)} - self.requested
 
     @cached_property
     def of_variables(self) -> set[str]:
@@ -91,7 +89,7 @@ class Facts:
             else None
         )
 
-    def differentiates_once(self, targets: Iterable[str]) -> bool:
-        """Whether nothing that a derivative gave is ever differentiated again; `targets`: names
-        asked of from outside."""
+    def differentiates_once(self, targets: Collection[str] | None = None) -> bool:
+        """Whether nothing that a derivative gave is ever differentiated again; `targets`: what
+        derivatives are asked of from outside, None for all outputs."""
         return differentiates_once(self._nodes, targets)

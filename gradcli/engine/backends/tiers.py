@@ -19,6 +19,8 @@ VARIABLE = "GRADCLI_TIER"
 INTERPRETED, WRITTEN, NATIVE = 0, 1, 2
 # What work counts for in a function that is differentiated: it is recorded, and swept over.
 DIFFERENTIATED = 4
+# What each record counts for, as work: most are swept over, and take more time than operations.
+RECORDED = 4
 # What each record since the last request counts for where a gradient of a value is asked for.
 SWEPT = 16
 # A loop is hot after so many times the work of a call: calls around it are compiled first.

@@ -58,13 +58,12 @@ def compile_program(
     imports: dict[int, Compiled] | None = None,
     prefix: str = "",
     places: bool = False,
-    only_gradients: bool = False,
     by_variables: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
     what follows from its text, where that is known; see `Compiler` for the rest."""
-    c = Compiler(handlers, settings, keeps_all, imports, prefix, only_gradients, by_variables)
+    c = Compiler(handlers, settings, keeps_all, imports, prefix, by_variables)
     c.places = node.has_modules or places
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(stays=True), running():

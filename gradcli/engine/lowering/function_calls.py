@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import Span
-from ..backends.backend import CPU
 from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
@@ -15,24 +14,23 @@ from ..regions.frame_calls import lower_call
 from ..regions.kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
-from ..values.boxes import primal
 from ..values.kinds import UNSET
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
 from .region_calls import RegionCall, cost_of
-from .region_values import given, held_of
+from .region_values import given, held_of, may_be
 from .variants import Variants
 
 
 class FunctionCalls:
     """What makes the calls of a function, whatever they are made with.
 
-    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
-                    makes calls with traced values
+    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+                  interpreter makes calls with traced values
     """
 
-    def __init__(self, span: Span, only_gradients: bool) -> None:
-        self._only_gradients = only_gradients
+    def __init__(self, span: Span, by_variables: bool) -> None:
+        self._by_variables = by_variables
         self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
@@ -63,7 +61,7 @@ class FunctionCalls:
     ) -> Any:
         """The result of a call of a function with arguments, the last of which have names."""
         observed = observe_values(values)
-        if observed.is_boxed and not self._only_gradients:
+        if observed.is_boxed and not self._by_variables:
             return UNSET
         call = self._calls.of(observed, tuple(names))
         if call is None or work < call.cost:
@@ -113,12 +111,6 @@ class FunctionCall:
         """The result; UNSET if it may be one of the `variables`, given by the positions of their
         numbers, since what is the same as a variable is that. Raises StepBack, and NoRule."""
         found = self._call.apply(run, site, numbers)
-        if any(_may_be(numbers[k], number) for k in variables for number in found):
+        if any(may_be(numbers[k], number) for k in variables for number in found):
             return UNSET
         return held_of(self._lowered.kind, iter(found))
-
-
-def _may_be(a: Any, b: Any) -> bool:
-    """Whether two numbers are equal, or both may be nan. An array is no number."""
-    a, b = primal(a), primal(b)
-    return type(b) is not CPU.ndarray and bool(a == b or (a != a and b != b))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
     """What makes the calls at a place; None where nothing is compiled."""
-    return HotCalls(span, c.only_gradients) if c.compiles else None
+    return HotCalls(span, c.by_variables) if c.compiles else None
 
 
 class Heat:
@@ -41,12 +41,12 @@ class Heat:
 class HotCalls:
     """Makes the calls at a place of the program.
 
-    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
-                    makes calls with traced values
+    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+                  interpreter makes calls with traced values
     """
 
-    def __init__(self, span: Span, only_gradients: bool) -> None:
-        self._span, self._only_gradients = span, only_gradients
+    def __init__(self, span: Span, by_variables: bool) -> None:
+        self._span, self._by_variables = span, by_variables
         heat = policy().heat
         self._hot, self._least = heat.work, heat.least_work
         self._site = Site(REGION, span)
@@ -71,7 +71,7 @@ class HotCalls:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
-                heat.calls = FunctionCalls(self._span, self._only_gradients)
+                heat.calls = FunctionCalls(self._span, self._by_variables)
             work = heat.done + heat.work
             found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not UNSET:
@@ -79,9 +79,9 @@ class HotCalls:
                 return found
             heat.done += heat.work
             heat.work = heat.times = 0  # so that it isn't tried again soon
-        before = run.work
+        before = run.effort
         result = call_value(run, function, arguments, named, site, path)
-        heat.work, heat.times = heat.work + run.work - before, heat.times + 1
+        heat.work, heat.times = heat.work + run.effort - before, heat.times + 1
         return result
 
     def _mapped(
@@ -97,7 +97,7 @@ class HotCalls:
         if self._rows is None:
             from .mapped_calls import MappedCalls
 
-            self._rows = MappedCalls(self._span, self._only_gradients)
+            self._rows = MappedCalls(self._span, self._by_variables)
         found = self._rows.run(run, function, arguments, named)
         if found is not UNSET:
             return found

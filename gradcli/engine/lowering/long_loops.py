@@ -15,7 +15,7 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..backends.tiers import IN_LOOPS, policy
 from ..compilation.compiler import Compiler
-from ..regions.flow import assigned
+from ..regions.flow import assigned, breaks, returns
 
 if TYPE_CHECKING:
     from .iterations import Items, Ran
@@ -30,26 +30,25 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
     """What runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
-    return LongLoop(node, c.only_gradients, c.by_variables)
+    return LongLoop(node, c.by_variables)
 
 
 class LongLoop:
     """Runs the iterations of a loop by kernels once it is long.
 
-    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
-                    runs iterations on traced values
-    by_variables    whether these are gradients by variables, of functions or values
+    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+                  interpreter runs iterations on traced values
     """
 
-    def __init__(
-        self, node: program.While | program.For, only_gradients: bool, by_variables: bool
-    ) -> None:
-        self._node, self._only_gradients, self._by_variables = node, only_gradients, by_variables
+    def __init__(self, node: program.While | program.For, by_variables: bool) -> None:
+        self._node, self._by_variables = node, by_variables
         inner = {type(each) for each in own_nodes([node])}
-        breaks = not inner.isdisjoint((program.Break, program.Continue))
-        self._statements = 1 if breaks else len(node.body)  # at least so many in each iteration
+        leaves = not inner.isdisjoint((program.Break, program.Continue))
+        self._statements = 1 if leaves else len(node.body)  # at least so many in each iteration
         # Whether all iterations run unless there is an error.
-        self._is_counted = inner.isdisjoint((program.While, program.Break, program.Return))
+        self._is_counted = isinstance(node, program.For) and not (
+            breaks(node.body) or returns(node)
+        )
         heat = policy().heat
         self._long, self._least = heat.iterations, heat.least_iterations
         self._hot, self._entry = IN_LOOPS * heat.work, heat.least_work
@@ -112,11 +111,11 @@ class LongLoop:
 
     def _some(self, frame: list[Any], rest: Items, most: int, through: Through) -> Any:
         """Runs at most so many iterations by the interpreter. Returns their completion."""
-        iterations, before = iter(rest[:most]), frame[0].work
+        iterations, before = iter(rest[:most]), frame[0].effort
         given = length_hint(iterations)
         completion = through(frame, iterations)
         self._count += given - length_hint(iterations)
-        self._work += frame[0].work - before
+        self._work += frame[0].effort - before
         return completion
 
     def _is_hot(self, rest: Items) -> bool:
@@ -138,5 +137,5 @@ class LongLoop:
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
-            self._calls = LoopCalls(self._node, self._only_gradients, self._by_variables)
+            self._calls = LoopCalls(self._node, self._by_variables)
         return self._calls.run(frame, rest, self._is_counted, self._worth(rest))

@@ -24,7 +24,7 @@ from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, over_of
 from .region_calls import RegionCall, cost_of
 from .region_op import REGION
-from .region_values import MISSING, given, held_of
+from .region_values import MISSING, given, held_of, may_be
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variants
 
@@ -34,15 +34,12 @@ SOME = 2**14  # iterations at a time, after which values that no later one reads
 class LoopCalls:
     """What runs iterations of a loop, whatever its frame holds.
 
-    only_gradients  whether the program asks for no more than gradients; otherwise the interpreter
-                    runs iterations on traced values
-    by_variables    whether these are gradients by variables, of functions or values
+    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+                  interpreter runs iterations on traced values
     """
 
-    def __init__(
-        self, node: program.While | program.For, only_gradients: bool, by_variables: bool
-    ) -> None:
-        self._node, self._only_gradients, self._by_variables = node, only_gradients, by_variables
+    def __init__(self, node: program.While | program.For, by_variables: bool) -> None:
+        self._node, self._by_variables = node, by_variables
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._assigned = list(assigned([node]))
@@ -66,7 +63,7 @@ class LoopCalls:
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         if changes:
             return self._run_on_variables(frame, some, rest, observed, work)
-        if observed.is_boxed and not self._only_gradients:
+        if observed.is_boxed and not self._by_variables:
             return None
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns))
@@ -74,11 +71,9 @@ class LoopCalls:
             return None  # for each number of a list would have to be recorded
         if work < call.cost:
             return call.cost
-        if not observed.variables.isdisjoint(call.aliases):
-            return None  # an alias of a variable is the variable
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
-            ran, new = call.run(frame[0], self._site, some, observed.values, calls)
+            ran, new = call.run(frame[0], self._site, some, observed, calls)
         except (StepBack, NoRule):
             return None
         self._put(frame, new)
@@ -157,13 +152,20 @@ class LoopCall:
         return {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
-        self, run: Run, site: Site, iterations: Items, values: list[Any], calls: int
+        self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int
     ) -> tuple[Ran, dict[int, Any]]:
         """Runs iterations, and returns what the slots that they assign hold then; what they return
-        is in `RETURNED`. About as many `calls` will be made. Raises StepBack, and NoRule."""
+        is in `RETURNED`. About as many `calls` will be made.
+
+        Raises NoRule, and StepBack; also where a slot may hold a variable itself: a region gives
+        no more than its number.
+        """
         start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
-        parameters = [len(iterations), start, *map(given, values)]
+        parameters = [len(iterations), start, *map(given, observed.values)]
         ended, count, *numbers = self._call.apply(run, site, parameters, calls)
+        shared = observed.variables & self.aliases
+        if any(may_be(observed.values[k], number) for k in shared for number in numbers):
+            raise StepBack
         rest = iter(numbers)
         new = {slot: held_of(kind, rest) for slot, kind in self._changed.items()}
         stopped, completion = new.pop(STOPPED, False), BREAK if ended else None

@@ -29,6 +29,7 @@ from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
+from ..values.lanes import Group, Lanes, deepest, spread
 from .region_op import REGION
 
 Places = tuple[int, ...]
@@ -41,12 +42,18 @@ class RegionCall:
 
     op        what its records are of
     expanded  the region and those that it calls, as they are compiled
+    pairs     the place of the first result that is a derivative: each is followed by whether it is
+              connected
     """
 
     op = REGION
 
     def __init__(
-        self, region: Region, regions: Regions | None = None, untraced: Set[int] = frozenset()
+        self,
+        region: Region,
+        regions: Regions | None = None,
+        untraced: Set[int] = frozenset(),
+        pairs: int | None = None,
     ) -> None:
         self.regions, self._untraced = regions or Regions(), untraced
         self.region, *others = [
@@ -54,6 +61,7 @@ class RegionCall:
             for each in (region, *self.regions.called_by(region))
         ]
         self.expanded = owned(*map(_expanded, (self.region, *others)))
+        self.pairs = len(region.block.results) if pairs is None else pairs
         self._kernel = Kernel(*self.expanded)
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
@@ -67,7 +75,10 @@ class RegionCall:
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            return self.run(values, calls)
+            group = deepest(values)
+            return (
+                self.run(values, calls) if group is None else self._row_by_row(values, group, calls)
+            )
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
@@ -90,6 +101,41 @@ class RegionCall:
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
+
+    def _row_by_row(self, values: list[Any], group: Group, calls: int) -> list[Any]:
+        """The results for values some of which have the rows of a group, as the cotangents of a
+        Jacobian do. Raises StepBack."""
+        lanes = [spread(CPU.xp, v, group).array if type(v) is Lanes else None for v in values]
+        calls *= group.size
+        columns = zip(
+            *[
+                self.run(
+                    [
+                        value if array is None else row_of(array, row)
+                        for value, array in zip(values, lanes, strict=True)
+                    ],
+                    calls,
+                )
+                for row in range(group.size)
+            ],
+            strict=True,
+        )
+        found = [CPU.xp.stack(column, axis=-1) for column in columns]
+        self.mask(found)
+        return [
+            bool(column.any()) if self.is_flag(k) else Lanes(column, group)
+            for k, column in enumerate(found)
+        ]
+
+    def is_flag(self, k: int) -> bool:
+        """Whether a result says whether the one before it is connected."""
+        return k > self.pairs and (k - self.pairs) % 2 == 1
+
+    def mask(self, columns: list[Any]) -> None:
+        """Makes the derivatives 0 of rows where they aren't connected."""
+        for k, column in enumerate(columns):
+            if self.is_flag(k) and type(column) is CPU.ndarray and not column.all():
+                columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
 
     def on_rows(self, by_row: Sequence[bool], backend: Backend = CPU) -> OnRows | None:
         """The region for many rows on the device of a backend: `by_row` says which parameters have
@@ -126,14 +172,14 @@ class RegionCall:
         """The region of the results and their tangents."""
         if active not in self._forward:
             forward = jvp(self.region, active, self.regions)
-            self._forward[active] = RegionCall(forward, self.regions)
+            self._forward[active] = RegionCall(forward, self.regions, pairs=self.pairs)
         return self._forward[active]
 
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
             back = pullback_of(self.region, active, of, self.regions)
-            self._backward[active, of] = RegionCall(back, self.regions)
+            self._backward[active, of] = RegionCall(back, self.regions, pairs=0)
         return self._backward[active, of]
 
 
@@ -142,6 +188,12 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     traced numbers its pullback, too."""
     size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
     return policy().heat.work_each * size * (PARTS if is_boxed else 1)
+
+
+def row_of(columns: Any, row: int) -> Any:
+    """What one row has, as a region takes it."""
+    value = columns[..., row]
+    return CPU.xp.ascontiguousarray(value) if value.ndim else value.item()
 
 
 def _expanded(region: Region) -> Region:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backends.backend import CPU
 from ..regions.kinds import Kind, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf
+from ..values.boxes import primal
 from ..values.kinds import List
 
 MISSING = object()
@@ -35,3 +36,9 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real
     return next(numbers)
+
+
+def may_be(a: Any, b: Any) -> bool:
+    """Whether two numbers are equal, or both may be nan. An array is no number."""
+    a, b = primal(a), primal(b)
+    return type(b) is not CPU.ndarray and bool(a == b or (a != a and b != b))

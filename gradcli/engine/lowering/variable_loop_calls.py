@@ -30,7 +30,7 @@ from ..values.kinds import BREAK
 from .frame_entries import Observed
 from .iterations import Items, Ran, over_of
 from .region_calls import RegionCall, cost_of
-from .region_values import MISSING, given, held_of
+from .region_values import MISSING, given, held_of, may_be
 from .variants import Variants
 
 FIRST = 32  # iterations from which the first call estimates the work of all
@@ -67,8 +67,6 @@ class VariableLoopCalls:
             return None
         if work < call.cost:
             return call.cost
-        if not observed.variables.isdisjoint(call.aliases):
-            return None  # an alias of a variable is the variable
         calls = 1
         if type(some) is range and not (self._may_end or appends) and call.is_new:
             is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
@@ -156,6 +154,9 @@ class VariableLoopCall:
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
         parameters = [len(iterations), start, *map(given, values)]
         ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
+        shared = observed.variables & self.aliases
+        if any(may_be(observed.values[k], number) for k in shared for number in numbers):
+            raise StepBack  # an alias of a variable is the variable
         self.is_new = False
         if ended and count == 0:
             return Ran(BREAK, 0, stopped=False), {}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import EllipsisType
+from typing import Any, TypeGuard
 
 from ...diagnostics import Span
 from ...lang import program
@@ -15,6 +16,9 @@ from .names import NotCompiled
 from .parts import Parts, Step
 from .ranges import Ints
 
+NEW_AXIS = None
+# What an index has in its brackets: steps, `...` for the axes in between, and new axes.
+Item = Step | EllipsisType | None
 # One step of what an assignment names: a key, or an index in brackets.
 Path = str | Sequence[Step]
 
@@ -26,20 +30,45 @@ class Elements(Parts):
         raise NotImplementedError
 
     def index(self, node: program.Index) -> Any:
-        return self.part(*self.indexed(node), node.span)
+        held, items = self.indexed(node)
+        if ... in items:
+            items = self.axis_by_axis(held, items, node.span)
+        found = self.part(held, [step for step in items if _is_step(step)], node.span)
+        return self.with_new_axes(found, items, node.span) if NEW_AXIS in items else found
 
-    def indexed(self, node: program.Index) -> tuple[Any, list[Step]]:
-        """What an index is into, and its steps. `m[i][j]` of an array in memory is `m[i, j]`."""
-        if isinstance(node.object, program.Index):
-            held, steps = self.indexed(node.object)
+    def axis_by_axis(self, held: Any, items: Sequence[Item], span: Span) -> list[Item]:
+        """An index into what is held, with slices for `...`."""
+        if not isinstance(held, Array | Stored):
+            raise NotCompiled("`...` in an index into a list is not compiled", span)
+        k, named = items.index(...), len([step for step in items if _is_step(step)])
+        return [*items[:k], *[slice(None)] * (len(held.shape) - named), *items[k + 1 :]]
+
+    def with_new_axes(self, found: Any, items: Sequence[Item], span: Span) -> Any:
+        """A part of an array with the new axes of an index."""
+        if not hasattr(found, "shape") or any(isinstance(step, Stored) for step in items):
+            raise NotCompiled("a new axis of what is no part of an array is not compiled", span)
+        axes = iter(found.shape)
+        shape = [1 if k is NEW_AXIS else next(axes) for k in items if not isinstance(k, Value)]
+        return self.reshaped(found, (*shape, *axes), span)
+
+    def reshaped(self, held: Any, shape: tuple[int, ...], span: Span) -> Any:
+        raise NotImplementedError
+
+    def indexed(self, node: program.Index) -> tuple[Any, list[Item]]:
+        """What an index is into, and its items. `m[i][j]` of an array in memory is `m[i, j]`."""
+        ints: list[Item] = []
+        inner = node.object
+        if isinstance(inner, program.Index) and all(map(_may_be_int, inner.items)):
+            held, ints = self.indexed(inner)
+            is_near = isinstance(held, Stored) and len(ints) < len(held.shape)
+            if not is_near or not all(isinstance(step, Value) for step in ints):
+                steps = [step for step in ints if _is_step(step)]
+                held, ints = self.value(self.part(held, steps, inner.span)), []
         else:
-            held, steps = self.value(self.expression(node.object)), []
-        is_near = isinstance(held, Stored) and len(steps) < len(held.shape)
-        if not is_near or any(isinstance(step, slice) for step in steps):
-            held, steps = self.value(self.part(held, steps, node.object.span)), []
+            held = self.value(self.expression(inner))
         if isinstance(held, Record):
             return self.item(held, self.expression(node.items[0]), node.span), []
-        return held, [*steps, *self.steps(node.items, node.span)]
+        return held, [*ints, *[self.step(item, node.span) for item in node.items]]
 
     def item(self, held: Any, key: Any, span: Span) -> Any:
         """What a dict holds under a key."""
@@ -52,16 +81,24 @@ class Elements(Parts):
         return self.item(held, step, span) if isinstance(step, str) else self.part(held, step, span)
 
     def steps(self, items: Sequence[Any], span: Span) -> list[Step]:
-        """The steps of an index in brackets."""
-        return [self.step(item, span) for item in items]
+        """The steps of an index in brackets that names what is changed."""
+        found = [self.step(item, span) for item in items]
+        steps = [step for step in found if _is_step(step)]
+        if len(steps) < len(found):
+            raise NotCompiled("a change at `...` or a new axis is not compiled", span)
+        return steps
 
-    def step(self, item: Any, span: Span) -> Step:
+    def step(self, item: Any, span: Span) -> Item:
         if isinstance(item, program.Slice):
             bounds = [self.bound(b) for b in (item.start, item.stop, item.step)]
             if bounds[2] == 0:
                 raise NotCompiled("the step of this slice is 0", span)
             return slice(*bounds)
-        held = None if isinstance(item, program.EllipsisItem) else self.expression(item)
+        if isinstance(item, program.EllipsisItem):
+            return ...
+        if isinstance(item, program.Constant) and item.value is None:
+            return NEW_AXIS
+        held = self.expression(item)
         if isinstance(held, Stored) and not held.listed:
             return held
         found = self.value(held)
@@ -280,3 +317,14 @@ def _shape_of_part(shape: Sequence[int], steps: Sequence[Step]) -> list[int]:
     """The shape of what steps lead to in an array of a shape."""
     ranges = [range(n)[step] for n, step in zip(shape, steps, strict=False) if type(step) is slice]
     return [*map(len, ranges), *shape[len(steps) :]]
+
+
+def _is_step(item: Item) -> TypeGuard[Step]:
+    return item is not ... and item is not NEW_AXIS
+
+
+def _may_be_int(item: Any) -> bool:
+    """Whether an item in the brackets of an index may be an int."""
+    return not isinstance(item, program.Slice | program.EllipsisItem | program.Constant) or (
+        isinstance(item, program.Constant) and item.value is not None
+    )

@@ -50,8 +50,10 @@ class Products(Reductions):
 
     def factor(self, held: Any, span: Span) -> Array | Stored | Pending:
         is_view = isinstance(held, Pending) and held.operations == 0 and is_many(held.shape)
-        if not is_view and not isinstance(held, Stored):
-            held = self.as_array(self.whole(held, span), span)
+        if not is_view:
+            held = self.whole(held, span)
+        if type(held) is tuple:
+            held = self.as_array(held, span)
         found: Array | Stored | Pending = held
         kind = found.type.element if isinstance(found, Stored) else found.type
         if not isinstance(found, Array | Stored | Pending) or kind == BOOL:
@@ -147,7 +149,7 @@ class Products(Reductions):
 
     def reshape(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         self.only(options, ["shape"], span)
-        array, sizes = self.line_of(operands[0], span), options["shape"]
+        array, sizes = self.viewed(operands[0], span), options["shape"]
         sizes = sizes if type(sizes) is tuple else (sizes,)
         shape = [self.known_int(size, span) for size in sizes]
         rest = prod(size for size in shape if size != -1)
@@ -155,10 +157,15 @@ class Products(Reductions):
             shape[shape.index(-1)] = array.size // rest
         if not shape or min(shape) < 1 or prod(shape) != array.size:
             raise NotCompiled("the elements don't fit this shape", span)
+        return self.reshaped(operands[0], tuple(shape), span)
+
+    def reshaped(self, held: Any, shape: tuple[int, ...], span: Span) -> Any:
+        """An array with its elements, as many, in another shape."""
+        array = self.line_of(held, span)
         flat = array.flat
         assert flat is not None
         found = Pending(
-            tuple(shape), array.type, lambda k: flat(self.place(k, shape)), flat, array.operations
+            shape, array.type, lambda k: flat(self.place(k, shape)), flat, array.operations
         )
         return self.whole(found, span)
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..backends.backend import Backend
 from ..backends.selection import backend_for
+from ..backends.tiers import RECORDED
 from ..values.lanes import Group
 from .keeping import KeepingTrace
 from .tape import Site, Trace
@@ -199,6 +200,11 @@ class Run:
         """Calls a value: a function, a transform, a builtin or an instance. Raises GradcliError
         (E308) for anything else."""
         return self.dispatch.call(self, callee, arguments, keywords, site)
+
+    @property
+    def effort(self) -> int:
+        """The work so far, with that of the records of the current trace."""
+        return self.work + RECORDED * self.trace.number
 
     def traces(self) -> list[Trace]:
         """The traces that can record, the innermost first."""
