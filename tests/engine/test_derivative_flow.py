@@ -63,7 +63,7 @@ AGAIN = {
 
 
 def _once(source: str, *targets: str) -> bool:
-    return Facts(gradcli.load(source=source)._resolved).differentiates_once(targets)
+    return Facts(gradcli.load(source=source)._resolved).differentiates_once(targets or None)
 
 
 @pytest.mark.parametrize("source", ONCE.values(), ids=ONCE)
@@ -90,6 +90,15 @@ def test_targets_from_outside_count() -> None:
     assert _once(source)
     assert not _once(source, "g")
     assert evaluate(source, of=("g",)).gradients == {"g": {"x": 18.0}}
+
+
+def test_an_output_that_is_a_derivative_gets_none_unasked() -> None:
+    source = "var x = 3.0; y = x**3; output y; output grad(y, x)"
+    node = gradcli.load(source=source)._resolved
+    assert prepare(node, Options(), alone=True).once
+    assert not prepare(node, Options()).once
+    assert not prepare(node, Options(of=("grad(y, x)",)), alone=True).once
+    assert evaluate(source, of=("grad(y, x)",)).gradients == {"grad(y, x)": {"x": 18.0}}
 
 
 def test_a_descent_records_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:

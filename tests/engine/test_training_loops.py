@@ -172,6 +172,12 @@ BY_VARIABLES = [
     "tape t { z = x*y }; g = t.gradient(z, sources = [x, y])",
     "g = grad(fn(a) = a*x)(2.0)",
     "fn f() = grad(x*y, y); g = f()",
+    "g = hessian(x*y, x)",
+    "g = jacobian(x*y, source = x)",
+    "g = grad(grad(x*y, x), y)",
+    "tape t { z = x*y }; g = t.jacobian(z, x)",
+    "module M() { var w = 2.0; fn call(a) = a*w }; m = M(); g = grad(m(x), m.w)",
+    "module M() { var w = 2.0; fn call(a) = a*w }; m = M(); g = grad(m(x), m.trainable_variables)",
 ]
 BY_OTHERS = [
     "z = 2.0*x; g = grad(z*y, z)",
@@ -179,8 +185,10 @@ BY_OTHERS = [
     "y = 2.0*x; g = grad(y*x, y)",
     "v = [x, y]; g = grad(x*y, v)",
     "for y in [x] { g = grad(x*y, y) }",
-    "g = hessian(x*y, x)",
-    "tape t { z = x*y }; g = t.jacobian(z, x)",
+    "g = jvp(x*y, x, 1.0)",
+    "d = {w: 2.0*x}; g = grad(d.w*y, d.w)",
+    "d = {w: 2.0*x}; module M() { var w = 2.0; fn call(a) = a*w }; g = grad(d.w*y, d.w)",
+    "module M() { var v = 2.0; w = 2.0*v; fn call(a) = a*w }; m = M(); g = grad(m(x), m.w)",
     "d = grad; g = d(x*y, x)",
     "attach_grad(x); record { z = x*y }; backward(z); g = x.grad",
 ]

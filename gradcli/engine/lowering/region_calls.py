@@ -7,6 +7,7 @@ it is to be differentiated again. The pullback computes the region again from it
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import cached_property
 from typing import Any
 
 from ..backends.backend import CPU, Backend
@@ -40,10 +41,8 @@ class RegionCall:
     """A region that is called with numbers of the language; what is derived from it is kept. It may
     call others of the `regions`. Of its results some may be `untraced`: they never are recorded.
 
-    op        what its records are of
-    expanded  the region and those that it calls, as they are compiled
-    pairs     the place of the first result that is a derivative: each is followed by whether it is
-              connected
+    op     what its records are of
+    pairs  the place of the first result that is a derivative: each is followed by whether it is connected
     """
 
     op = REGION
@@ -56,16 +55,30 @@ class RegionCall:
         pairs: int | None = None,
     ) -> None:
         self.regions, self._untraced = regions or Regions(), untraced
-        self.region, *others = [
-            without_dead_code(fold(hoist(each)))
-            for each in (region, *self.regions.called_by(region))
-        ]
-        self.expanded = owned(*map(_expanded, (self.region, *others)))
         self.pairs = len(region.block.results) if pairs is None else pairs
-        self._kernel = Kernel(*self.expanded)
+        self._given = region
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
+
+    @cached_property
+    def _simplified(self) -> list[Region]:
+        """The region and those that it calls, with less to compute."""
+        called = self.regions.called_by(self._given)
+        return [without_dead_code(fold(hoist(each))) for each in (self._given, *called)]
+
+    @property
+    def region(self) -> Region:
+        return self._simplified[0]
+
+    @cached_property
+    def expanded(self) -> list[Region]:
+        """The region and those that it calls, as they are compiled."""
+        return owned(*map(_expanded, self._simplified))
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return Kernel(*self.expanded)
 
     def apply(self, run: Run, site: Site, values: list[Any], calls: int = 1) -> list[Any]:
         """The results for these parameters; `calls`: about how many calls like this one there will

@@ -1,0 +1,100 @@
+"""Loops and calls on traced numbers run as kernels wherever a program asks for derivatives by
+variables: of values and of functions, in rows and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.lowering.region_calls import RegionCall
+from gradcli.engine.values.boxes import UNBOXED, level_of
+
+from .test_training_loops import answer, assert_close, expected
+
+HEAD = "var x = 0.6; var y = 1.3; var v = [0.5, -0.2, 0.9]; const c = 0.3\n"
+LOOPS = {
+    "scalars": "a = 1.0; for i in range(9) { a = a*sin(x*y) + 0.1*i }; z = a*y",
+    "a condition": "a = x; while a < 8.0 { a = a*1.5 + y*y }; z = a*x",
+    "an early end": "a = x; for i in range(20) { a = a + y*y; if a > 9.0 { break } }; z = a*x",
+    "loops in a loop": "a = x; for i in range(4) { b = x; while b < 2.0 { b = b + y }; a = a + b*v[0] }; z = a*y",
+    "an array": "a = v; for i in range(6) { a = sin(a)*x + y }; z = a.sum()*x",
+    "a product": "m = [[x, 1.0], [0.2, y]]; a = v[:2]; for i in range(5) { a = m @ a }; z = a[0]*a[1]",
+    "elements": "a = zeros(4); for i in range(4) { a[i] = x*i + y }; z = (a*a).sum()",
+    "a function": "fn f(a, b) { s = a; for i in range(3) { s = s*b + x }; return s }\nz = 0.0; for i in range(9) { z = z + f(y, x*i) }",
+    "one side alone": "a = 0.0; for i in range(9) { if i > 20 { a = a + v[1] } else { a = a + x } }; z = a*a*y",
+    "no variable": "a = 0.0; for i in range(9) { a = a + c }; z = a*x*y",
+}  # fmt: skip
+REQUESTS = {
+    "gradients": "output grad(z, [x, y])",
+    "again": "output grad(grad(z, x), y)",
+    "three times": "output grad(grad(grad(z, x), y), x)",
+    "a Hessian": "output hessian(z, v)",
+    "of a scalar": "output hessian(z, y)",
+    "a Jacobian": "output jacobian([z, z*x, z*v[1]], v)",
+    "products": "output vjp([z, x*z], x, [1.0, 2.0]); output hvp(z, v, [1.0, 0.0, 2.0])",
+    "nothing connects": "output grad(z, c)",
+    "a later tape": "tape t { q = z*x }; output t.gradient(q, x)",
+}
+WINDOWS = {
+    "a tape": "tape t { %s }\noutput t.gradient(z, [x, y])",
+    "a tape that is kept": "tape t (persistent = true) { %s }\noutput t.gradient(z, x); output t.jacobian(z, v)",
+    "tapes in tapes": "tape s { tape t { %s }; g = t.gradient(z, x) }\noutput s.gradient(g, y)",
+    "what is watched": "tape t { watch c; %s; q = z*c }\noutput t.gradient(q, c)",
+    "a pause": "pause { %s }\noutput q = z*x; output grad(q, x)",
+    "both": "%s\npause { w = z*x }\noutput w*y; output grad(z, x)",
+}  # fmt: skip
+PROGRAMS = {
+    **{f"{a}, {b}": f"{LOOPS[a]}\noutput z; {REQUESTS[b]}" for a in LOOPS for b in REQUESTS},
+    **{f"{a} in {b}": WINDOWS[b] % LOOPS[a].replace("\n", "; ") for a in LOOPS for b in WINDOWS},
+}
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_asked(name: str, tier: int) -> None:
+    if tier == NATIVE and "scalars" not in name and "an array" not in name:
+        return  # the same regions, by another back end
+    source = HEAD + PROGRAMS[name]
+    with only(tier, FIRST_USE):
+        found = answer(source)
+    assert_close(found, expected(source), 1e-11)
+
+
+@pytest.mark.parametrize("options", [{"hessian": True}, {"jacobian": True}, {"mode": "forward"}])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_is_asked_from_outside(loop: str, options: dict[str, Any]) -> None:
+    source = f"{HEAD}{LOOPS[loop]}\noutput z; output w = [z, x*z]"
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source, **options)
+    assert_close(found, expected(source, **options), 1e-11)
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+@pytest.mark.parametrize("loop", [loop for loop in LOOPS if loop != "no variable"])
+def test_kernels_run_on_traced_numbers(
+    loop: str, request_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[int] = []
+    apply = RegionCall.apply
+
+    def noted(self: RegionCall, run: Any, site: Any, values: list[Any], calls: int = 1) -> Any:
+        levels.append(max(map(level_of, values)))
+        return apply(self, run, site, values, calls)
+
+    monkeypatch.setattr(RegionCall, "apply", noted)
+    with only(WRITTEN, FIRST_USE):
+        answer(f"{HEAD}{LOOPS[loop]}\noutput z; {REQUESTS[request_]}")
+    assert max(levels) > UNBOXED
+
+
+@pytest.mark.parametrize(
+    "loop", ["while false { a = a*y }", "for i in range(9) { if i > 20 { a = a*y } }"]
+)
+def test_a_name_that_may_be_a_variable(loop: str) -> None:
+    """After iterations that change nothing, the name is the variable itself."""
+    source = f"{HEAD}b = 0.0; for k in range(5) {{ a = x; {loop}; b = b + a }}\noutput grad(a*b, a)"
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source)
+    assert_close(found, expected(source), 1e-13)
