@@ -42,7 +42,8 @@ class RegionCall:
     call others of the `regions`. Of its results some may be `untraced`: they never are recorded.
 
     op     what its records are of
-    pairs  the place of the first result that is a derivative: each is followed by whether it is connected
+    pairs  the place of the first result that is a derivative: each is followed by whether it is
+           connected
     """
 
     op = REGION
