@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...lang import program
-from .nodes import Nodes
+from .nodes import WITH_OPS, ByKind, Nodes
 from .requests import TAPE_REQUESTS, is_request
 
 _BINDING = (program.NameTarget, program.EntryTarget, program.Tape, program.Import)
@@ -17,7 +17,7 @@ _ALL_VARIABLES = "trainable_variables"
 
 
 class _Variables(NamedTuple):
-    """How variables are called: by names of the top level, and by names of what has members."""
+    """How variables are called: by names of a frame, and by names of what has members."""
 
     names: set[str]
     members: set[str]
@@ -28,27 +28,34 @@ def asks_by_variables(nodes: Nodes) -> bool:
     the text doesn't decide it, the answer is no."""
     if not nodes.kinds.isdisjoint(_OTHER):
         return False
-    parameters = [each for function in nodes.all(program.Function) for each in function.parameters]
-    bound = {node.slot.name for node in (*nodes.all(*_BINDING), *parameters)}
-    declared = {node.slot.name for node in nodes.own.get(program.Declare, ())}
-    inside = {node.slot.name for node in nodes.inside.get(program.Declare, ())}
+    declared, inside = (_names(found.get(program.Declare, ())) for found in nodes.frames)
+    own, others = (_names([n for kind in _BINDING for n in f.get(kind, ())]) for f in nodes.frames)
+    others |= _names(each for f in nodes.all(program.Function) for each in f.parameters)
+    members = (declared | inside | {_ALL_VARIABLES}) - own - others - _keys(nodes)
+    # A function assigns names of its own; those of the top level it only reads.
+    for found, bound in zip(nodes.frames, (own, own | others), strict=True):
+        variables = _Variables(declared - bound, members)
+        if not all(_are_variables(source, variables) for source in _sources(found)):
+            return False
+    return True
+
+
+def _names(bound: Iterable[Any]) -> set[str]:
+    return {node.slot.name for node in bound}
+
+
+def _keys(nodes: Nodes) -> set[str]:
+    """What the entries of dicts may be called."""
     keys = {key for display in nodes.all(program.DictDisplay) for key in display.keys}
     texts = {each.value for each in nodes.all(program.Constant) if type(each.value) is str}
-    keys |= texts | {
-        step
-        for target in nodes.all(program.EntryTarget)
-        for step in target.path
-        if type(step) is str
-    }
-    members = (declared | inside | {_ALL_VARIABLES}) - bound - keys
-    variables = _Variables(declared - bound, members)
-    return all(_are_variables(source, variables) for source in _sources(nodes))
+    paths = [target.path for target in nodes.all(program.EntryTarget)]
+    return keys | texts | {step for path in paths for step in path if type(step) is str}
 
 
-def _sources(nodes: Nodes) -> Iterator[Any]:
-    """What a program asks for derivatives by; none where that isn't an expression of its own, or
+def _sources(found: ByKind) -> Iterator[Any]:
+    """What these nodes ask for derivatives by; none where that isn't an expression of its own, or
     where no sweep back answers it."""
-    for node in nodes.with_ops():
+    for node in (node for kind in WITH_OPS for node in found.get(kind, ())):
         if node.op is None or not is_request(node.op) or node.op.transforms:
             continue
         if node.op.name not in _REVERSE:
@@ -57,7 +64,7 @@ def _sources(nodes: Nodes) -> Iterator[Any]:
             yield node.operands[1]
         else:
             yield _argument(node, 0)
-    for node in nodes.all(program.MethodCall):
+    for node in found.get(program.MethodCall, ()):
         if node.name in TAPE_REQUESTS and node.op is None:
             yield _argument(node, 1)
 

@@ -11,7 +11,8 @@ from ...lang.program.walks import PARTS
 from ...ops.op import Op
 
 ByKind = dict[type, list[Any]]
-_WITH_OPS = (program.Apply, program.Builtin, program.MethodCall, program.Augment, program.Update)
+# The kinds of nodes that may name an op.
+WITH_OPS = (program.Apply, program.Builtin, program.MethodCall, program.Augment, program.Update)
 
 
 class Nodes:
@@ -31,9 +32,14 @@ class Nodes:
             assert parts is not None
             _sort(parts(inner), self.inside, frames)
 
+    @property
+    def frames(self) -> tuple[ByKind, ByKind]:
+        """The nodes of the top level, and those inside."""
+        return self.own, self.inside
+
     def all(self, *kinds: type) -> Iterator[Any]:
         """Yields the nodes of these kinds, wherever they are."""
-        for found in (self.own, self.inside):
+        for found in self.frames:
             for kind in kinds:
                 yield from found.get(kind, ())
 
@@ -44,7 +50,7 @@ class Nodes:
 
     def with_ops(self) -> Iterator[Any]:
         """Yields the nodes that may name an op."""
-        return self.all(*_WITH_OPS)
+        return self.all(*WITH_OPS)
 
     @cached_property
     def ops(self) -> set[Op]:

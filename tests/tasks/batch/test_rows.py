@@ -45,7 +45,7 @@ def test_programs(name: str) -> None:
     assert_same(node, {column: values}, OPTIONS.with_changes(max_steps=500))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(programs)
 def test_random_programs(text: str) -> None:
     random = Random(text)
