@@ -1,5 +1,6 @@
 """Loops and calls on traced numbers run as kernels wherever a program asks for derivatives by
-variables: of values and of functions, in rows and again."""
+variables: of values and of functions, and again. Jacobians ask what each element depends on, which
+no record of a region tells: there the interpreter records each operation."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.lowering.region_calls import RegionCall
 from gradcli.engine.values.boxes import UNBOXED, level_of
 
-from .test_training_loops import answer, assert_close, expected
+from .hot_and_cold import answer, assert_close, expected
 
 HEAD = "var x = 0.6; var y = 1.3; var v = [0.5, -0.2, 0.9]; const c = 0.3\n"
 LOOPS = {
@@ -30,23 +31,31 @@ REQUESTS = {
     "gradients": "output grad(z, [x, y])",
     "again": "output grad(grad(z, x), y)",
     "three times": "output grad(grad(grad(z, x), y), x)",
-    "a Hessian": "output hessian(z, v)",
-    "of a scalar": "output hessian(z, y)",
-    "a Jacobian": "output jacobian([z, z*x, z*v[1]], v)",
     "products": "output vjp([z, x*z], x, [1.0, 2.0]); output hvp(z, v, [1.0, 0.0, 2.0])",
+    "of functions": "output grad(fn(q) = q*z)(x), jacobian(fn(q) = q*v*z)(x)",
     "nothing connects": "output grad(z, c)",
     "a later tape": "tape t { q = z*x }; output t.gradient(q, x)",
 }
 WINDOWS = {
     "a tape": "tape t { %s }\noutput t.gradient(z, [x, y])",
-    "a tape that is kept": "tape t (persistent = true) { %s }\noutput t.gradient(z, x); output t.jacobian(z, v)",
+    "a tape that is kept": "tape t (persistent = true) { %s }\noutput t.gradient(z, x); output t.gradient(z, v)",
     "tapes in tapes": "tape s { tape t { %s }; g = t.gradient(z, x) }\noutput s.gradient(g, y)",
     "what is watched": "tape t { watch c; %s; q = z*c }\noutput t.gradient(q, c)",
     "a pause": "pause { %s }\noutput q = z*x; output grad(q, x)",
     "both": "%s\npause { w = z*x }\noutput w*y; output grad(z, x)",
 }  # fmt: skip
+OTHERS = {
+    "a Hessian": "output hessian(z, v)",
+    "of a scalar": "output hessian(z, y)",
+    "a Jacobian": "output jacobian([z, z*x, z*v[1]], v)",
+    "by what is in between": "q = z*x; output grad(q*z, q)",
+}
 PROGRAMS = {
-    **{f"{a}, {b}": f"{LOOPS[a]}\noutput z; {REQUESTS[b]}" for a in LOOPS for b in REQUESTS},
+    **{
+        f"{a}, {b}": f"{LOOPS[a]}\noutput z; {(REQUESTS | OTHERS)[b]}"
+        for a in LOOPS
+        for b in REQUESTS | OTHERS
+    },
     **{f"{a} in {b}": WINDOWS[b] % LOOPS[a].replace("\n", "; ") for a in LOOPS for b in WINDOWS},
 }
 
@@ -95,6 +104,16 @@ def test_kernels_run_on_traced_numbers(
 def test_a_name_that_may_be_a_variable(loop: str) -> None:
     """After iterations that change nothing, the name is the variable itself."""
     source = f"{HEAD}b = 0.0; for k in range(5) {{ a = x; {loop}; b = b + a }}\noutput grad(a*b, a)"
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source)
+    assert_close(found, expected(source), 1e-13)
+
+
+@pytest.mark.parametrize("call", ["jacobian(h)(v)", "hessian(g)(v)", "batch_jacobian(h)(v)"])
+def test_what_a_jacobian_records(call: str) -> None:
+    source = f"""{HEAD}fn h(v) {{ a = v; for i in range(9) {{ a = sin(a)*x }}; return a }}
+fn g(v) = h(v).sum()
+output {call}, grad(g)(v)"""
     with only(WRITTEN, FIRST_USE):
         found = answer(source)
     assert_close(found, expected(source), 1e-13)

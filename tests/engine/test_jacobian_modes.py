@@ -102,7 +102,7 @@ def test_auto_takes_what_has_less_to_do(
     monkeypatch.setattr(seeds, "LANES", 1e9)  # one after another, so that they can be counted
     for module in (reverse, seeds):
         monkeypatch.setattr(module, "pulled", lambda *a, **k: asked.append(a) or sweep(*a, **k))
-    evaluate(source, grad=False)
+    evaluate(f"{source}; y = 1.0 * j", grad=False)  # what is differentiated again
     assert len(asked) == sweeps
 
 

@@ -11,8 +11,9 @@ from .requests import TAPE_REQUESTS, is_request
 
 _BINDING = (program.NameTarget, program.EntryTarget, program.Tape, program.Import)
 _OTHER = (program.Attach, program.Record, program.Backward)
-# Requests that a sweep back over the records answers, by their second operand.
-_REVERSE = frozenset(("grad", "vjp", "hvp", "jacobian", "hessian", "batch_jacobian"))
+# Requests that sweeps back over the records answer, by their second operand, whatever a record is
+# of. Jacobians ask what each element depends on.
+_REVERSE = frozenset(("grad", "vjp", "hvp"))
 _ALL_VARIABLES = "trainable_variables"
 
 
@@ -66,7 +67,7 @@ def _sources(found: ByKind) -> Iterator[Any]:
             yield _argument(node, 0)
     for node in found.get(program.MethodCall, ()):
         if node.name in TAPE_REQUESTS and node.op is None:
-            yield _argument(node, 1)
+            yield _argument(node, 1) if node.name == "gradient" else None
 
 
 def _argument(node: Any, place: int) -> Any:

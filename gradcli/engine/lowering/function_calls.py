@@ -25,7 +25,7 @@ from .variants import Variants
 class FunctionCalls:
     """What makes the calls of a function, whatever they are made with.
 
-    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+    by_variables  whether the program asks for no more than gradients by variables; otherwise the
                   interpreter makes calls with traced values
     """
 
@@ -61,7 +61,7 @@ class FunctionCalls:
     ) -> Any:
         """The result of a call of a function with arguments, the last of which have names."""
         observed = observe_values(values)
-        if observed.is_boxed and not self._by_variables:
+        if observed.is_boxed and (run.structures or not self._by_variables):
             return UNSET
         call = self._calls.of(observed, tuple(names))
         if call is None or work < call.cost:

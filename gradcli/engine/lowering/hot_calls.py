@@ -41,7 +41,7 @@ class Heat:
 class HotCalls:
     """Makes the calls at a place of the program.
 
-    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+    by_variables  whether the program asks for no more than gradients by variables; otherwise the
                   interpreter makes calls with traced values
     """
 

@@ -36,7 +36,7 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
 class LongLoop:
     """Runs the iterations of a loop by kernels once it is long.
 
-    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+    by_variables  whether the program asks for no more than gradients by variables; otherwise the
                   interpreter runs iterations on traced values
     """
 

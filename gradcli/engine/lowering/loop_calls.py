@@ -34,7 +34,7 @@ SOME = 2**14  # iterations at a time, after which values that no later one reads
 class LoopCalls:
     """What runs iterations of a loop, whatever its frame holds.
 
-    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+    by_variables  whether the program asks for no more than gradients by variables; otherwise the
                   interpreter runs iterations on traced values
     """
 
@@ -63,7 +63,7 @@ class LoopCalls:
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         if changes:
             return self._run_on_variables(frame, some, rest, observed, work)
-        if observed.is_boxed and not self._by_variables:
+        if observed.is_boxed and (frame[0].structures or not self._by_variables):
             return None
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns))

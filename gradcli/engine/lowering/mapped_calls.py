@@ -63,7 +63,7 @@ class Argument(NamedTuple):
 class MappedCalls:
     """What makes the calls of `vmap(f)` at a place.
 
-    by_variables  whether the program asks for no derivatives but by variables; otherwise the
+    by_variables  whether the program asks for no more than gradients by variables; otherwise the
                   interpreter makes calls with traced values
     """
 
@@ -87,7 +87,7 @@ class MappedCalls:
             return UNSET
         observed = observe_values([function.function, *[each.first for each in found]])
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in found)
-        if is_boxed and not self._by_variables:
+        if is_boxed and (run.structures or not self._by_variables):
             return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))

@@ -24,7 +24,7 @@ from ..passes.calls import Regions
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
-from .region_calls import Places, RegionCall, row_of
+from .region_calls import Places, RegionCall
 
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about
@@ -37,8 +37,8 @@ class MappedRegion(RegionCall):
 
     by_row  which parameters have rows, along their first axis; the others all rows share
     summed  which results are sums over the rows; the others have rows along their first axis
-
-    Of `pairs`, a derivative is connected for all rows if it is for one.
+    pairs   the place of the first result that is a derivative: each is followed by whether it is
+            connected, which holds for all rows if it does for one
     """
 
     op = MAPPED
@@ -51,8 +51,8 @@ class MappedRegion(RegionCall):
         summed: Sequence[bool],
         pairs: int,
     ) -> None:
-        super().__init__(region, regions, pairs=pairs)
-        self._by_row, self._summed = tuple(by_row), tuple(summed)
+        super().__init__(region, regions)
+        self._by_row, self._summed, self._pairs = tuple(by_row), tuple(summed), pairs
         self._takes = [value.type for value in region.block.parameters]
         self._gives = [value.type for value in region.block.results]
         varying = [k for k, varies in enumerate(self._by_row) if varies]
@@ -68,7 +68,7 @@ class MappedRegion(RegionCall):
             by_row = (*self._by_row, *[self._by_row[k] for k in active])
             floats = [k for k, kind in enumerate(self._gives) if has_tangents(kind)]
             summed = [each for k in floats for each in (self._summed[k], False)]
-            made = self._derived(region, by_row, (*self._summed, *summed), self.pairs)
+            made = self._derived(region, by_row, (*self._summed, *summed), self._pairs)
             self._forward[active] = made
         return self._forward[active]
 
@@ -113,10 +113,10 @@ class MappedRegion(RegionCall):
                 for value, varies in zip(values, self._by_row, strict=True)
             ]
             columns = self._computed(rows.stop - start, given)
-            self.mask(columns)
+            self._mask(columns)
             found = found or [self._begun(k, n) for k in range(len(columns))]
             for k, column in enumerate(columns):
-                if self.is_flag(k):
+                if self._is_flag(k):
                     found[k] = bool(found[k] or CPU.xp.any(column))
                 elif self._summed[k]:
                     found[k] = found[k] + column.sum(axis=-1)
@@ -137,12 +137,12 @@ class MappedRegion(RegionCall):
         else:
             found, stepped_back = self.kernel.run(n, given)
             columns = [
-                value if self.is_flag(k) else column_of(value, n) for k, value in enumerate(found)
+                value if self._is_flag(k) else column_of(value, n) for k, value in enumerate(found)
             ]
             others = CPU.xp.flatnonzero(stepped_back).tolist()
         for row in others:
             own = [
-                row_of(value, row) if varies else value
+                _row(value, row) if varies else value
                 for value, varies in zip(given, self._by_row, strict=True)
             ]
             for column, value in zip(columns, super().run(own), strict=True):
@@ -152,12 +152,22 @@ class MappedRegion(RegionCall):
 
     def _begun(self, k: int, n: int) -> Any:
         """A result before the first rows."""
-        if self.is_flag(k):
+        if self._is_flag(k):
             return False
         kind = self._gives[k]
         if self._summed[k]:
             return CPU.xp.zeros(_shape(kind), _dtype(kind))
         return CPU.xp.empty((n, *_shape(kind)), _dtype(kind))
+
+    def _is_flag(self, k: int) -> bool:
+        """Whether a result says whether the one before it is connected."""
+        return k > self._pairs and (k - self._pairs) % 2 == 1
+
+    def _mask(self, columns: list[Any]) -> None:
+        """Makes the derivatives 0 of rows where they aren't connected."""
+        for k, column in enumerate(columns):
+            if self._is_flag(k) and type(column) is CPU.ndarray and not column.all():
+                columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
 
 
 def _shape(kind: Type) -> tuple[int, ...]:
@@ -184,3 +194,9 @@ def _columns(rows: Any) -> Any:
     """Rows along the first axis as columns, whose rows are along the last one."""
     flat = rows.reshape(len(rows), -1)
     return contiguous(CPU.xp, flat.T).reshape((*rows.shape[1:], len(rows)))
+
+
+def _row(columns: Any, row: int) -> Any:
+    """What one row has, as the region takes it."""
+    value = columns[..., row]
+    return value.item() if not value.ndim else CPU.xp.ascontiguousarray(value)

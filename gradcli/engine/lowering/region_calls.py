@@ -30,7 +30,6 @@ from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
-from ..values.lanes import Group, Lanes, deepest, spread
 from .region_op import REGION
 
 Places = tuple[int, ...]
@@ -41,22 +40,15 @@ class RegionCall:
     """A region that is called with numbers of the language; what is derived from it is kept. It may
     call others of the `regions`. Of its results some may be `untraced`: they never are recorded.
 
-    op     what its records are of
-    pairs  the place of the first result that is a derivative: each is followed by whether it is
-           connected
+    op  what its records are of
     """
 
     op = REGION
 
     def __init__(
-        self,
-        region: Region,
-        regions: Regions | None = None,
-        untraced: Set[int] = frozenset(),
-        pairs: int | None = None,
+        self, region: Region, regions: Regions | None = None, untraced: Set[int] = frozenset()
     ) -> None:
         self.regions, self._untraced = regions or Regions(), untraced
-        self.pairs = len(region.block.results) if pairs is None else pairs
         self._given = region
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
@@ -89,10 +81,7 @@ class RegionCall:
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            group = deepest(values)
-            return (
-                self.run(values, calls) if group is None else self._row_by_row(values, group, calls)
-            )
+            return self.run(values, calls)
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
@@ -115,41 +104,6 @@ class RegionCall:
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
-
-    def _row_by_row(self, values: list[Any], group: Group, calls: int) -> list[Any]:
-        """The results for values some of which have the rows of a group, as the cotangents of a
-        Jacobian do. Raises StepBack."""
-        lanes = [spread(CPU.xp, v, group).array if type(v) is Lanes else None for v in values]
-        calls *= group.size
-        columns = zip(
-            *[
-                self.run(
-                    [
-                        value if array is None else row_of(array, row)
-                        for value, array in zip(values, lanes, strict=True)
-                    ],
-                    calls,
-                )
-                for row in range(group.size)
-            ],
-            strict=True,
-        )
-        found = [CPU.xp.stack(column, axis=-1) for column in columns]
-        self.mask(found)
-        return [
-            bool(column.any()) if self.is_flag(k) else Lanes(column, group)
-            for k, column in enumerate(found)
-        ]
-
-    def is_flag(self, k: int) -> bool:
-        """Whether a result says whether the one before it is connected."""
-        return k > self.pairs and (k - self.pairs) % 2 == 1
-
-    def mask(self, columns: list[Any]) -> None:
-        """Makes the derivatives 0 of rows where they aren't connected."""
-        for k, column in enumerate(columns):
-            if self.is_flag(k) and type(column) is CPU.ndarray and not column.all():
-                columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
 
     def on_rows(self, by_row: Sequence[bool], backend: Backend = CPU) -> OnRows | None:
         """The region for many rows on the device of a backend: `by_row` says which parameters have
@@ -186,14 +140,14 @@ class RegionCall:
         """The region of the results and their tangents."""
         if active not in self._forward:
             forward = jvp(self.region, active, self.regions)
-            self._forward[active] = RegionCall(forward, self.regions, pairs=self.pairs)
+            self._forward[active] = RegionCall(forward, self.regions)
         return self._forward[active]
 
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
             back = pullback_of(self.region, active, of, self.regions)
-            self._backward[active, of] = RegionCall(back, self.regions, pairs=0)
+            self._backward[active, of] = RegionCall(back, self.regions)
         return self._backward[active, of]
 
 
@@ -202,12 +156,6 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     traced numbers its pullback, too."""
     size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
     return policy().heat.work_each * size * (PARTS if is_boxed else 1)
-
-
-def row_of(columns: Any, row: int) -> Any:
-    """What one row has, as a region takes it."""
-    value = columns[..., row]
-    return CPU.xp.ascontiguousarray(value) if value.ndim else value.item()
 
 
 def _expanded(region: Region) -> Region:

@@ -85,7 +85,7 @@ def _sees_all(run: Run) -> bool:
         and trace.main.recording
         and not isinstance(trace, KeepingTrace)
         and run.level == run.direction_level
-        and not (trace.level or trace.recorders or run.changes or run.attached)
+        and not (trace.level or trace.recorders or run.changes or run.attached or run.structures)
     )
 
 

@@ -34,7 +34,7 @@ from .second_derivatives import GRADIENTS, gradients, hessian, hvp
 from .transform_arguments import take_positions, take_vector
 
 _FIRST = frozenset(("grad", "value_and_grad"))
-# These accept a list of numbers for an array.
+# These accept a list of numbers for an array, and may ask what each element depends on.
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))
 _KINDS: dict[str, Callable[..., Any]] = {
     "grad": gradient,
@@ -102,4 +102,8 @@ def _call(
         arguments = [
             with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)
         ]
-    return _KINDS[kind](run, transform, arguments, keywords, vector, site)
+    run.structures += kind in _OF_ARRAYS
+    try:
+        return _KINDS[kind](run, transform, arguments, keywords, vector, site)
+    finally:
+        run.structures -= kind in _OF_ARRAYS
