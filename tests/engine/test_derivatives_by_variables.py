@@ -25,6 +25,9 @@ LOOPS = {
     "elements": "a = zeros(4); for i in range(4) { a[i] = x*i + y }; z = (a*a).sum()",
     "a function": "fn f(a, b) { s = a; for i in range(3) { s = s*b + x }; return s }\nz = 0.0; for i in range(9) { z = z + f(y, x*i) }",
     "one side alone": "a = 0.0; for i in range(9) { if i > 20 { a = a + v[1] } else { a = a + x } }; z = a*a*y",
+    "strings": "fn f(n, a) = a*y if n == \"b\" else sin(a); a = x; for i in range(6) { for n in [\"a\", \"b\"] { a = f(n, a) } }; z = a*x",
+    "axes": "m = [v, v*x, v*y]; for i in range(6) { m = m*0.5 + (m[..., 0]*y)[:, none] }; z = m[none, 1:, ...].sum()",
+    "a network": "w = zeros([9, 12]) + y; for i in range(4) { w = w - 0.1*tanh(w @ w.T * x + 0.1) @ w }; z = w.sum()",
     "no variable": "a = 0.0; for i in range(9) { a = a + c }; z = a*x*y",
 }  # fmt: skip
 REQUESTS = {

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ..backends.backend import CPU
-from ..regions.kinds import Kind, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf
+from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf
 from ..values.boxes import primal
 from ..values.kinds import List
 
@@ -32,6 +32,8 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, MaybeOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
         return held if is_there else MISSING
+    if isinstance(kind, Known):
+        return kind.thing
     if isinstance(kind, MixedKind):
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real

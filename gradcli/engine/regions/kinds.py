@@ -361,12 +361,14 @@ def without_variable(held: Any) -> Any:
 
 
 def is_settled(kind: Kind) -> bool:
-    """Whether a name can be given what is of this kind: numbers, arrays, lists and dicts, of which
-    no array is the state of a variable."""
+    """Whether a name can be given what is of this kind: numbers, strings, arrays, lists and dicts,
+    of which no array is the state of a variable."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_settled, kind.items))
     if isinstance(kind, ArrayOf | StoredOf):
         return not kind.variable
+    if isinstance(kind, Known):
+        return kind.thing is None or type(kind.thing) is str
     return isinstance(kind, Scalar | MixedKind)
 
 
