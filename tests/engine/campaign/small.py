@@ -50,7 +50,7 @@ class SmallWriter:
     """Writes the program of a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
+        self.random, self.more = Random(seed), Random(f"more {seed}")
         self.count = 0
         self.names: dict[str, list[str]] = {kind: [] for kind in "FIBVMLDG"}
         self.in_function = self.in_loop = False
@@ -70,7 +70,20 @@ class SmallWriter:
             wrong = pick(WRONG).replace("{x}", "s").replace("{i}", "k")
             lines += ["s = x", "k = n", wrong]
             lines += ["never = 1.0"] if "never" in wrong else []
-        return "\n".join([*lines, f"output {self.outputs()}"]) + "\n"
+        return "\n".join([*lines, f"output {self.outputs()}", *self.requests()]) + "\n"
+
+    def requests(self) -> list[str]:
+        """Derivatives by variables of what the program has made, at its end."""
+        found = [name for name in self.names[FLOAT] if name not in "xwc"][-1:]
+        if not found or self.more.random() < 0.8:
+            return []
+        forms = ["grad({f}, [x, w])", "grad(grad({f}, x), w)", "grad({f} * x, x)", "hvp({f}, w, x)"]
+        request = self.more.choice(forms).format(f=found[0])
+        return [
+            f'output {request[:-1]}, unconnected = "zero")'
+            if "hvp" not in request
+            else f"output {request}"
+        ]
 
     def outputs(self) -> str:
         """Of what the program has made last, mostly."""
