@@ -149,6 +149,7 @@ BY_OTHERS = [
     "v = [x, y]; g = grad(x*y, v)",
     "for y in [x] { g = grad(x*y, y) }",
     "g = jvp(x*y, x, 1.0)",
+    "tape t { z = x*y }; g = [1.0 for v in t.watched_variables()]",
     "g = hessian(x*y, x)",
     "tape t { z = x*y }; g = t.jacobian(z, x)",
     "d = {w: 2.0*x}; g = grad(d.w*y, d.w)",

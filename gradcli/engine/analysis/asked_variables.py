@@ -15,6 +15,7 @@ _OTHER = (program.Attach, program.Record, program.Backward)
 # of. Jacobians ask what each element depends on.
 _REVERSE = frozenset(("grad", "vjp", "hvp"))
 _ALL_VARIABLES = "trainable_variables"
+_USED = "watched_variables"  # in order of their first use, which no region tells
 
 
 class _Variables(NamedTuple):
@@ -66,6 +67,8 @@ def _sources(found: ByKind) -> Iterator[Any]:
         else:
             yield _argument(node, 0)
     for node in found.get(program.MethodCall, ()):
+        if node.name == _USED:
+            yield None
         if node.name in TAPE_REQUESTS and node.op is None:
             yield _argument(node, 1) if node.name == "gradient" else None
 
