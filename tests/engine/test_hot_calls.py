@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import FIRST_USE, HEAT, Heat, only
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, WRITTEN, Heat, only
 from gradcli.engine.lowering import hot_calls
 from gradcli.engine.lowering.function_calls import FunctionCall
 
+from . import hot_and_cold
 from .hot_and_cold import CALLS_ALONE, WAYS, assert_same
 from .programs import evaluate, outputs
 from .random_bodies import H, blocks
@@ -296,3 +297,21 @@ s = 0.0
 for i in range(4) {{ s = s + g() }}
 output s"""
     assert_same(*(answers(tier, source) for tier in WAYS))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "fn f(a, b = 2.0) { s = a; for i in range(3) { s = s*b + 0.1 }; return s }\n"
+        "output f(0.3), f(0.2), f(0.3, 0.5), f(0.2), f(x, x), f(b = x, a = 0.1), f(0.1, b = 1.0)",
+        "fn g(z) = z*2.0\nf = fn(z) = g(z) + f(z)\noutput f(x)",
+    ],
+    ids=["fewer arguments than before", "too deep"],
+)
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_calls_of_one_function(source: str, mode: str) -> None:
+    source = f"var x = 0.7\n{source}"
+    with only(WRITTEN, FIRST_USE):
+        found = hot_and_cold.answers(source, mode)
+    with only(INTERPRETED):
+        assert_same(found, hot_and_cold.answers(source, mode))

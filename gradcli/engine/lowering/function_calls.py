@@ -48,7 +48,8 @@ class FunctionCalls:
         done so much work."""
         values = [function, *arguments, *named.values()]
         try:
-            if (last := self._last) is not None and last[0] == [*named]:
+            last = self._last
+            if last is not None and last[0] == [*named] and len(last[1]) == len(values):
                 numbers = numbers_read(last[1], values)
                 if numbers is not None:
                     return last[2].run(run, site, numbers)

@@ -12,10 +12,13 @@ from ...diagnostics import Span
 from ..backends.tiers import policy
 from ..calls.calling import call_value
 from ..compilation.compiler import Compiler
-from ..trace.run import Run
+from ..trace.run import MAX_DEPTH, Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET, Function, Transform
 from .region_op import REGION
+
+# The interpreter makes calls that are deeper inside each other: it tells where they are too deep.
+DEEP = MAX_DEPTH - 100
 
 if TYPE_CHECKING:
     from .function_calls import FunctionCalls
@@ -67,7 +70,8 @@ class HotCalls:
         if run.group is None and type(function) is Transform and function.kind == "vmap":
             return self._mapped(run, function, arguments, named, site, path)
         heat = _heat_of(function)
-        if run.group is None and heat.work >= max(self._hot, self._least * heat.times):
+        is_hot = heat.work >= max(self._hot, self._least * heat.times)
+        if is_hot and run.group is None and run.depth < DEEP:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
