@@ -10,7 +10,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.analysis.facts import Facts
-from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.lowering import loop_calls
 from gradcli.engine.lowering.frame_entries import slots_of
@@ -191,3 +191,15 @@ def test_a_reason_for_random_numbers() -> None:
     node = gradcli.load(source=OTHERS["random draws"])._resolved
     reasons = [reason.reason for reason in lower_program(node, {}).reasons]
     assert "`normal` draws random numbers, which is not compiled" in reasons
+
+
+@pytest.mark.parametrize("tier", [INTERPRETED, NATIVE])
+@pytest.mark.parametrize("value", ["x", "[x, 2.0]", "{a: [x]}"])
+def test_an_output_is_what_a_variable_was(value: str, tier: int) -> None:
+    source = f"var x = 1.0; v = {value}; output v; x := 3.0; output y = 2.0*x"
+    with only(tier, FIRST_USE):
+        program = gradcli.load(source=source)
+        found = [program.run().outputs for _ in range(3)]
+    expected = gradcli.load(source=f"output v = {value.replace('x', '1.0')}").run().outputs["v"]
+    assert [str(each["v"]) for each in found] == [str(expected)] * 3
+    assert [each["y"] for each in found] == [6.0] * 3

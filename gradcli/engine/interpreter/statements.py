@@ -29,7 +29,7 @@ from ..operations.rows.separation import separate_running_rows
 from ..trace.changes import note, take_back
 from ..trace.tape import Site
 from ..values.contents import snapshot
-from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
+from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, map_structure, read, show
 from . import loops, outcomes, recorders
 from .texts import compile_shown
 
@@ -130,7 +130,8 @@ def _output(c: Compiler, node: program.Output) -> Statement:
         for name, value in items:
             result = value(frame)
             note(frame[0], ("output", name))
-            frame[0].outputs[name] = result
+            # Of variables in a list it is the state that they have now, as of a variable alone.
+            frame[0].outputs[name] = map_structure(read, result)
 
     return output
 
