@@ -34,15 +34,17 @@ from ..ir.instructions import (
     Push,
     Put,
     Room,
+    Structural,
     Value,
     While,
     blocks_of,
 )
 from ..ir.types import STACK, ArrayType
+from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
 from .llvm_each import Around, call_of, work_of_points
-from .llvm_frame import DOUBLE, INT, Frame
+from .llvm_frame import DOUBLE, INT, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
 from .llvm_scalars import Scalars
@@ -52,6 +54,7 @@ from .scalar_ops import NotNative
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
+WORK_OF_CALL = 100  # instructions, at least
 SHORT = 2**16  # instructions of a loop that is counted as a whole
 
 
@@ -63,7 +66,7 @@ class Emitter:
         frame: Frame,
         guards: Guards,
         functions: dict[str, Any],
-        called: list[str],
+        called: PythonFunctions,
         vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
@@ -102,6 +105,8 @@ class Emitter:
             self.affine(made)
         elif isinstance(made, Product):
             self.product(made)
+        elif isinstance(made, Structural):
+            self.structural(made)
         elif isinstance(made, Each):
             self.each(made)
         elif isinstance(made, NewArray | Element | Put | Copy | Free):
@@ -181,8 +186,25 @@ class Emitter:
         self.guards.count(prod(made.sizes) // 4)
         found = self.new(made.result)
         left, right = self.read(made.operands)
-        self.arrays.multiply(made, left, right, found, self.called)
+        multiplied = Multiplied(made.sizes, made.transposed)
+        self.arrays.call(multiplied, [left, right, found], self.called)
         self.values[made.result] = found
+
+    def structural(self, made: Structural) -> None:
+        """Has NumPy fill the results: new arrays, and numbers in variables."""
+        kinds = [value.type for value in (*made.operands, *made.results)]
+        self.guards.count(WORK_OF_CALL + sum(k.size for k in kinds if isinstance(k, ArrayType)))
+        places = [
+            self.new(value)
+            if isinstance(value.type, ArrayType)
+            else self.frame.variable(ir.Constant(llvm_type(value.type), 0))
+            for value in made.results
+        ]
+        given = [*self.read(made.operands), *places]
+        self.arrays.call(Computed.by(made), given, self.called)
+        for value, place in zip(made.results, places, strict=True):
+            is_array = isinstance(value.type, ArrayType)
+            self.values[value] = place if is_array else self.builder.load(place)
 
     def each(self, made: Each) -> None:
         self.guards.count(work_of_points(made))
