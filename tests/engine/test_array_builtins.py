@@ -45,7 +45,7 @@ REDUCED = [
     "norm(reshape(arange(16) * s, [8, 2]), axis = 0)", "any(reshape(m, [2, 3, 2]) > 1, axis = 1) * s",
 ]  # fmt: skip
 BY_THE_INTERPRETER = [
-    "u[argmax(w)]", "diag(u)", "pad(a, 1, value = 2.0)", "pad(a, [1, 2], value = s)", "var(w, axis = 1)", "argmax(w, axis = 1) * s",
+    "u[argmax(w) - 30]", "diag(u)", "pad(a, 1, value = 2.0)", "pad(a, [1, 2], value = s)", "var(w, axis = 1)", "argmax(w, axis = 1) * s",
     "cumsum(w, axis = 1)", "any(w) * s", "norm(u, ord = 3)", "stack([a, a * s], axis = 1)", "transpose(reshape(u, [2, 4, 5]))",
 ]  # fmt: skip
 REASONS = {

@@ -16,6 +16,7 @@ from ..ir.types import DTYPES, I64, ArrayType, Type
 from .step_back import StepBack
 
 WRITABLE = 0x200  # of Python's C interface: memory that may be written
+CALL = 300  # instructions, as many as a call takes at least
 SAFE = 2.0**62  # ints up to here are right, also where floats have rounded them
 _memory = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory.restype = ctypes.py_object
@@ -57,6 +58,12 @@ class Computed(Struct):
     def by(cls, made: Structural) -> Computed:
         """What an instruction computes."""
         return cls(made.applied, tuple([value.type for value in made.results]))
+
+    @property
+    def work(self) -> int:
+        """About how many instructions a call takes."""
+        kinds = [kind for kind in (*self.applied.takes, *self.gives) if isinstance(kind, ArrayType)]
+        return CALL + sum([kind.size * kind.shape[-1] for kind in kinds]) // 4
 
     def on_memory(self) -> Callable[..., None]:
         takes, n = list(map(_layout, self.applied.takes)), len(self.applied.takes)

@@ -54,7 +54,6 @@ from .scalar_ops import NotNative
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
-WORK_OF_CALL = 100  # instructions, at least
 SHORT = 2**16  # instructions of a loop that is counted as a whole
 
 
@@ -192,8 +191,8 @@ class Emitter:
 
     def structural(self, made: Structural) -> None:
         """Has NumPy fill the results: new arrays, and numbers in variables."""
-        kinds = [value.type for value in (*made.operands, *made.results)]
-        self.guards.count(WORK_OF_CALL + sum(k.size for k in kinds if isinstance(k, ArrayType)))
+        computed = Computed.by(made)
+        self.guards.count(computed.work)
         places = [
             self.new(value)
             if isinstance(value.type, ArrayType)
@@ -201,7 +200,7 @@ class Emitter:
             for value in made.results
         ]
         given = [*self.read(made.operands), *places]
-        self.arrays.call(Computed.by(made), given, self.called)
+        self.arrays.call(computed, given, self.called)
         for value, place in zip(made.results, places, strict=True):
             is_array = isinstance(value.type, ArrayType)
             self.values[value] = place if is_array else self.builder.load(place)

@@ -204,11 +204,9 @@ class _Writer:
             yield from self.array(made, depth)
         elif isinstance(made, Structural):
             key = f"s_{len(self.names)}"
-            self.names[key] = Computed.by(made).on_vectors()
-            kinds = [value.type for value in (*made.operands, *made.results)]
-            yield from self.work(
-                str(sum([k.size for k in kinds if isinstance(k, ArrayType)])), depth
-            )
+            computed = Computed.by(made)
+            self.names[key] = computed.on_vectors()
+            yield from self.work(str(computed.work), depth)
             given = ", ".join(map(self.name, made.operands))
             results = "".join([f"{self.name(value)}, " for value in made.results])
             yield f"{indent}{results}= {key}({given})"

@@ -17,7 +17,7 @@ from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Value
 from ..ir.places import Part, Scattered, parts_of
-from ..ir.structural import completed, operands_of
+from ..ir.structural import Applied, completed, operands_of
 from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
 from ..ir.verifier import on_scalars
 
@@ -148,9 +148,8 @@ class Language(RuleLanguage):
         """What an op gives of the places of elements, as the elements there. Raises Scattered."""
         kind, chosen = given.v.type, completed(op, options)
         assert isinstance(kind, ArrayType)
-        assert op.compute is not None
         places = CPU.xp.arange(1, kind.size + 1).reshape(kind.shape)
-        found = CPU.xp.asarray(op.compute(CPU.xp, places, **dict(chosen)))
+        found = CPU.xp.asarray(Applied(op, chosen, (kind,)).function()(places))
         shape = tuple(found.shape)
         if not shape:
             place = self.builder.constant(int(found) - 1)
