@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from gradcli.api import load
+from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.program_calls import ProgramCall
-from gradcli.ops import OPS
+from gradcli.ops import OPS, registry
+from gradcli.ops.op import Op
 
 from .hot_and_cold import assert_same
+from .region_cases import lowered
 
 # What `f` makes of x, a matrix of 3 by 3, by entries: one or more numbers and arrays.
 ENTRIES = {
@@ -155,3 +158,78 @@ def test_derivatives(expression: str, tier: int, monkeypatch: pytest.MonkeyPatch
     with only(tier, FIRST_USE):
         assert_same(run(program(expression)), expected)
     assert answered[-1:] == [True]
+
+
+@pytest.mark.parametrize("expression", [*ENTRIES.values(), *MORE])
+def test_texts_can_be_read_again(expression: str) -> None:
+    assert lowered(program(expression)).reasons == []
+
+
+# Programs and what the interpreter says of them: outputs, gradients with `none`, and messages.
+PROGRAMS = {
+    "a singular matrix in a loop": "var a = 1.0\ns = 0.0\n"
+    "for i in range(5) { s += sum(solve([[a, 1.0], [1.0, i - 1.0]], [1.0, a])) }\noutput s",
+    "a singular matrix that nothing needs": "var a = 1.0\nq = inv([[a, a], [a, a]])\noutput a * 2",
+    "a matrix that isn't positive definite": "var a = 1.0\noutput cholesky([[a, 2.0], [2.0, a]])[0, 0]",
+    "a path": "var a = 2.0\nvar b = 3.0\n"
+    "if a > 1 { q = solve([[a, 1.0], [1.0, 3.0]], [1.0, 2.0]) } else { q = array([b, b]) }\noutput sum(q)",
+    "a path that no iteration takes": "var a = 2.0\nvar b = 3.0\nq = [1.0, 2.0] * 1\n"
+    "for i in range(3) { if i > 5 { q = solve([[b, 1.0], [1.0, 3.0]], q) } else { q = sort(q * a) } }\noutput sum(q)",
+    "ties": "var x = [1.0, 1.0, 2.0]\noutput sum(sort(x) * [1.0, 2.0, 3.0]), median(x), prod(x * 0), sum(cumprod(x - 1))",
+    "zeros in products": "var x = [0.0, 2.0, 0.0]\noutput prod(x), prod(x[:2]), sum(grad(fn(v) = prod(v))(x) * x)",
+    "ints": "var x = 2.0\nk = [3, 4, 5]\noutput prod(k), prod(k) * x, cumprod(k)[2] * x, sum(argsort(k)) * x",
+    "an int that outgrows 64 bits": "var x = 2.0\noutput prod([2**62, 4, 1]) * x",
+    "a label that is no class": "var x = [[0.1, 0.2]]\noutput cross_entropy(x, [2])[0]",
+    "Newton's method": "var p = 1.2\nfn f(v) = array([v[0]**2 + v[1]**2 - p, v[0] * v[1] - 0.25])\nv = array([1.0, 0.3])\n"
+    "for i in range(6) { v = v - solve(jacobian(f)(v), f(v)) }\noutput sum(v), v",
+    "Hessians": "var p = [1.2, 0.4, 0.3, 2.0]\nfn f(v) = logdet(reshape(v, [2, 2])) + det(reshape(v * v, [2, 2]))\n"
+    "output sum(hessian(f)(p)**2)",
+    "a function that calls itself": "var p = 0.5\nfn f(a, k) { if k == 0 { return a }; return f(solve(a + eye(2), a), k - 1) }\n"
+    "output sum(f([[p, 0.1], [0.2, p]], 3))",
+    "matrices of many elements": "var s = 0.3\nm = sin(reshape(arange(36), [6, 6]) * s) + eye(6) * 3\nL = cholesky(m @ m.T)\n"
+    "output sum(solve_triangular(L, m[0], lower = true)), sum(log(diag(L))), logdet(m), sum(sort(ravel(m)) * sin(arange(36)))",
+    "a loss of classes": "var w = [[0.1, 0.2, 0.3], [0.3, 0.1, 0.0]]\nx = [[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]]\n"
+    "fn loss(w) = mean(cross_entropy(x @ w, [0, 2, 1]))\nv = w - grad(loss)(w)\noutput loss(v), loss(w)",
+    "training": "var w = [[0.1, 0.2], [0.3, 0.9]]\nvar s = 1.0\n"
+    "for i in range(5) { l = sum(inv(w)**2) * s; w := w - 0.01 * grad(l, w) }\noutput sum(w), l",
+}  # fmt: skip
+
+
+def answers(source: str, mode: str) -> Any:
+    try:
+        program = load(source=source).with_options(mode=mode)
+        for _ in range(3):
+            found = program.run()
+    except GradcliError as error:
+        return [(each.code, each.message, each.span) for each in error.diagnostics]
+    return found.outputs, found.gradients
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs(source: str, mode: str) -> None:
+    with only(INTERPRETED):
+        expected = answers(source, mode)
+    for tier in (WRITTEN, NATIVE):
+        with only(tier, FIRST_USE):
+            found = answers(source, mode)
+        if isinstance(expected, list):
+            assert str(found) == str(expected)
+        else:
+            assert_same(found, expected)
+
+
+def test_functions_of_other_packages_are_the_interpreters() -> None:
+    calls: list[Any] = []
+
+    def twice(xp: Any, x: Any) -> Any:
+        calls.append(x)
+        return x * 2
+
+    registry.add(Op("twice_of", "x", "Twice x.", compute=twice, linear=True))
+    try:
+        [reason] = lowered("var x = [1.0, 2.0]\noutput twice_of(x)").reasons
+    finally:
+        registry.remove("twice_of")
+    assert "another package" in reason.reason
+    assert not calls

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from math import prod
 from typing import Any, TypeAlias
 
 from ...diagnostics import Span
 from ...ops.op import Op, OpError
+from ...ops.registry import REGISTERED
 from ...structs import Entity, Struct
 from ..backends.backend import CPU, ieee
 from .types import BOOL, DTYPES, F64, I64, ArrayType, Type
@@ -22,19 +24,13 @@ Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
 REFUSALS = (
     OpError, ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, MemoryError,
 )  # fmt: skip
+LARGE = 2**21  # elements of a result that no sample has
+SLICE = "slice"  # what a slice begins with among options, where it is a tuple
 _KINDS = {"f": F64, "i": I64, "u": I64, "b": BOOL}
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
     """An entry isn't applied to operands of these types in IR, and why."""
-
-
-class Slice(Struct):
-    """A slice among options, which a dict can hold."""
-
-    start: int | None
-    stop: int | None
-    step: int | None
 
 
 class Structural(Entity, frozen=False):
@@ -59,9 +55,14 @@ class Applied(Struct):
     options: Options
     takes: tuple[Type, ...]
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options as the code of the entry takes them."""
+        return {name: _given(value) for name, value in self.options}
+
     def function(self) -> Callable[..., Any]:
         """What it computes of arrays and numbers: one result, or a list of them."""
-        op, options = self.op, {name: _given(value) for name, value in self.options}
+        op, options = self.op, self.given
         if op.category == "making":
             options["dtype"] = "float64"
         compute = partial(op.compute, CPU.xp, **options) if op.compute is not None else None
@@ -82,7 +83,13 @@ class Applied(Struct):
 @cache
 def gives(applied: Applied) -> tuple[Type, ...]:
     """The types of the results. Raises Refused."""
+    op, shapes = applied.op, [getattr(kind, "shape", ()) for kind in applied.takes]
+    if op.name in REGISTERED:
+        raise Refused("it is another package's, which isn't asked what it gives of a sample")
     try:
+        shape = op.result_shape(*shapes, **applied.given) if op.result_shape else ()
+        if prod(shape) >= LARGE:
+            raise Refused("it would have too many elements")
         with ieee():
             found = applied.function()(*map(_sample, applied.takes))
     except REFUSALS as error:
@@ -128,14 +135,14 @@ def _fixed(value: Any) -> Any:
     """An option that is equal to others of its value."""
     if isinstance(value, list | tuple):
         return tuple(map(_fixed, value))
-    return Slice(value.start, value.stop, value.step) if isinstance(value, slice) else value
+    return (SLICE, value.start, value.stop, value.step) if isinstance(value, slice) else value
 
 
 def _given(value: Any) -> Any:
     """An option as the code of an entry takes it."""
-    if isinstance(value, tuple):
-        return tuple(map(_given, value))
-    return slice(value.start, value.stop, value.step) if isinstance(value, Slice) else value
+    if not isinstance(value, tuple):
+        return value
+    return slice(*value[1:]) if value[:1] == (SLICE,) else tuple(map(_given, value))
 
 
 def operands_of(op: Op, given: Sequence[Any]) -> list[Any]:

@@ -22,6 +22,7 @@ from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
 from ..ir.verifier import on_scalars
 
 LARGE = 2**14  # multiplications of numbers; larger products are left to BLAS
+MOST_KNOWN = 256  # elements of an array that a rule makes
 # What moves elements of its operand alone, and what gives a real number as it is.
 _MOVES = frozenset(
     ("getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze",
@@ -98,6 +99,8 @@ class Language(RuleLanguage):
 
     def known(self, given: Any) -> Value:
         """An array that the rule itself makes."""
+        if given.size > MOST_KNOWN:
+            raise Scattered("an array of the rule itself has too many elements")
         items = [self.builder.constant(item) for item in given.ravel().tolist()]
         array = self.builder.room(ArrayType(_element(items[0].type), tuple(given.shape)))
         for k, item in enumerate(items):

@@ -95,10 +95,6 @@ VECTORS = (
     "sort({v})",
     "grad(fn(b) = sum(b * b * {f}))({v})",
     "concatenate([{v}[1:], {v}[:1]])",
-    "cumprod({v} * 0.5)",
-    "solve(2 * eye(3) + outer({v}, {v}), {v})",
-    "interp({v}, [-1.0, 0.0, 1.5], {v})",
-    "({v} * median({v}) + prod({v}))",
 )
 
 
