@@ -198,11 +198,10 @@ PROGRAMS = {
 def answers(source: str, mode: str) -> Any:
     try:
         program = load(source=source).with_options(mode=mode)
-        for _ in range(3):
-            found = program.run()
+        found = [program.run() for _ in range(3)]
     except GradcliError as error:
         return [(each.code, each.message, each.span) for each in error.diagnostics]
-    return found.outputs, found.gradients
+    return tuple([(each.outputs, each.gradients) for each in found])
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward"])

@@ -10,7 +10,7 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.structural import Refused, operands_of
-from ..ir.types import ArrayType
+from ..ir.types import BOOL, ArrayType
 from .creation import Creation
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -51,8 +51,8 @@ class WholeArrays(Creation):
             held = self.as_array(held, span)
         found = self.in_memory(held)
         value = found.value if isinstance(found, Stored) else found
-        if not isinstance(value, Value):
-            raise NotCompiled("what is an int or a float is no operand here", span)
+        if not isinstance(value, Value) or value.type == BOOL:
+            raise NotCompiled("one bool, or what is an int or a float, is no operand here", span)
         return value
 
     def fixed(self, held: Any, span: Span) -> Any:
