@@ -102,6 +102,10 @@ def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
     def compute(xp: Any, a: Any, b: Any, **options: Any) -> Any:
         a, b = square_floats(xp, name, a), xp.asarray(b)
         shape = solution_shape(a.shape, b.shape)
+        if a.ndim == b.ndim == 2:
+            return solve(xp, a, b, **options)
+        if a.ndim == 2 and b.ndim == 1:
+            return solve(xp, a, b[:, None], **options)[..., 0]
         if b.ndim == 1:
             return solve(xp, a, xp.broadcast_to(b[:, None], (*shape, 1)), **options)[..., 0]
         if a.ndim == 2 and b.ndim > 2:  # one factorisation for all

@@ -57,7 +57,8 @@ def compared(source: str) -> list[str]:
             r"grad\(|jvp\(|vjp\(|gradient\(|jacobian\(|hessian\(|hvp\(", source
         ):  # which adds cotangents in another order
             both = list(numbers(value)), list(numbers(wanted))
-            np.testing.assert_allclose(*both, rtol=1e-13, err_msg=name)
+            rtol = 1e-11 if "solve(" in source else 1e-13  # which may make differences larger
+            np.testing.assert_allclose(*both, rtol=rtol, err_msg=name)
         else:
             assert same(value, wanted), (name, value, wanted)
     return known

@@ -33,6 +33,7 @@ from ..ir.instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
     blocks_of,
@@ -259,6 +260,8 @@ class Function(Arrays):
             self.place(made)
         elif isinstance(made, Product):
             self.product(made)
+        elif isinstance(made, Structural):
+            raise NotNative(f"`{made.op.name}` is NumPy's")
         elif isinstance(made, Each):
             self.each(made)
         elif isinstance(made, Check):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
-from ..ir.instructions import Region, size_of
+from ..ir.instructions import Region, Structural, every, size_of
 from . import python
 from .machine import can_compile
 
@@ -76,7 +76,10 @@ def _machine_code(
 
 
 def fits_rows(*regions: Region) -> bool:
-    """Whether LLVM compiles a region and those that it calls for rows in time."""
+    """Whether LLVM compiles a region and those that it calls for rows, in time. What would call
+    NumPy for each row is the interpreter's, which calls it for many at once."""
+    if any(isinstance(made, Structural) for each in regions for made in every(each.block)):
+        return False
     size = sum([size_of(each.block) for each in regions])
     return policy().compiles and size <= MOST_ON_ROWS and can_compile(size)
 

@@ -18,7 +18,6 @@ from ..ir.types import DTYPES, ArrayType, Type
 from .llvm_frame import NO_LIMIT
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
-from .products import multiply
 from .python import StepBack
 from .scalar_ops import NotNative
 
@@ -58,7 +57,9 @@ def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tup
     """
     text, called = kernel_text(region, others)
     passes = O3 if any(isinstance(made, Each) for made in _all(region, *others)) else FEW
-    functions = [multiply if name == "matmul" else scalar_function(OPS[name]) for name in called]
+    functions = [
+        scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
+    ]
     function = loaded(*assembled(text, passes), functions)
     kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
     return _with_arrays(function, region) if any(map(_is_array, kinds)) else function

@@ -5,12 +5,25 @@ Before an array stand the addresses of the next one in the list and of the one b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from ..ir.instructions import Product
-from .llvm_frame import ADDRESS, INT, NOTHING, NULL, Frame, declared, python, text_of
+from .array_calls import ArrayCall
+from .llvm_frame import (
+    ADDRESS,
+    BIT,
+    DOUBLE,
+    INT,
+    NOTHING,
+    NULL,
+    Frame,
+    PythonFunctions,
+    declared,
+    python,
+    text_of,
+)
 from .llvm_guards import Guards, Stack
 
 HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
@@ -65,18 +78,12 @@ class Arrays:
         make = self.builder
         return make.bitcast(make.gep(make.load(stack.base), [start], inbounds=True), kind)
 
-    def multiply(self, made: Product, left: Any, right: Any, found: Any, called: list[str]) -> None:
-        """Has NumPy put the product of two matrices into an array."""
-        make, name = self.builder, "matmul"
-        if name not in called:
-            called.append(name)
-        place = ir.Constant(INT, 1 + called.index(name))
-        callee = python(make, "PyTuple_GetItem", self.frame.held, place)
-        values = [make.ptrtoint(each, INT) for each in (left, right, found)]
-        values += [ir.Constant(INT, int(n)) for n in (*made.sizes, *made.transposed)]
-        result = python(
-            make, "PyObject_CallFunction", callee, text_of(make, "L" * len(values)), *values
-        )
+    def call(self, function: ArrayCall, values: Sequence[Any], called: PythonFunctions) -> None:
+        """Calls a Python function of arrays with their addresses, and with numbers."""
+        make, callee = self.builder, called.callee(self.frame, function)
+        given = [_passed(make, value) for value in values]
+        types = text_of(make, "".join(["d" if v.type == DOUBLE else "L" for v in given]))
+        result = python(make, "PyObject_CallFunction", callee, types, *given)
         self.frame.leave_if(make.icmp_unsigned("==", result, NULL), self.frame.raised)
         python(make, "Py_DecRef", result)
 
@@ -85,6 +92,13 @@ class Arrays:
 
     def put(self, array: Any, place: Any, number: Any) -> None:
         self.builder.store(number, self.builder.gep(array, [place], inbounds=True))
+
+
+def _passed(make: Any, value: Any) -> Any:
+    """A value as Python takes it."""
+    if isinstance(value.type, ir.PointerType):
+        return make.ptrtoint(value, INT)
+    return make.zext(value, INT) if value.type == BIT else value
 
 
 def _bytes(kind: Any, size: int) -> int:

@@ -34,15 +34,17 @@ from ..ir.instructions import (
     Push,
     Put,
     Room,
+    Structural,
     Value,
     While,
     blocks_of,
 )
 from ..ir.types import STACK, ArrayType
+from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
 from .llvm_each import Around, call_of, work_of_points
-from .llvm_frame import DOUBLE, INT, Frame
+from .llvm_frame import DOUBLE, INT, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
 from .llvm_scalars import Scalars
@@ -63,7 +65,7 @@ class Emitter:
         frame: Frame,
         guards: Guards,
         functions: dict[str, Any],
-        called: list[str],
+        called: PythonFunctions,
         vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
@@ -102,6 +104,8 @@ class Emitter:
             self.affine(made)
         elif isinstance(made, Product):
             self.product(made)
+        elif isinstance(made, Structural):
+            self.structural(made)
         elif isinstance(made, Each):
             self.each(made)
         elif isinstance(made, NewArray | Element | Put | Copy | Free):
@@ -181,8 +185,25 @@ class Emitter:
         self.guards.count(prod(made.sizes) // 4)
         found = self.new(made.result)
         left, right = self.read(made.operands)
-        self.arrays.multiply(made, left, right, found, self.called)
+        multiplied = Multiplied(made.sizes, made.transposed)
+        self.arrays.call(multiplied, [left, right, found], self.called)
         self.values[made.result] = found
+
+    def structural(self, made: Structural) -> None:
+        """Has NumPy fill the results: new arrays, and numbers in variables."""
+        computed = Computed.by(made)
+        self.guards.count(computed.work)
+        places = [
+            self.new(value)
+            if isinstance(value.type, ArrayType)
+            else self.frame.variable(ir.Constant(llvm_type(value.type), 0))
+            for value in made.results
+        ]
+        given = [*self.read(made.operands), *places]
+        self.arrays.call(computed, given, self.called)
+        for value, place in zip(made.results, places, strict=True):
+            is_array = isinstance(value.type, ArrayType)
+            self.values[value] = place if is_array else self.builder.load(place)
 
     def each(self, made: Each) -> None:
         self.guards.count(work_of_points(made))

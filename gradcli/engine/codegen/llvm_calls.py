@@ -8,7 +8,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, DOUBLE, INT, NULL, STATUS, Frame, declared, python, text_of
+from .llvm_frame import (
+    ADDRESS,
+    DOUBLE,
+    NULL,
+    STATUS,
+    Frame,
+    PythonFunctions,
+    declared,
+    python,
+    text_of,
+)
 from .machine import address_of
 from .scalar_ops import LIBRARY, POWERS
 
@@ -22,9 +32,9 @@ class Calls:
     """Emits calls on doubles."""
 
     def __init__(
-        self, frame: Frame, called: list[str], vectors: Callable[..., Any] | None = None
+        self, frame: Frame, called: PythonFunctions, vectors: Callable[..., Any] | None = None
     ) -> None:
-        """`called` are the ops whose Python functions the kernel holds; it grows. `vectors` gives
+        """`called` are the Python functions that the kernel holds. `vectors` gives
         functions that have versions for several numbers at once, if there may be such."""
         self.frame, self.builder, self.called = frame, frame.builder, called
         self.vectors = vectors
@@ -51,11 +61,7 @@ class Calls:
 
     def _python(self, name: str, values: Sequence[Any]) -> Any:
         """What a Python function of floats gives. What it raises ends the kernel."""
-        make = self.builder
-        if name not in self.called:
-            self.called.append(name)
-        place = ir.Constant(INT, 1 + self.called.index(name))
-        callee = python(make, "PyTuple_GetItem", self.frame.held, place)
+        make, callee = self.builder, self.called.callee(self.frame, name)
         result = self.frame.variable(ir.Constant(DOUBLE, 0.0))
         raised = make.call(self._caller(len(values)), [result, callee, *values])
         self.frame.leave_if(make.icmp_signed("!=", raised, STATUS(0)), self.frame.raised)

@@ -81,6 +81,18 @@ def text_of(builder: Any, text: str) -> Any:
     return builder.bitcast(builder.module.globals[name], ADDRESS)
 
 
+class PythonFunctions(list[Any]):
+    """The Python functions that a kernel holds: of numbers by the names of their ops, and those of
+    arrays. Each is there once."""
+
+    def callee(self, frame: Frame, function: Any) -> Any:
+        """Emits what gives a function, which is added."""
+        if function not in self:
+            self.append(function)
+        place = ir.Constant(INT, 1 + self.index(function))
+        return python(frame.builder, "PyTuple_GetItem", frame.held, place)
+
+
 class Frame:
     """A function of machine code, where a builder stands.
 

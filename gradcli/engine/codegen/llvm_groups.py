@@ -36,7 +36,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import StackType
 from ..passes.copying import used
-from .llvm_frame import BIT, INT, Frame, count_up
+from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
@@ -49,7 +49,9 @@ Finish = Callable[[RowEmitter, Any], None]
 class Groups(Places):
     """Emits what computes a group of rows."""
 
-    def __init__(self, frame: Frame, guards: Guards, region: Region, called: list[str]) -> None:
+    def __init__(
+        self, frame: Frame, guards: Guards, region: Region, called: PythonFunctions
+    ) -> None:
         super().__init__(frame, guards, called)
         self.uses: Counter[Value] = Counter()
         _count(region.block, self.uses)

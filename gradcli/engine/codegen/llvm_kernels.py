@@ -12,7 +12,7 @@ from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, size_of, work_of
-from .llvm_frame import INT, Kernel
+from .llvm_frame import INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, function_of
 from .llvm_types import llvm_type, llvm_types
@@ -21,25 +21,25 @@ from .scalar_ops import NotNative
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, and the ops whose Python functions it calls."""
+    """The module of the function `kernel`, and the Python functions that it calls."""
 
     text: str
-    called: tuple[str, ...]
+    called: PythonFunctions
 
 
 def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
     """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
-    module, called = ir.Module(), list[str]()
+    module, called = ir.Module(), PythonFunctions()
     functions = functions_of(module, others, called)
     _kernel(region.block, Kernel(module), functions, called)
     keep_versions(module)
-    return KernelText(str(module), tuple(called))
+    return KernelText(str(module), called)
 
 
 def functions_of(
     module: Any,
     regions: Sequence[Region],
-    called: list[str],
+    called: PythonFunctions,
     unlocked: bool = False,
     vectors: bool = False,
 ) -> dict[str, Any]:
@@ -60,7 +60,9 @@ def functions_of(
     return functions
 
 
-def _kernel(block: Block, frame: Kernel, functions: dict[str, Any], called: list[str]) -> None:
+def _kernel(
+    block: Block, frame: Kernel, functions: dict[str, Any], called: PythonFunctions
+) -> None:
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
     types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
     work, memory = frame.limits(len(types))
@@ -98,7 +100,7 @@ def _called(
     block: Block,
     function: Any,
     functions: dict[str, Any],
-    called: list[str],
+    called: PythonFunctions,
     unlocked: bool,
     vectors: bool,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
-from .llvm_frame import BIT, INT, Frame, count_up
+from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards, Stack
 from .llvm_memory import in_memory, load, store
 from .llvm_types import llvm_type
@@ -38,7 +38,7 @@ class Places:
 
     status: Any
 
-    def __init__(self, frame: Frame, guards: Guards, called: list[str]) -> None:
+    def __init__(self, frame: Frame, guards: Guards, called: PythonFunctions) -> None:
         self.frame, self.guards, self.called = frame, guards, called
         self.builder = frame.builder
         self.places: dict[Value, Any] = {}

@@ -17,7 +17,7 @@ from llvmlite import ir
 from ..ir.instructions import Region, Value, is_straight, size_of
 from ..ir.types import ArrayType
 from .llvm_arrays import release_arrays
-from .llvm_frame import BYTE, INT, Frame, Kernel, count_up, python
+from .llvm_frame import BYTE, INT, Frame, Kernel, PythonFunctions, count_up, python
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
 from .llvm_kernels import functions_of
@@ -49,7 +49,7 @@ class RowsText(NamedTuple):
 def rows_text(region: Region, others: Sequence[Region], by_row: Sequence[bool]) -> RowsText:
     """A kernel that computes a region for many rows. `by_row` says which parameters have columns.
     Raises NotNative, also where it would call Python for each row."""
-    module, called = ir.Module(), list[str]()
+    module, called = ir.Module(), PythonFunctions()
     takes = [
         _Column(value) if each else _Shared(value)
         for value, each in zip(region.block.parameters, by_row, strict=True)
@@ -187,7 +187,7 @@ def _group_loop(
     region: Region,
     takes: Sequence[_Shared | _Column],
     gives: Sequence[_Column],
-    called: list[str],
+    called: PythonFunctions,
 ) -> None:
     """The function that goes over groups of rows."""
     frame = _begun(function)

@@ -38,6 +38,7 @@ from ..ir.instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
     every,
@@ -45,6 +46,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import BOOL, DTYPES, I64, ArrayType
 from ..ir.verifier import WHERE
+from .array_calls import Computed
 from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
 
@@ -74,7 +76,9 @@ def compiled(
     writer.names.update({_called(name): function for name, function in functions.items()})
     function = functions[region.name]
     if any(
-        isinstance(made, Each | Product) for own in (region, *others) for made in every(own.block)
+        isinstance(made, Each | Product | Structural)
+        for own in (region, *others)
+        for made in every(own.block)
     ):
         function = _on_arrays(function)
     return _without_recursion_error(function) if others else function
@@ -198,6 +202,14 @@ class _Writer:
             yield f"{indent}{entry}= {popped}" if entry else f"{indent}{popped}"
         elif isinstance(made, NewArray | Room | Element | Put | Copy | Product):
             yield from self.array(made, depth)
+        elif isinstance(made, Structural):
+            key = f"s_{len(self.names)}"
+            computed = Computed.by(made)
+            self.names[key] = computed.on_vectors()
+            yield from self.work(str(computed.work), depth)
+            given = ", ".join(map(self.name, made.operands))
+            results = "".join([f"{self.name(value)}, " for value in made.results])
+            yield f"{indent}{results}= {key}({given})"
         elif isinstance(made, Affine):
             terms = zip(map(self.name, made.operands), made.steps, strict=True)
             total = " + ".join([str(made.offset), *[f"{v} * {step}" for v, step in terms]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,8 +24,10 @@ from .instructions import (
     Product,
     Put,
     Room,
+    Structural,
     Value,
 )
+from .structural import completed, gives
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type
 from .verifier import CHOICES, result_type
 
@@ -147,6 +149,19 @@ class Builder:
         result = Value(ArrayType(F64, shape or (sizes[0], sizes[2])))
         self.add(Product(left, right, sizes, transposed, result))
         return result
+
+    def structural(
+        self,
+        op: Op,
+        operands: Sequence[Value],
+        options: Mapping[str, Any],
+        span: Span | None = None,
+    ) -> list[Value]:
+        """What a structural entry of the table gives. Raises Refused."""
+        made = Structural(op, tuple(operands), completed(op, options), (), span)
+        made.results = tuple(map(Value, gives(made.applied)))
+        self.add(made)
+        return list(made.results)
 
     def element(self, array: Value, place: Value) -> Value:
         """The element of an array at a place that it has, counted from 0, row by row."""

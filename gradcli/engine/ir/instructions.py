@@ -14,16 +14,9 @@ from typing import Any, TypeAlias
 from ...diagnostics import Span
 from ...ops.op import Op
 from ...structs import Entity
-from .types import ArrayType, Type
-
-
-class Value:
-    """A value of a region, of one type."""
-
-    __slots__ = ("type",)
-
-    def __init__(self, type: Type) -> None:
-        self.type = type
+from .structural import Structural as Structural
+from .types import ArrayType
+from .values import Value as Value
 
 
 class Block(Entity, frozen=False):
@@ -366,7 +359,7 @@ class Call(Entity, frozen=False):
     span: Span | None = None
 
 
-Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Product
+Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Product | Structural
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
 _STRAIGHT = (Constant, Cast, Operation, Affine, Element, Check, Branch)

@@ -32,6 +32,7 @@ from .instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
 )
@@ -39,7 +40,7 @@ from .types import SCALARS, STACK, ArrayType, Type
 
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 _TOKEN = re.compile(
-    r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@])|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
+    r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@]|'[^'\n]*')|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
 )
 
 
@@ -208,6 +209,8 @@ class _Parser:
             results = self.defined(names, self.types())
             self.place()
             return Call(region, operands, results)
+        if word == "apply":
+            return self.structural(names)
         if word == "check":
             return Check(self.use())
         if word == "free":
@@ -282,6 +285,19 @@ class _Parser:
         self.expect(":")
         m, k, n = sizes
         return Product(left, right, (m, k, n), transposed, self.define(name, self.type()))
+
+    def structural(self, names: list[str]) -> Structural:
+        op = self.next()
+        if op not in OPS:
+            raise IRError(f"`{op}` is no entry of the table")
+        operands, start = self.uses(), self.at
+        while self.peek() and not self.accept("}"):
+            self.at += 1
+        options = ast.literal_eval(" ".join(self.tokens[start : self.at]))
+        self.expect(":")
+        results = self.defined(names, self.types())
+        self.place()
+        return Structural(OPS[op], operands, tuple(options.items()), results)
 
     def integer(self) -> int:
         text = self.next()

@@ -45,6 +45,7 @@ from .instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
 )
@@ -113,6 +114,10 @@ class _Printer:
             flags = "".join([f" {w}" for w, t in zip(_SIDES, made.transposed, strict=True) if t])
             found = f"product {self.names(made.operands)} ({sizes}){flags} : {made.result.type}"
             yield f"{indent}{self.name(made.result)} = {found}"
+        elif isinstance(made, Structural):
+            types = ", ".join([str(value.type) for value in made.results])
+            found = f"apply {made.op.name} {self.names(made.operands)} {dict(made.options)!r}"
+            yield f"{indent}{self.names(made.results)} = {found} : ({types}){_place(made.span)}"
         elif isinstance(made, Element):
             found = f"element {self.names(made.operands)} : {made.result.type}"
             yield f"{indent}{self.name(made.result)} = {found}"

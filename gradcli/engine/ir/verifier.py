@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from ...ops import OPS
 from ...ops.op import Op
@@ -30,12 +31,14 @@ from .instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
     blocks_of,
     every,
 )
 from .parser import IRError
+from .structural import Refused, gives
 from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
@@ -81,7 +84,7 @@ class _Verifier:
         self.name, self.regions = name, regions
         self.defined: set[int] = set()
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str) -> NoReturn:
         raise IRError(f"region {self.name}: {message}")
 
     def define(self, values: Sequence[Value], visible: set[int]) -> None:
@@ -161,6 +164,8 @@ class _Verifier:
             self.array(made.result)
         elif isinstance(made, Product):
             self.product(made)
+        elif isinstance(made, Structural):
+            self.structural(made)
         elif isinstance(made, Each):
             self.each(made)
         elif isinstance(made, NewArray):
@@ -231,6 +236,16 @@ class _Verifier:
             kind = value.type
             if not isinstance(kind, ArrayType) or (kind.element, kind.size) != (F64, size):
                 self.fail(f"{kind} is no factor, or no product, of {size} floats")
+
+    def structural(self, made: Structural) -> None:
+        if made.op.compute is None:
+            self.fail(f"`{made.op.name}` isn't structural")
+        try:
+            wanted = gives(made.applied)
+        except Refused as reason:
+            self.fail(f"`{made.op.name}`: {reason}")
+        if _types(made.results) != list(wanted):
+            self.fail(f"`{made.op.name}` gives ({', '.join(map(str, wanted))})")
 
     def each(self, made: Each) -> None:
         body, places = made.body, [isinstance(v.type, ArrayType) for v in made.initial]

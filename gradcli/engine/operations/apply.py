@@ -27,6 +27,7 @@ from .overwriting import donated_array
 from .structural import structural
 
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
+WHOLE = 4  # operations on numbers, which take about as long as one on whole arrays, however small
 ELEMENTS = 128  # of arrays, on which an operation is as much work as one on numbers
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, FLOAT32 = OPS["stack"], OPS["float32"]
@@ -63,6 +64,7 @@ def apply(
         y = structural(
             run, site, primals, options if trace.room <= 0 else _without_writing(options)
         )
+        run.work += WHOLE
     run.work += max([getattr(v, "size", 0) for v in (*primals, y)]) // ELEMENTS
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active and not trace.keeps_constants:

@@ -8,7 +8,6 @@ directly on lanes and on arrays, for sweeps that are not differentiated.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +18,7 @@ from ...ops.op import Op
 from ..backends.backend import Backend, dtype_name, shape_of
 from ..formulas.functions import array_function, strict_product
 from ..formulas.reading import per_op
+from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -30,67 +30,22 @@ from .rows.on_lanes import differ_between_rows
 STRICT_MUL = OPS["strict_mul"]
 
 
-class Value:
+class Value(RuleValue):
     """An operand, result or cotangent inside a rule: a value of the language with Python's
     operators."""
 
-    __slots__ = ("m", "v")
-
-    def __init__(self, v: Any, m: Language) -> None:
-        self.v, self.m = v, m
+    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         return shape_of(primal(self.v))
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
     def dtype(self) -> str:
         return dtype_name(primal(self.v))
 
-    @property
-    def T(self) -> Value:  # noqa: N802 (the name that arrays give it)
-        result: Value = self.m.transpose(self)
-        return result
 
-    def __getitem__(self, index: Any) -> Value:
-        result: Value = self.m.getitem(self, index=index if isinstance(index, tuple) else (index,))
-        return result
-
-
-def _operator(name: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
-    def method(self: Value, other: Any) -> Any:
-        return self.m.call(name, (other, self) if swapped else (self, other))
-
-    return method
-
-
-for _method, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "mod": "mod",
-    "floordiv": "floordiv",
-    "matmul": "matmul",
-}.items():
-    setattr(Value, f"__{_method}__", _operator(_name))
-    setattr(Value, f"__r{_method}__", _operator(_name, swapped=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Value, f"__{_name}__", _operator(_name))
-setattr(Value, "__neg__", lambda self: self.m.call("neg", (self,)))  # noqa: B010
-setattr(Value, "__hash__", object.__hash__)  # noqa: B010
-
-
-class Language:
+class Language(RuleLanguage):
     """The `m` of rules: `m.sin(x)` applies the op to values, at the site of the operation that is
     differentiated."""
 
@@ -102,8 +57,6 @@ class Language:
     def call(
         self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
     ) -> Any:
-        """Applies the op `name` to values, with defaults for options that aren't given. Returns a
-        list for an op with several results."""
         op = OPS[name]
         operands = tuple([_unwrap(a) for a in arguments])
         given = {p.name: p.default for p in op.signature.options if not p.required}
@@ -114,9 +67,6 @@ class Language:
             given.update(options)
         y = apply(self.run, self.site.in_derivative(op), operands, given)
         return [Value(part, self) for part in y.items] if type(y) is List else Value(y, self)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *arguments, **options: self.call(name, arguments, options)
 
 
 def _unwrap(value: Any) -> Any:

@@ -17,6 +17,7 @@ from ..ir.instructions import (
     Product,
     Push,
     Put,
+    Structural,
     Value,
     While,
 )
@@ -54,6 +55,10 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
     elif isinstance(made, Push | Put | Element | NewArray | Product):
         if found.intersection(made.operands):
             found.add(made.result)
+    elif isinstance(made, Structural):
+        moving = [v for k, v in enumerate(made.operands) if made.op.moves_with(k)]
+        if made.op.differentiable and found.intersection(moving):
+            found.update([value for value in made.results if has_tangents(value.type)])
     elif isinstance(made, Each):
         _block(made.body, found)
         for k, (number, _) in enumerate(made.given):

@@ -28,6 +28,7 @@ from ..ir.instructions import (
     Product,
     Push,
     Put,
+    Structural,
     Value,
     While,
     blocks_of,
@@ -137,6 +138,8 @@ class BlockPullback(Pullbacks):
                 self.filled(made, cotangents)
             elif isinstance(made, Product):
                 self.product(made, cotangents)
+            elif isinstance(made, Structural):
+                self.structural(made, cotangents)
             elif isinstance(made, Each):
                 self.each(made, cotangents)
             elif isinstance(made, Pop):

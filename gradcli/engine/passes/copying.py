@@ -26,6 +26,7 @@ from ..ir.instructions import (
     Push,
     Put,
     Room,
+    Structural,
     Value,
     While,
     blocks_of,
@@ -92,6 +93,8 @@ def rebuilt(
         return Affine(operands, made.steps, made.offset, results[0])
     if isinstance(made, Product):
         return Product(operands[0], operands[1], made.sizes, made.transposed, results[0])
+    if isinstance(made, Structural):
+        return Structural(made.op, operands, made.options, results, made.span)
     if isinstance(made, Each):
         return Each(made.shape, operands, made.ways, inner[0], results)
     if isinstance(made, Element):

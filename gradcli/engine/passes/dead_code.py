@@ -1,7 +1,7 @@
 """Dead code: what is computed, carried or given and then not used.
 
 An operation on ints stays, since it may step back for a message that the program is to see; so does
-a loop with a condition, which may never end.
+a structural one, and a loop with a condition, which may never end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..ir.instructions import (
     Instruction,
     Operation,
     Region,
+    Structural,
     Value,
     While,
     blocks_of,
@@ -105,7 +106,7 @@ def _parameters(made: While | For, k: int) -> list[Value]:
 
 def _acts(made: Instruction) -> bool:
     """Whether an instruction does more than to give results."""
-    if isinstance(made, Check | Call | While):
+    if isinstance(made, Check | Call | While | Structural):
         return True
     if isinstance(made, Operation):
         return made.result.type == I64

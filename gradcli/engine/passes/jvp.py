@@ -22,6 +22,7 @@ from ..ir.instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     While,
     every,
@@ -41,6 +42,7 @@ from .derivatives import (
     values_of,
 )
 from .rules import tangent
+from .structural import tangents as tangents_of
 
 
 def jvp(
@@ -107,6 +109,8 @@ class _Pushforward(Differentiation):
                 tangents[made.result] = self.of_place(made, tangents)
             elif isinstance(made, Product) and made.result in self.varied:
                 tangents[made.result] = self.of_product(made, tangents)
+            elif isinstance(made, Structural) and not self.varied.isdisjoint(made.results):
+                self.structural(made, tangents)
 
     def operation(self, made: Operation | Cast, tangents: Derivatives) -> None:
         places = differentiated(made) if isinstance(made, Operation) else range(1)
@@ -180,6 +184,23 @@ class _Pushforward(Differentiation):
                     more = Derivative(total, self.either(found.connected, more.connected))
                 found = more
         return found or self.of_array(made.result, {})
+
+    def structural(self, made: Structural, tangents: Derivatives) -> None:
+        """The tangents of results by the rule of the table."""
+        moving = {
+            k: tangents[v]
+            for k, v in enumerate(made.operands)
+            if v in tangents and made.op.moves_with(k)
+        }
+        if moving:
+            connected = reduce(self.either, [t.connected for t in moving.values()])
+            given = {k: t.value for k, t in moving.items()}
+            along = [given.get(k) for k in range(len(made.operands))]
+            floats = [value for value in made.results if has_tangents(value.type)]
+            found = tangents_of(self.builder, made, along)
+            tangents.update(
+                {v: Derivative(t, connected) for v, t in zip(floats, found, strict=True)}
+            )
 
     def each(self, made: Each, tangents: Derivatives) -> None:
         """Combines tangents as the numbers are combined that they are tangents of."""

@@ -13,6 +13,7 @@ from ..ir.instructions import (
     Instruction,
     Operation,
     Put,
+    Structural,
     Value,
     While,
     blocks_of,
@@ -41,6 +42,8 @@ def _decided(made: Instruction, found: set[Value]) -> bool:
         return made.count in found
     if isinstance(made, Element | Put) and made.place in found:
         return True
+    if isinstance(made, Structural) and not found.isdisjoint(made.operands):
+        return not (made.op.linear or made.op.multilinear or made.op.category == "linear algebra")
     chooses = isinstance(made, Operation) and made.op is CHOOSE
     if chooses and made.operands[0] in found:
         return True

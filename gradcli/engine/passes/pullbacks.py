@@ -7,7 +7,7 @@ the first. What an element of an array is read for adds to the cotangent of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from math import prod
 from typing import NamedTuple
 
@@ -24,13 +24,15 @@ from ..ir.instructions import (
     Operation,
     Product,
     Put,
+    Structural,
     Value,
 )
-from ..ir.types import F64, ArrayType, strides
+from ..ir.types import F64, ArrayType, Type, strides
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .copying import copied, defined, rebuilt
 from .derivatives import Derivative, Derivatives, Differentiation, shape_of
 from .rules import share
+from .structural import shares
 
 
 class Share(NamedTuple):
@@ -141,6 +143,38 @@ class Pullbacks(Differentiation):
                 else builder.product(made.left, g.value, (k, m, n), (not left, False), shape)
             )
             self.add(cotangents, made.right, Derivative(found, g.connected))
+
+    def structural(self, made: Structural, cotangents: Derivatives) -> None:
+        """The shares of operands by the rule of the table."""
+        given = [cotangents.pop(value, None) for value in made.results]
+        active = [
+            k for k, v in enumerate(made.operands) if v in self.varied and made.op.moves_with(k)
+        ]
+        reached = [g for g in given if g is not None]
+        if not reached or not active:
+            return
+        connected = reduce(self.either, [g.connected for g in reached])
+        active.reverse()
+
+        def found() -> list[Value]:
+            return shares(self.builder, made, [g and g.value for g in given], active)
+
+        if connected is None:
+            parts: Sequence[Value] = found()
+        else:
+            parts = self.where(connected, found, [made.operands[k].type for k in active])
+        for k, part in zip(active, parts, strict=True):
+            self.add(cotangents, made.operands[k], Derivative(part, connected))
+
+    def where(
+        self, condition: Value, found: Callable[[], Sequence[Value]], types: Sequence[Type]
+    ) -> Sequence[Value]:
+        """What is computed where a condition holds; what stands for no derivative elsewhere."""
+        with self.builder.inside(Block()) as then:
+            then.results = tuple(found())
+        with self.builder.inside(Block()) as otherwise:
+            otherwise.results = tuple(map(self.none_of, types))
+        return self.builder.branch(condition, then, otherwise)
 
     # ---- each ------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from ..ir.instructions import (
     Put,
     Region,
     Room,
+    Structural,
     Value,
     blocks_of,
 )
@@ -94,7 +95,7 @@ class _Replacing:
         elif isinstance(made, Room) and is_few(kind := made.result.type):
             assert isinstance(kind, ArrayType)
             self.items[made.result] = (self.builder.zero(kind.element),) * kind.size
-        elif isinstance(made, Call | Each | Product):
+        elif isinstance(made, Call | Each | Product | Structural):
             self.whole(made)
         elif not (isinstance(made, Free) and made.array in self.items):
             self.keep(made)
@@ -131,7 +132,7 @@ class _Replacing:
         is_there = self.builder.apply("eq", [place, self.builder.constant(k)])
         return self.builder.operation(WHERE, [is_there, there, elsewhere])
 
-    def whole(self, made: Call | Each | Product) -> None:
+    def whole(self, made: Call | Each | Product | Structural) -> None:
         """What takes and gives arrays: a call, since other regions call the same one, and what
         works on the memory of arrays."""
         build, operands = self.builder, list[Value]()

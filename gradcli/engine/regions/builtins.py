@@ -4,6 +4,7 @@ their own."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -12,15 +13,15 @@ from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
 from ..ir.verifier import on_scalars
-from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored
 from .moving import MOVES
-from .names import NotCompiled
+from .names import NotCompiled, UnknownInt
 from .reductions import Options
 from .stored import Pending
+from .whole_arrays import WholeArrays
 
 
-class Builtins(Creation):
+class Builtins(WholeArrays):
     """The lowering of builtins."""
 
     def apply(
@@ -39,10 +40,27 @@ class Builtins(Creation):
             isinstance(v, Array | Stored | Pending) and 0 in v.shape for v in operands
         ):
             raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
+        chosen = options or {}
+        if op.compute is None or on_scalars(op):
+            return self.in_own_way(op, operands, chosen, span)
+        if op.name not in _OWN and op.name not in MOVES:
+            return self.of_whole(op, operands, chosen, span)
+        try:
+            with self.builder.undoing(NotCompiled):
+                return self.in_own_way(op, operands, chosen, span)
+        except UnknownInt:
+            raise
+        except NotCompiled:
+            with suppress(NotCompiled), self.builder.undoing(NotCompiled):
+                return self.of_whole(op, operands, chosen, span)
+            raise
+
+    def in_own_way(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A builtin as instructions of its own."""
         if own := _OWN.get(op.name):
-            return own(self, operands, options or {}, span)
+            return own(self, operands, options, span)
         if op.name in MOVES:
-            return self.moved(op, operands, options or {}, span)
+            return self.moved(op, operands, options, span)
         if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
             a, b = operands
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
@@ -183,11 +201,6 @@ class Builtins(Creation):
         self.count(span, len(items))
         found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
         return self.tied(Array(shape, found.items, kind))
-
-    def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
-        """The operands, or the items of a single one that is a list or an array."""
-        single = len(operands) == 1 and isinstance(operands[0], tuple | Array)
-        return tuple(self.rows(operands[0], span) if single else operands)
 
 
 _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {

@@ -1,20 +1,19 @@
 """Ops in IR that only move elements: each element of what they give is one of the operand's, or 0.
 
-Which one, the op itself says: it is computed on the places of the operand's elements. What it gives
-of many elements is divided into parts, in each of which places follow from indices by known steps.
+Which one, the op itself says: it is computed on the places of the operand's elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from collections.abc import Sequence
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import Op, OpError
 from ..backends.backend import CPU
 from ..ir.instructions import Value
+from ..ir.places import Part, Scattered, parts_of
 from ..ir.types import ArrayType, strides
 from .arrays import is_many
 from .kinds import Array, Stored
@@ -27,17 +26,6 @@ MOVES = frozenset(
     ("broadcast_to", "diag", "expand_dims", "flip", "moveaxis", "pad", "repeat", "roll", "split",
      "squeeze", "swapaxes", "tile", "tril", "triu")
 )  # fmt: skip
-MOST_PARTS = 9
-
-
-class Part(NamedTuple):
-    """A part of a result: where it begins, its shape, and the place in the operand of its first
-    element, with the step along each axis; zeros where there is no place."""
-
-    start: tuple[int, ...]
-    shape: tuple[int, ...]
-    place: int | None
-    steps: tuple[int, ...]
 
 
 class Moving(Statistics):
@@ -80,8 +68,14 @@ class Moving(Statistics):
             items = [array.items[k - 1] if k else zero for k in places.ravel().tolist()]
             return self.tied(Array(shape, tuple(items), array.type))
         stored = array if isinstance(array, Stored) else self.packed(array)
-        found = self.by_parts(stored, shape, list(_parts(places, span)), span)
+        found = self.by_parts(stored, shape, self.parts_at(places, span), span)
         return found if is_many(shape) else self.unpacked(found, span)
+
+    def parts_at(self, places: Any, span: Span) -> list[Part]:
+        try:
+            return parts_of(places)
+        except Scattered as reason:
+            raise NotCompiled(str(reason), span) from None
 
     def by_parts(
         self, stored: Stored, shape: tuple[int, ...], parts: Sequence[Part], span: Span
@@ -115,40 +109,3 @@ class Moving(Statistics):
             return self.builder.zero(stored.type.element)
         place = self.builder.place(indices, part.steps, part.place)
         return self.builder.element(stored.value, place)
-
-
-def _parts(places: Any, span: Span) -> Iterator[Part]:
-    """The parts of a result. Raises NotCompiled if they would be many."""
-    cuts = [_cuts(CPU.xp.moveaxis(places, axis, 0)) for axis in range(places.ndim)]
-    boxes = list(product(*map(pairwise, cuts)))
-    if len(boxes) > MOST_PARTS:
-        raise NotCompiled("elements that are moved in so many parts are not compiled", span)
-    for box in boxes:
-        inside = places[tuple([slice(a, b) for a, b in box])]
-        start, shape = tuple([a for a, _ in box]), tuple(inside.shape)
-        if not inside.any():
-            yield Part(start, shape, None, ())
-            continue
-        first = int(inside.ravel()[0])
-        corner = (0,) * inside.ndim
-        steps = tuple(
-            [
-                int(inside[(*corner[:k], 1, *corner[k + 1 :])]) - first if n > 1 else 0
-                for k, n in enumerate(shape)
-            ]
-        )
-        axes = CPU.xp.indices(shape, sparse=True)
-        if (inside != first + sum(map(mul, steps, axes))).any() or not inside.all():
-            raise NotCompiled("elements that are moved without known steps are not compiled", span)
-        yield Part(start, shape, first - 1, steps)
-
-
-def _cuts(rows: Any) -> list[int]:
-    """Where the parts of a result begin along its first axis, and where the last one ends."""
-    rows = rows.reshape(len(rows), -1)
-    steps, is_new = rows[1:] - rows[:-1], ((rows[1:] == 0) != (rows[:-1] == 0)).any(axis=1)
-    cuts = [0]
-    for k in range(len(rows) - 1):
-        if is_new[k] or (steps[k] != steps[cuts[-1]]).any():
-            cuts.append(k + 1)
-    return [*cuts, len(rows)]

@@ -487,4 +487,6 @@ class SmallWriter:
         forms = [f"({a} {pick('+-*')} {b})", f"({a} * {f(1)})", f"{a}[::-1]", f"cumsum({a})"]
         forms += [f"maximum({a}, {f(0)})", f"vmap({g})({a})", f"{pick(UNARY)}({a})", new]
         forms += [f"where({a} > {f(0)}, {b}, {f(0)})", f"{a}[[2, 0, n % 3]]", "array([1, n, 3])"]
+        forms += [f"sort({a})", f"cumprod({a})", f"interp({a}, [-1.0, 0.5, 2.0], {b})"]
+        forms += [f"solve(2 * eye(3) + outer({a}, {a}), {b})", f"({a} * median({b}))"]
         return pick(forms)

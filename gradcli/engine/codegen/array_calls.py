@@ -1,0 +1,145 @@
+"""Functions of whole arrays that compiled code calls, by NumPy: entries of the table, and products
+of matrices."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, Protocol
+
+from ...structs import Struct
+from ..backends.backend import CPU
+from ..ir.structural import REFUSALS, Applied, Structural
+from ..ir.types import DTYPES, I64, ArrayType, Type
+from .step_back import StepBack
+
+WRITABLE = 0x200  # of Python's C interface: memory that may be written
+CALL = 300  # instructions, as many as a call takes at least
+SAFE = 2.0**62  # ints up to here are right, also where floats have rounded them
+_memory = ctypes.pythonapi.PyMemoryView_FromMemory
+_memory.restype = ctypes.py_object
+_memory.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+
+
+class ArrayCall(Protocol):
+    """What machine code calls with the addresses of arrays and with numbers, and then with the
+    addresses of what it fills."""
+
+    def on_memory(self) -> Callable[..., None]:
+        """The function, which raises StepBack."""
+
+
+class Multiplied(Struct):
+    """The product of two matrices, of which some are column by column: see `Product`."""
+
+    sizes: tuple[int, int, int]
+    transposed: tuple[bool, bool]
+
+    def on_memory(self) -> Callable[..., None]:
+        (m, k, n), (left, right) = self.sizes, self.transposed
+
+        def multiply(a: int, b: int, into: int) -> None:
+            x = _view(a, (k, m), "float64").T if left else _view(a, (m, k), "float64")
+            y = _view(b, (n, k), "float64").T if right else _view(b, (k, n), "float64")
+            CPU.xp.matmul(x, y, _view(into, (m, n), "float64"))
+
+        return multiply
+
+
+class Computed(Struct):
+    """What an entry of the table gives, with the types of its results."""
+
+    applied: Applied
+    gives: tuple[Type, ...]
+
+    @classmethod
+    def by(cls, made: Structural) -> Computed:
+        """What an instruction computes."""
+        return cls(made.applied, tuple([value.type for value in made.results]))
+
+    @property
+    def work(self) -> int:
+        """About how many instructions a call takes."""
+        kinds = [kind for kind in (*self.applied.takes, *self.gives) if isinstance(kind, ArrayType)]
+        return CALL + sum([kind.size * kind.shape[-1] for kind in kinds]) // 4
+
+    def on_memory(self) -> Callable[..., None]:
+        takes, n = list(map(_layout, self.applied.takes)), len(self.applied.takes)
+        gives = [(_shape(kind), DTYPES[_element(kind)]) for kind in self.gives]
+        compute = self.parts()
+
+        def call(*given: Any) -> None:
+            operands = [
+                value if layout is None else _view(value, *layout)
+                for value, layout in zip(given, takes, strict=False)
+            ]
+            found = zip(compute(operands), given[n:], gives, strict=True)
+            for part, place, layout in found:
+                _view(place, *layout)[...] = part
+
+        return call
+
+    def on_vectors(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of vectors and numbers that gives such. It raises StepBack."""
+        takes, compute = list(map(_layout, self.applied.takes)), self.parts()
+        gives = list(map(_layout, self.gives))
+
+        def call(*given: Any) -> tuple[Any, ...]:
+            operands = [
+                value if layout is None else value.reshape(layout[0])
+                for value, layout in zip(given, takes, strict=True)
+            ]
+            return tuple(
+                [
+                    CPU.settle(part)
+                    if layout is None
+                    else CPU.xp.array(part, layout[1]).reshape(-1)
+                    for part, layout in zip(compute(operands), gives, strict=True)
+                ]
+            )
+
+        return call
+
+    def parts(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """The results, as arrays and numbers of NumPy. The function raises StepBack."""
+        compute, shapes = self.applied.function(), list(map(_shape, self.gives))
+        counts = self.applied.op.integers == "keep" and any(_element(k) == I64 for k in self.gives)
+
+        def parts(operands: Sequence[Any]) -> list[Any]:
+            try:
+                found = compute(*operands)
+                if counts:
+                    floats = [CPU.xp.asarray(each, "float64") for each in operands]
+                    if not (CPU.xp.abs(compute(*floats)) < SAFE).all():
+                        raise StepBack
+            except REFUSALS:
+                raise StepBack from None
+            found = found if type(found) is list else [found]
+            if [getattr(part, "shape", ()) for part in found] != shapes:
+                raise StepBack
+            return found
+
+        return parts
+
+
+@lru_cache(256)
+def _view(address: int, shape: tuple[int, ...], dtype: str) -> Any:
+    """An array in memory that is there already. It is kept for the next array at this address, and
+    isn't read before there is one."""
+    size = CPU.xp.dtype(dtype).itemsize * prod(shape)
+    return CPU.ndarray(shape, dtype, _memory(address, size, WRITABLE))
+
+
+def _shape(kind: Type) -> tuple[int, ...]:
+    return kind.shape if isinstance(kind, ArrayType) else ()
+
+
+def _element(kind: Type) -> Any:
+    return kind.element if isinstance(kind, ArrayType) else kind
+
+
+def _layout(kind: Type) -> tuple[tuple[int, ...], str] | None:
+    """The shape and dtype of an array; None for a number."""
+    return (kind.shape, DTYPES[kind.element]) if isinstance(kind, ArrayType) else None

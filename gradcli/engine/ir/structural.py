@@ -1,0 +1,151 @@
+"""Structural entries of the table in IR: applied to whole arrays, by the interpreter's own code.
+
+What an entry gives of operands of some types has types that it tells itself: it is computed once on
+a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from math import prod
+from typing import Any, TypeAlias
+
+from ...diagnostics import Span
+from ...ops.op import Op, OpError
+from ...ops.registry import REGISTERED
+from ...structs import Entity, Struct
+from ..backends.backend import CPU, ieee
+from .types import BOOL, DTYPES, F64, I64, ArrayType, Type
+from .values import Value
+
+Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
+# What the code of an entry raises where it refuses its operands.
+REFUSALS = (
+    OpError, ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, MemoryError,
+)  # fmt: skip
+LARGE = 2**21  # elements of a result that no sample has
+SLICE = "slice"  # what a slice begins with among options, where it is a tuple
+_KINDS = {"f": F64, "i": I64, "u": I64, "b": BOOL}
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not an error
+    """An entry isn't applied to operands of these types in IR, and why."""
+
+
+class Structural(Entity, frozen=False):
+    """A structural entry of the table, applied to arrays and numbers with options that are known.
+    It steps back where the entry refuses its operands."""
+
+    op: Op
+    operands: tuple[Value, ...]
+    options: Options
+    results: tuple[Value, ...]
+    span: Span | None = None
+
+    @property
+    def applied(self) -> Applied:
+        return Applied(self.op, self.options, tuple([value.type for value in self.operands]))
+
+
+class Applied(Struct):
+    """An entry with its options, as a function of operands of some types."""
+
+    op: Op
+    options: Options
+    takes: tuple[Type, ...]
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options as the code of the entry takes them."""
+        return {name: _given(value) for name, value in self.options}
+
+    def function(self) -> Callable[..., Any]:
+        """What it computes of arrays and numbers: one result, or a list of them."""
+        op, options = self.op, self.given
+        if op.category == "making":
+            options["dtype"] = "float64"
+        compute = partial(op.compute, CPU.xp, **options) if op.compute is not None else None
+        assert compute is not None
+        counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]
+        if not counted:
+            return compute
+
+        def on_ints(*operands: Any) -> Any:
+            given = list(operands)
+            for k in counted:
+                given[k] = CPU.xp.asarray(given[k], "int64")[()]
+            return compute(*given)
+
+        return on_ints
+
+
+@cache
+def gives(applied: Applied) -> tuple[Type, ...]:
+    """The types of the results. Raises Refused."""
+    op, shapes = applied.op, [getattr(kind, "shape", ()) for kind in applied.takes]
+    if op.name in REGISTERED:
+        raise Refused("it is another package's, which isn't asked what it gives of a sample")
+    try:
+        shape = op.result_shape(*shapes, **applied.given) if op.result_shape else ()
+        if prod(shape) >= LARGE:
+            raise Refused("it would have too many elements")
+        with ieee():
+            found = applied.function()(*map(_sample, applied.takes))
+    except REFUSALS as error:
+        raise Refused(str(error).partition("\n")[0]) from None
+    return tuple(map(_type_of, found if type(found) is list else [found]))
+
+
+def _is_bool(kind: Type) -> bool:
+    return (kind.element if isinstance(kind, ArrayType) else kind) == BOOL
+
+
+def _sample(kind: Type) -> Any:
+    """What no entry refuses, if any operand of a type will do: a vector that grows, a diagonal
+    matrix, zeros of ints."""
+    xp = CPU.xp
+    if not isinstance(kind, ArrayType):
+        return {F64: 1.0, I64: 1, BOOL: True}[kind]  # type: ignore[index]
+    shape = kind.shape
+    if kind.element != F64:
+        return xp.zeros(shape, DTYPES[kind.element])
+    row = xp.arange(1.0, shape[-1] + 1)
+    return row if len(shape) == 1 else xp.zeros(shape) + row * xp.eye(*shape[-2:])
+
+
+def _type_of(value: Any) -> Type:
+    value = CPU.xp.asarray(value)
+    kind = _KINDS.get(value.dtype.kind)
+    if kind is None or value.dtype.char == "f":
+        what = "complex numbers" if value.dtype.kind == "c" else f"numbers of type {value.dtype}"
+        raise Refused(f"{what} are not compiled")
+    if not value.size:
+        raise Refused("an array of no elements is not compiled")
+    return ArrayType(kind, tuple(value.shape)) if value.shape else kind
+
+
+def completed(op: Op, options: Mapping[str, Any]) -> Options:
+    """The options of an entry, with the defaults of those that aren't given."""
+    given = [(each.name, options.get(each.name, each.default)) for each in op.signature.options]
+    return tuple([(name, _fixed(value)) for name, value in given])
+
+
+def _fixed(value: Any) -> Any:
+    """An option that is equal to others of its value."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_fixed, value))
+    return (SLICE, value.start, value.stop, value.step) if isinstance(value, slice) else value
+
+
+def _given(value: Any) -> Any:
+    """An option as the code of an entry takes it."""
+    if not isinstance(value, tuple):
+        return value
+    return slice(*value[1:]) if value[:1] == (SLICE,) else tuple(map(_given, value))
+
+
+def operands_of(op: Op, given: Sequence[Any]) -> list[Any]:
+    """Operands, with the defaults of those that aren't given."""
+    defaults = [] if op.signature.variadic else op.signature.operands[len(given) :]
+    return [*given, *[each.default for each in defaults]]

@@ -1,0 +1,217 @@
+"""The language of derivative rules in IR: what a rule of a structural entry calls becomes
+instructions, so that it can be differentiated again like any others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import prod
+from operator import mul
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ...ops.op import Op
+from ..backends.backend import CPU, broadcast_shapes
+from ..formulas.rule_values import RuleLanguage, RuleValue
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Value
+from ..ir.places import Part, Scattered, parts_of
+from ..ir.structural import Applied, completed, operands_of
+from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
+from ..ir.verifier import on_scalars
+
+LARGE = 2**14  # multiplications of numbers; larger products are left to BLAS
+MOST_KNOWN = 256  # elements of an array that a rule makes
+# What moves elements of its operand alone, and what gives a real number as it is.
+_MOVES = frozenset(
+    ("getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze",
+     "flip", "broadcast_to", "tril", "triu", "diag")
+)  # fmt: skip
+_SAME = frozenset(("conj", "real", "float64"))
+MUL = OPS["mul"]
+
+
+class Held(RuleValue):
+    """A number or an array of the region. `transposed` is the matrix that this one is,
+    transposed."""
+
+    __slots__ = ("transposed",)
+
+    def __init__(self, v: Value, m: Language, transposed: Value | None = None) -> None:
+        super().__init__(v, m)
+        self.transposed = transposed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.v.type.shape if isinstance(self.v.type, ArrayType) else ()
+
+    @property
+    def dtype(self) -> str:
+        return DTYPES[_element(self.v.type)]
+
+
+def _element(kind: Type) -> Scalar:
+    found = kind.element if isinstance(kind, ArrayType) else kind
+    assert isinstance(found, Scalar)
+    return found
+
+
+class Language(RuleLanguage):
+    """Adds what rules call where a builder stands. Raises Refused."""
+
+    __slots__ = ("builder", "span")
+
+    def __init__(self, builder: Builder, span: Span | None) -> None:
+        self.builder, self.span = builder, span
+
+    def call(
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
+    ) -> Any:
+        op, given = OPS[name], list(arguments)
+        if op.signature.variadic and len(given) == 1 and type(given[0]) is list:
+            [given] = given
+        values = [self.value(each) for each in operands_of(op, given)]
+        if on_scalars(op) and name not in _SAME:
+            return Held(self.elementwise(op, values), self)
+        if name in _SAME and _element(values[0].type) == F64:
+            return given[0]
+        if name == "zeros_like":
+            return Held(self.builder.zero(values[0].type), self)
+        if name in _MOVES and isinstance(values[0].type, ArrayType):
+            with suppress(Scattered):
+                return self.moved(op, given[0], options or {})
+        if name == "matmul" and all(map(_is_factor, values)):
+            return Held(self.product(*given), self)
+        chosen = {name: value for name, value in (options or {}).items() if name != "inplace"}
+        found = self.builder.structural(op, values, chosen, self.span)
+        held = [Held(value, self) for value in found]
+        return held[0] if len(held) == 1 else held
+
+    def value(self, given: Any) -> Value:
+        """A value of the region, from what a rule has."""
+        if isinstance(given, Held):
+            found: Value = given.v
+            return found
+        if getattr(given, "shape", ()):
+            return self.known(given)
+        return self.builder.constant(given.item() if hasattr(given, "item") else given)
+
+    def known(self, given: Any) -> Value:
+        """An array that the rule itself makes."""
+        if given.size > MOST_KNOWN:
+            raise Scattered("an array of the rule itself has too many elements")
+        items = [self.builder.constant(item) for item in given.ravel().tolist()]
+        array = self.builder.room(ArrayType(_element(items[0].type), tuple(given.shape)))
+        for k, item in enumerate(items):
+            array = self.builder.put(array, self.builder.constant(k), item)
+        return array
+
+    # ---- elementwise ops -------------------------------------------------------------------------
+
+    def elementwise(self, op: Op, values: Sequence[Value]) -> Value:
+        """An elementwise op on arrays, which are broadcast, and on numbers."""
+        shapes = [v.type.shape for v in values if isinstance(v.type, ArrayType)]
+        if not shapes:
+            return self.builder.operation(op, values, self.span)
+        shape = broadcast_shapes(shapes)
+        assert shape is not None
+        with self.builder.inside(Block()):  # which is thrown away
+            sample = [Value(_element(value.type)) for value in values]
+            kind = self.builder.operation(op, sample, self.span).type
+
+        def at(indices: Sequence[Value]) -> Value:
+            operands = [self.element(value, indices) for value in values]
+            return self.builder.operation(op, operands, self.span)
+
+        return self.filled(ArrayType(_element(kind), shape), at)
+
+    def filled(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:
+        """A new array, from what gives the element at indices."""
+        builder = self.builder
+
+        def body(indices: Sequence[Value]) -> list[Value]:
+            return [at(indices), builder.place(indices, kind.strides)]
+
+        return builder.each(kind.shape, [("put", builder.room(kind))], body)[0]
+
+    def element(self, value: Value, indices: Sequence[Value]) -> Value:
+        """The element of a value that is broadcast to a shape with these indices."""
+        kind = value.type
+        if not isinstance(kind, ArrayType):
+            return value
+        sizes = zip(kind.shape, kind.strides, strict=True)
+        steps = [0 if size == 1 else step for size, step in sizes]
+        place = self.builder.place(indices[len(indices) - len(steps) :], steps)
+        return self.builder.element(value, place)
+
+    # ---- moves -----------------------------------------------------------------------------------
+
+    def moved(self, op: Op, given: Held, options: dict[str, Any]) -> Held:
+        """What an op gives of the places of elements, as the elements there. Raises Scattered."""
+        kind, chosen = given.v.type, completed(op, options)
+        assert isinstance(kind, ArrayType)
+        places = CPU.xp.arange(1, kind.size + 1).reshape(kind.shape)
+        found = CPU.xp.asarray(Applied(op, chosen, (kind,)).function()(places))
+        shape = tuple(found.shape)
+        if not shape:
+            place = self.builder.constant(int(found) - 1)
+            return Held(self.builder.element(given.v, place), self)
+        if not found.size:
+            raise Scattered("an array of no elements is not compiled")
+        array = self.builder.room(ArrayType(kind.element, shape))
+        for part in parts_of(found):
+            array = self.part(given.v, part, array)
+        is_transposed = len(shape) == 2 and shape[::-1] == kind.shape and (places == found.T).all()
+        return Held(array, self, given.v if is_transposed else None)
+
+    def part(self, source: Value, part: Part, into: Value) -> Value:
+        """An array with a part of another one."""
+        builder, kind = self.builder, into.type
+        assert isinstance(kind, ArrayType)
+        start = sum(map(mul, part.start, kind.strides))
+
+        def body(indices: Sequence[Value]) -> list[Value]:
+            to = builder.place(indices, kind.strides, start)
+            if part.place is None:
+                return [builder.zero(kind.element), to]
+            return [builder.element(source, builder.place(indices, part.steps, part.place)), to]
+
+        return builder.each(part.shape, [("put", into)], body)[0]
+
+    # ---- products --------------------------------------------------------------------------------
+
+    def product(self, a: Held, b: Held) -> Value:
+        """The product of matrices, or of vectors."""
+        n, left, right = a.shape[-1], a.shape[:-1], b.shape[1:]
+        sizes, shape = (prod(left), n, prod(right)), (*left, *right)
+        builder, zero = self.builder, self.builder.constant(0.0)
+        if prod(sizes) >= LARGE:
+            (x, by_columns), (y, other) = [
+                (held.v, False) if held.transposed is None else (held.transposed, True)
+                for held in (a, b)
+            ]
+            found = builder.product(x, y, sizes, (by_columns, other), shape or (1,))
+            return found if shape else builder.element(found, builder.constant(0))
+        kind = ArrayType(F64, shape)
+
+        def term(indices: Sequence[Value]) -> list[Value]:
+            rows, (k, *columns) = indices[: len(left)], indices[len(left) :]
+            factors = [_entry(self, a, [*rows, k]), _entry(self, b, [k, *columns])]
+            found = builder.operation(MUL, factors, self.span)
+            return [found, builder.place([*rows, *columns], kind.strides)] if shape else [found]
+
+        initial = builder.filled(kind, zero) if shape else zero
+        return builder.each((*left, n, *right), [("add", initial)], term)[0]
+
+
+def _entry(m: Language, held: Held, indices: list[Value]) -> Value:
+    """The entry of a matrix, read where the matrix that it transposes has it."""
+    if held.transposed is None:
+        return m.element(held.v, indices)
+    return m.element(held.transposed, indices[::-1])
+
+
+def _is_factor(value: Value) -> bool:
+    kind = value.type
+    return isinstance(kind, ArrayType) and kind.element == F64 and len(kind.shape) <= 2
