@@ -145,8 +145,8 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 
 def _expanded(region: Region) -> Region:
-    folded = without_dead_code(fold(expand(region), last=True))
-    return without_dead_code(fuse(folded))
+    folded = without_dead_code(fold(expand(region), last=True), last=True)
+    return without_dead_code(fuse(folded), last=True)
 
 
 class RegionPullback(Pullback):

@@ -87,6 +87,9 @@ def divided(
     Raises NoRule.
     """
     block, start = hoist(region).block, Value(STACK)
+    if not of:  # then nothing is pulled back, and nothing is kept for it
+        ahead = Block((*block.parameters, start), block.instructions, (*block.results, start))
+        return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", Block())
     inputs = [block.parameters[k] for k in wrt]
     pullback = Pullback(block, varied(block, set(inputs)), regions, start)
     pullback.inputs = set()
