@@ -208,7 +208,7 @@ class RegionPullback(Pullback):
         call = self._call.backward(site.operands, of)
         try:
             found = call.apply(sweep.run, site, values, self._calls)
-        except StepBack:  # as the region itself didn't, for want of memory
+        except (StepBack, MemoryError):  # for want of memory: the region itself did not
             found = self._in_blocks(sweep.run, site, values, of)
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
