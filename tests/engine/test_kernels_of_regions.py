@@ -118,7 +118,7 @@ def test_the_tier_limits_it(heat: Heat, compiled: list[str]) -> None:
 def test_python_text_stays_where_there_is_no_machine_code(
     why: str, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(region: Region, others: Any) -> Any:
+    def refuse(*given: Any) -> Any:
         raise NotNative(why)
 
     if why == "no room":

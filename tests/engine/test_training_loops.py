@@ -112,7 +112,7 @@ def test_others(name: str, tier: int) -> None:
     assert_close(found, expected(OTHERS[name]), 1e-14)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 7, 8, 9, 10, 12])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 7, 8, 12])
 def test_what_steps_keep_is_differentiated(seed: int, ran: list[int]) -> None:
     source = KeepingWriter(seed).program()
     with only(WRITTEN, FIRST_USE):
