@@ -11,7 +11,6 @@ from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.llvm import NotNative
-from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
 
 LOOP = """region f(%0: i64, %1: f64) -> (f64) {
