@@ -38,13 +38,13 @@ FUNCTIONS = {
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The pullbacks whose loops are in blocks."""
     found: list[Any] = []
-    pulled = RegionPullback._in_blocks
+    pulled = RegionPullback.pulled_in_blocks
 
     def noted(self: RegionPullback, *given: Any) -> Any:
         found.append(self)
         return pulled(self, *given)
 
-    monkeypatch.setattr(RegionPullback, "_in_blocks", noted)
+    monkeypatch.setattr(RegionPullback, "pulled_in_blocks", noted)
     return found
 
 

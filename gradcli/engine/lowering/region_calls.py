@@ -209,12 +209,12 @@ class RegionPullback(Pullback):
         try:
             found = call.apply(sweep.run, site, values, self._calls)
         except (StepBack, MemoryError):  # for want of memory: the region itself did not
-            found = self._in_blocks(sweep.run, site, values, of)
+            found = self.pulled_in_blocks(sweep.run, site, values, of)
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
 
-    def _in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
+    def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
         """The cotangents, where loops keep little."""
         try:
             call = self._call.in_blocks.backward(site.operands, of)
