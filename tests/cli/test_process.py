@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,23 @@ def test_a_runaway_loop_under_a_memory_limit() -> None:
     )
     assert done.returncode == 4, done.stderr
     assert "E405" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
+def test_a_gradient_through_long_loops_under_a_memory_limit(tmp_path: Path) -> None:
+    """The second call is a kernel, whose residuals would take 160 MB and more."""
+    path = tmp_path / "long.tg"
+    path.write_text(
+        "fn f(a, n) { s = a; for i in range(n) { s = sin(s)*a + 0.3 }; return s }\n"
+        "var x = 0.7; y = f(x, 5000000) + f(x*0.9, 10000000); output y"
+    )
+    command = [*COMMAND, "eval", str(path), "--mode", "reverse", "--max-memory"]
+    found = [
+        subprocess.run([*command, memory], capture_output=True, text=True, timeout=240)
+        for memory in ("180M", "2G")
+    ]
+    assert [done.returncode for done in found] == [0, 0], found[0].stderr
+    assert found[0].stdout == found[1].stdout
 
 
 def test_an_ascii_terminal_gets_escapes() -> None:

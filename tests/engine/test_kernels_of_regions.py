@@ -11,7 +11,6 @@ from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.llvm import NotNative
-from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
 
 LOOP = """region f(%0: i64, %1: f64) -> (f64) {
@@ -118,7 +117,7 @@ def test_the_tier_limits_it(heat: Heat, compiled: list[str]) -> None:
 def test_python_text_stays_where_there_is_no_machine_code(
     why: str, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(region: Region, others: Any) -> Any:
+    def refuse(*given: Any) -> Any:
         raise NotNative(why)
 
     if why == "no room":

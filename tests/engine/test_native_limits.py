@@ -240,7 +240,7 @@ python.compiled(region)(1)  # with what that imports
 with open("/proc/self/status") as lines:
     taken = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
 resource.setrlimit(resource.RLIMIT_DATA, (taken + int(sys.argv[1]),) * 2)
-print(kernel._machine_code(region, (), 20)(10), "llvmlite" in sys.modules)
+print(kernel._machine_code(region, (), 20, 2**20)(10), "llvmlite" in sys.modules)
 """
 
 
@@ -258,7 +258,7 @@ def test_where_llvm_finds_no_memory_there_is_no_machine_code(size: int) -> None:
 def test_without_llvmlite_a_region_stays_python_text(monkeypatch: pytest.MonkeyPatch) -> None:
     machine._is_there.cache_clear()
     monkeypatch.setitem(sys.modules, "llvmlite", None)
-    function = kernel._machine_code(region(SUM, "f64, i64"), (), 20)
+    function = kernel._machine_code(region(SUM, "f64, i64"), (), 20, 2**20)
     machine._is_there.cache_clear()
     assert type(function) is FunctionType
     assert function(10) == (45.0, 5)

@@ -22,6 +22,7 @@ from gradcli.engine.trace.tape import Segment
 
 from .hot_and_cold import answer, assert_close, expected
 from .training_loop_programs import ARRAYS, OTHERS, SCALARS
+from .training_programs import KeepingWriter
 
 # Gradients that are sums over iterations, which a region adds in another order.
 ROUNDED = ("a sum of losses with its history",)
@@ -73,6 +74,15 @@ def test_others(name: str, tier: int) -> None:
     with only(tier, FIRST_USE):
         found = answer(OTHERS[name])
     assert_close(found, expected(OTHERS[name]), 1e-14)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 7, 8, 12])
+def test_what_steps_keep_is_differentiated(seed: int, ran: list[int]) -> None:
+    source = KeepingWriter(seed).program()
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source)
+    assert sum(ran) >= 8
+    assert_close(found, expected(source), 1e-10)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -148,3 +148,53 @@ class TrainingWriter:
         if self.random.random() < 0.3:
             update = f"if {self.value()} > 0.1 {{ {update} }}"
         return [f"  {line}" for line in [*lines, update]]
+
+
+INNER = (
+    "for i in range(3) { y = y*0.5 + sin(y*x) }",
+    "for i in range(k % 3) { y = y*0.5 + tanh(y*b)*w[0] }",
+    "if {v} > 0.0 { y = y*x } else { for i in range(2) { y = sin(y) + b*x } }",
+    "j = 0; while j < 3 and y*y > 0.01 { j += 1; if y > 0.3 { y = y*0.5 } else { y = sin(y)*b } }",
+    "for i in range(2) { if y > 0.2 { for j in range(2) { y = sin(y*x) } } else { y = y + w[1] } }",
+    "y = y + q(y, 3)",
+    "y = y*sum(sin(w*y))",
+)
+RECURSIVE = (
+    "fn q(a, n) { if n == 0 { return a*b }; if a > 0.3 { return sin(q(a*0.7, n - 1))*x }; "
+    "return q(a + 0.2, n - 1)*a }"
+)
+
+
+class KeepingWriter(TrainingWriter):
+    """Writes one program with a loop whose steps keep much for their gradients, and give what is
+    differentiated after it."""
+
+    def value(self) -> str:
+        names = ["x", "b", "w[0]", "w[1]", "0.5", "sum(w*x)", "s", "v"]
+        a, c = self.random.choice(names), self.random.choice(names)
+        form = self.random.choice(
+            ["{a}*{c}", "sin({a}) + {c}", "{a} - {c}*{c}", "tanh({a})", "{a}*k*0.1"]
+        )
+        return form.format(a=a, c=c)
+
+    def inner(self) -> str:
+        return self.random.choice(INNER).replace("{v}", self.value())
+
+    def program(self) -> str:
+        lines = [f"y = {self.value()} + 0.1*(x*b + sum(w*w)*x)", self.inner(), self.inner()]
+        source, update = self.random.choice(
+            [
+                ("x", "x :-= 0.02*tanh(g)"),
+                ("[x, b]", "x :-= 0.02*tanh(g[0]); b :+= 0.01*tanh(g[1])"),
+                ("w", "w :-= 0.02*tanh(g)"),
+            ]
+        )
+        if self.random.random() < 0.5:
+            lines.append(f"g = grad(y, {source})")
+        else:
+            taped = f"y = {self.value()} + x*b*0.1 + sum(w)*0.1\n{self.inner()}"
+            lines.append(f"tape t {{ {taped} }}\ng = t.gradient(y, {source})")
+        lines += [f"v = 0.5*v + 0.3*tanh({self.value()})", "s = 0.6*s + 0.2*tanh(y)*x", update]
+        loop = [f"for k in range({self.random.choice(['12', '20'])}) {{", *lines, "}"]
+        head = [RECURSIVE, "v = 0.0", "s = 0.1", "y = x*b"]
+        return HEAD + "\n".join([*head, *loop, "z = s*x + v", "output z, s, v"]) + "\n"

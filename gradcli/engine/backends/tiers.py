@@ -23,6 +23,9 @@ DIFFERENTIATED = 4
 RECORDED = 4
 # What each record since the last request counts for where a gradient of a value is asked for.
 SWEPT = 16
+# Bytes that a stack of residuals may take in a kernel. Where loops would need more, they keep the
+# values that blocks of iterations begin with, and compute the blocks again.
+STACK_BYTES = 2**28
 # A loop is hot after so many times the work of a call: calls around it are compiled first.
 IN_LOOPS = 4
 
@@ -70,10 +73,11 @@ FIRST_USE = Heat(
 
 
 class Policy(NamedTuple):
-    """The highest tier, and the work after which it is used."""
+    """The highest tier, the work after which it is used, and the bytes that a stack may take."""
 
     tier: int = NATIVE
     heat: Heat = HEAT
+    stack_bytes: int = STACK_BYTES
 
     @property
     def writes(self) -> bool:
@@ -100,12 +104,12 @@ def policy() -> Policy:
 
 
 @contextmanager
-def only(tier: int = NATIVE, heat: Heat = HEAT) -> Iterator[None]:
-    """Limits the programs that are compiled and run inside to this tier and heat, whatever the
-    environment says.
+def only(tier: int = NATIVE, heat: Heat = HEAT, stack_bytes: int = STACK_BYTES) -> Iterator[None]:
+    """Limits the programs that are compiled and run inside to this tier, heat and memory of a
+    stack, whatever the environment says.
     """
     global _policy
-    before, _policy = _policy, Policy(tier, heat)
+    before, _policy = _policy, Policy(tier, heat, stack_bytes)
     try:
         yield
     finally:

@@ -28,10 +28,12 @@ class Kernel:
 
     It is Python text at first, and machine code after as much work as compiling that costs, or
     where a single call is so much work: then it begins again. It raises StepBack. `others` are the
-    regions that it calls.
+    regions that it calls; `stack_bytes` are those that a stack may take, if not as many as the
+    policy says.
     """
 
-    def __init__(self, region: Region, *others: Region) -> None:
+    def __init__(self, region: Region, *others: Region, stack_bytes: int | None = None) -> None:
+        self._stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
         self._regions: tuple[Region, Sequence[Region]] | None = (region, others)
         self._size = sum([size_of(each.block) for each in (region, *others)])
         heat = policy().heat
@@ -45,7 +47,8 @@ class Kernel:
         regions = self._regions  # other threads may run the same kernel
         if regions is not None:
             if not policy().compiles:
-                self._code, self._regions = python.compiled(*regions), None
+                self._code = python.compiled(*regions, stack_bytes=self._stack_bytes)
+                self._regions = None
             elif self._left > 0:
                 self._text = self._text or python.compiled(*regions, limited=True)
                 given = self._left // calls
@@ -56,23 +59,24 @@ class Kernel:
                 except python.TooLong:
                     self._left = 0
             if self._code is None:
-                self._code, self._regions = _machine_code(*regions, self._size), None
+                self._code = _machine_code(*regions, self._size, self._stack_bytes)
+                self._regions = None
         assert self._code is not None
         return self._code(*parameters)
 
 
 def _machine_code(
-    region: Region, others: Sequence[Region], size: int
+    region: Region, others: Sequence[Region], size: int, stack_bytes: int
 ) -> Callable[..., tuple[Any, ...]]:
     """The region as machine code; as Python text where there is none."""
     if not can_compile(size):
-        return python.compiled(region, others)
+        return python.compiled(region, others, stack_bytes=stack_bytes)
     from . import llvm
 
     try:
-        return llvm.compiled(region, others)
+        return llvm.compiled(region, others, stack_bytes)
     except llvm.NotNative:
-        return python.compiled(region, others)
+        return python.compiled(region, others, stack_bytes=stack_bytes)
 
 
 def fits_rows(*regions: Region) -> bool:

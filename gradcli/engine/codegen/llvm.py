@@ -49,13 +49,16 @@ _new_function = ctypes.PYFUNCTYPE(
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-def compiled(region: Region, others: Sequence[Region] = ()) -> Callable[..., tuple[Any, ...]]:
+def compiled(
+    region: Region, others: Sequence[Region] = (), stack_bytes: int = NO_LIMIT
+) -> Callable[..., tuple[Any, ...]]:
     """A function of the region's parameters that returns its results. Limits may follow these. It
-    raises StepBack, and what Python raises meanwhile. `others` are the regions that it calls.
+    raises StepBack, and what Python raises meanwhile. `others` are the regions that it calls;
+    `stack_bytes` are those that a stack may take.
 
     Raises NotNative for what has no machine code.
     """
-    text, called = kernel_text(region, others)
+    text, called = kernel_text(region, others, stack_bytes)
     passes = O3 if any(isinstance(made, Each) for made in _all(region, *others)) else FEW
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called

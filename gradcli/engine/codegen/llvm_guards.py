@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, BIT, INT, NULL, STATUS, Frame, python
+from .llvm_frame import ADDRESS, BIT, INT, NO_LIMIT, NULL, STATUS, Frame, python
 from .llvm_memory import in_memory, load, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
@@ -44,8 +44,16 @@ class Counts(NamedTuple):
 class Guards:
     """Emits pushes and pops, and the count of work."""
 
-    def __init__(self, frame: Frame, left: Counts, unlocked: bool = False) -> None:
-        """`left` is what the limits leave. `unlocked`: whether other threads have Python's lock."""
+    def __init__(
+        self,
+        frame: Frame,
+        left: Counts,
+        unlocked: bool = False,
+        stack_bytes: int = NO_LIMIT,
+    ) -> None:
+        """`left` is what the limits leave. `unlocked`: whether other threads have Python's lock.
+        `stack_bytes` are those that a stack may take."""
+        self.stack_bytes = stack_bytes
         self.frame, self.builder, self.unlocked = frame, frame.builder, unlocked
         self.stacks: list[Stack] = []
         self.left = Counts(*[frame.variable(ir.Constant(INT, 0)) for _ in left])
@@ -114,6 +122,9 @@ class Guards:
         added = make.add(size, least)
         self.reserve(added)
         larger = make.add(size, added)
+        if self.stack_bytes < NO_LIMIT:
+            most = ir.Constant(INT, self.stack_bytes)
+            self.frame.leave_if(make.icmp_signed(">", larger, most), self.frame.step_back)
         moved = python(make, "PyMem_RawRealloc", make.load(stack.base), larger)
         self.frame.leave_if(make.icmp_unsigned("==", moved, NULL), self.frame.step_back)
         make.store(moved, stack.base)

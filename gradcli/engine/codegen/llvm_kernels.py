@@ -12,7 +12,7 @@ from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, size_of, work_of
-from .llvm_frame import INT, Kernel, PythonFunctions
+from .llvm_frame import INT, NO_LIMIT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, function_of
 from .llvm_types import llvm_type, llvm_types
@@ -27,11 +27,14 @@ class KernelText(NamedTuple):
     called: PythonFunctions
 
 
-def kernel_text(region: Region, others: Sequence[Region] = ()) -> KernelText:
-    """A kernel that computes a region. `others` are those that it calls. Raises NotNative."""
+def kernel_text(
+    region: Region, others: Sequence[Region] = (), stack_bytes: int = NO_LIMIT
+) -> KernelText:
+    """A kernel that computes a region. `others` are those that it calls; `stack_bytes` are those
+    that a stack may take. Raises NotNative."""
     module, called = ir.Module(), PythonFunctions()
-    functions = functions_of(module, others, called)
-    _kernel(region.block, Kernel(module), functions, called)
+    functions = functions_of(module, others, called, stack_bytes=stack_bytes)
+    _kernel(region.block, Kernel(module), functions, called, stack_bytes)
     keep_versions(module)
     return KernelText(str(module), called)
 
@@ -42,6 +45,7 @@ def functions_of(
     called: PythonFunctions,
     unlocked: bool = False,
     vectors: bool = False,
+    stack_bytes: int = NO_LIMIT,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
     have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
@@ -56,17 +60,21 @@ def functions_of(
         for k, each in enumerate(regions)
     }
     for each in regions:
-        _called(each.block, functions[each.name], functions, called, unlocked, vectors)
+        _called(each.block, functions[each.name], functions, called, unlocked, vectors, stack_bytes)
     return functions
 
 
 def _kernel(
-    block: Block, frame: Kernel, functions: dict[str, Any], called: PythonFunctions
+    block: Block,
+    frame: Kernel,
+    functions: dict[str, Any],
+    called: PythonFunctions,
+    stack_bytes: int,
 ) -> None:
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
     types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
     work, memory = frame.limits(len(types))
-    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
+    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory), stack_bytes=stack_bytes)
     guards.begin()
     given, n = frame.parameters(types), len(block.parameters)
     emitter = Emitter(frame, guards, functions, called)
@@ -103,9 +111,10 @@ def _called(
     called: PythonFunctions,
     unlocked: bool,
     vectors: bool,
+    stack_bytes: int,
 ) -> None:
     frame = Called(function)
-    guards = Guards(frame, frame.left, unlocked)
+    guards = Guards(frame, frame.left, unlocked, stack_bytes)
     if not is_straight(block):
         frame.verify_stack()
         guards.count(work_of([block]))

@@ -58,15 +58,19 @@ _CASTS = {"f64": "float", "i64": "int"}
 
 
 def compiled(
-    region: Region, others: Sequence[Region] = (), limited: bool = False
+    region: Region,
+    others: Sequence[Region] = (),
+    limited: bool = False,
+    stack_bytes: int | None = None,
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of the region's parameters that returns its results. It raises StepBack. `others`
     are the regions that it calls.
 
     A `limited` function also takes, before the others, how many instructions it may do, about, and
-    returns how many are left, before the others, too. It raises TooLong.
+    returns how many are left, before the others, too. It raises TooLong. Of another one a stack may
+    take so many bytes.
     """
-    writer = _Writer(limited)
+    writer = _Writer(limited, None if limited else stack_bytes)
     sources = {each.name: writer.source(each) for each in others}
     sources[region.name] = writer.source(region, is_kernel=True)
     functions = {
@@ -109,8 +113,8 @@ def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]
 
 
 class _Writer:
-    def __init__(self, limited: bool) -> None:
-        self.limited = limited
+    def __init__(self, limited: bool, stack_bytes: int | None) -> None:
+        self.limited, self.stack_bytes = limited, stack_bytes
         self.numbers: dict[int, str] = {}
         self.names: dict[str, Any] = {
             "StepBack": StepBack,
@@ -195,7 +199,11 @@ class _Writer:
             copies = [".copy()" * isinstance(v.type, ArrayType) for v in made.entry]
             names = zip(map(self.name, made.entry), copies, strict=True)
             entry = "".join([f"{name}{copy}, " for name, copy in names])
-            yield f"{indent}{self.same(made.result, made.stack)}.append(({entry}))"
+            stack = self.same(made.result, made.stack)
+            yield f"{indent}{stack}.append(({entry}))"
+            if self.stack_bytes is not None:
+                yield f"{indent}if len({stack}) > {self.stack_bytes // _bytes_of(made)}:"
+                yield f"{indent}    raise StepBack"
         elif isinstance(made, Pop):
             entry = "".join([f"{self.name(v)}, " for v in made.entry])
             popped = f"{self.same(made.result, made.stack)}.pop()"
@@ -330,6 +338,12 @@ class _Writer:
         key = f"{'i' if ints else 'f'}_{len(self.names)}"
         self.names[key] = _function(op, ints)
         return key
+
+
+def _bytes_of(made: Push) -> int:
+    """The bytes of an entry, which is a tuple in a list."""
+    sizes = [v.type.size if isinstance(v.type, ArrayType) else 4 for v in made.entry]
+    return 8 * (6 + sum(sizes))
 
 
 def _flat(array: Any, dtype: str) -> Any:

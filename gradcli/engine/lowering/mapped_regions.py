@@ -24,7 +24,7 @@ from ..passes.calls import Regions
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
-from .region_calls import Places, RegionCall
+from .region_calls import NO_LIMIT, Places, RegionCall
 
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about
@@ -51,7 +51,7 @@ class MappedRegion(RegionCall):
         summed: Sequence[bool],
         pairs: int,
     ) -> None:
-        super().__init__(region, regions)
+        super().__init__(region, regions, in_blocks=lambda: self, stack_bytes=NO_LIMIT)
         self._by_row, self._summed, self._pairs = tuple(by_row), tuple(summed), pairs
         self._takes = [value.type for value in region.block.parameters]
         self._gives = [value.type for value in region.block.results]

@@ -6,16 +6,18 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 from typing import Any
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..codegen.kernel import Kernel, OnRows, rows_kernel
+from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
 from ..passes.activity import varied
+from ..passes.blocks import in_blocks
 from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
 from ..passes.expansion import expand
@@ -33,6 +35,7 @@ from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
 
 Places = tuple[int, ...]
+NO_LIMIT = 2**62
 PARTS = 4  # times the size of a region, about, for one with a pullback
 
 
@@ -46,10 +49,19 @@ class RegionCall:
     op = REGION
 
     def __init__(
-        self, region: Region, regions: Regions | None = None, untraced: Set[int] = frozenset()
+        self,
+        region: Region,
+        regions: Regions | None = None,
+        untraced: Set[int] = frozenset(),
+        in_blocks: Callable[[], RegionCall] | None = None,
+        stack_bytes: int | None = None,
     ) -> None:
+        """`in_blocks` gives the same call with loops in blocks, otherwise that is made of the
+        region. `stack_bytes` are those that a stack of the kernel may take, if not as many as the
+        policy says."""
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
+        self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
@@ -71,7 +83,7 @@ class RegionCall:
 
     @cached_property
     def _kernel(self) -> Kernel:
-        return Kernel(*self.expanded)
+        return Kernel(*self.expanded, stack_bytes=self._stack_bytes)
 
     def apply(self, run: Run, site: Site, values: list[Any], calls: int = 1) -> list[Any]:
         """The results for these parameters; `calls`: about how many calls like this one there will
@@ -140,15 +152,31 @@ class RegionCall:
         """The region of the results and their tangents."""
         if active not in self._forward:
             forward = jvp(self.region, active, self.regions)
-            self._forward[active] = RegionCall(forward, self.regions)
+            self._forward[active] = self._derivative(
+                forward, lambda: self.in_blocks.forward(active)
+            )
         return self._forward[active]
 
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
             back = pullback_of(self.region, active, of, self.regions)
-            self._backward[active, of] = RegionCall(back, self.regions)
+            self._backward[active, of] = self._derivative(
+                back, lambda: self.in_blocks.backward(active, of)
+            )
         return self._backward[active, of]
+
+    def _derivative(self, region: Region, in_blocks: Callable[[], RegionCall]) -> RegionCall:
+        return RegionCall(region, self.regions, in_blocks=in_blocks, stack_bytes=self._stack_bytes)
+
+    @cached_property
+    def in_blocks(self) -> RegionCall:
+        """The same call with loops in blocks, so that little is on the stacks of its pullback,
+        which may take as much as there is."""
+        if self._in_blocks is not None:
+            return self._in_blocks()
+        region = in_blocks(self.region, self.regions)
+        return RegionCall(region, self.regions, self._untraced, stack_bytes=NO_LIMIT)
 
 
 def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
@@ -159,8 +187,8 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 
 def _expanded(region: Region) -> Region:
-    folded = without_dead_code(fold(expand(region), last=True))
-    return without_dead_code(fuse(folded))
+    folded = without_dead_code(fold(expand(region), last=True), last=True)
+    return without_dead_code(fuse(folded), last=True)
 
 
 class RegionPullback(Pullback):
@@ -188,8 +216,21 @@ class RegionPullback(Pullback):
             for k, n in zip(site.operands, numbers, strict=True):
                 values[k] = (values[k], n, sweep.segment.holder(n))
         given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
-        call = self._call.backward(site.operands, tuple([k for k, _ in given]))
-        found = call.apply(sweep.run, site, [*values, *[c for _, c in given]], self._calls)
+        of = tuple([k for k, _ in given])
+        values += [c for _, c in given]
+        call = self._call.backward(site.operands, of)
+        try:
+            found = call.apply(sweep.run, site, values, self._calls)
+        except (StepBack, MemoryError):  # for want of memory: the region itself did not
+            found = self.pulled_in_blocks(sweep.run, site, values, of)
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
+
+    def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
+        """The cotangents, where loops keep little."""
+        try:
+            call = self._call.in_blocks.backward(site.operands, of)
+            return call.apply(run, site, values, self._calls)
+        except StepBack:
+            raise MemoryError from None

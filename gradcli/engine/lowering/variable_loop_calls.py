@@ -13,7 +13,6 @@ from typing import Any
 from ...lang import program
 from ..backends.backend import CPU
 from ..codegen.python import StepBack
-from ..ir.instructions import Block, Push, blocks_of
 from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
@@ -89,13 +88,6 @@ def _sees_all(run: Run) -> bool:
     )
 
 
-def _has_stacks(block: Block) -> bool:
-    return any(
-        isinstance(made, Push) or any(map(_has_stacks, blocks_of(made)))
-        for made in block.instructions
-    )
-
-
 class VariableLoopCall:
     """What runs iterations of a loop, for what its frame holds.
 
@@ -120,9 +112,6 @@ class VariableLoopCall:
         self.is_plain = not self._lowered.moving
         if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
             raise NotCompiled("a long list of what depends on variables is not compiled", node.span)
-        if not self.is_plain and _has_stacks(self._lowered.region.block):
-            reason = "what is kept for gradients in a loop that is differentiated is not compiled"
-            raise NotCompiled(reason, node.span)
         self.cost = cost_of(self._lowered.region, self._lowered.regions, not self.is_plain)
 
     @cached_property

@@ -63,9 +63,18 @@ class BlockPullback(Pullbacks):
     def keeps(self, made: Instruction) -> bool:
         """Whether an instruction takes a stack, to keep on it what the pullback needs."""
         if isinstance(made, Call):
-            return self.is_active(made)
+            return self.is_active(made) and not self.regions.is_again(made.region)
         return isinstance(made, While | For) or any(
             self.keeps(inner) for block in blocks_of(made) for inner in block.instructions
+        )
+
+    def begins(self, made: Instruction) -> bool:
+        """Whether the pullback of an instruction does something even where no result of it has a
+        cotangent: a pop gives its stack an entry of cotangents, which a push takes."""
+        if isinstance(made, Pop):
+            return made.stack in self.varied
+        return self.keeps(made) or any(
+            self.begins(inner) for block in blocks_of(made) for inner in block.instructions
         )
 
     def is_active(self, made: Call) -> bool:
@@ -179,7 +188,7 @@ class BlockPullback(Pullbacks):
 
     def branch(self, made: Branch, cotangents: Derivatives) -> None:
         given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
-        if not given and not self.keeps(made):
+        if not given and not self.begins(made):
             return
         sides, before = (made.then, made.otherwise), self.stack
         touched = self.outer(sides)
@@ -195,7 +204,10 @@ class BlockPullback(Pullbacks):
             blocks.append(block)
             ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
-            self.expose(made, side, block)
+            if before is not None and self.keeps(made):
+                self.keep(side, block, before, {})
+            else:
+                self.expose(made, side, block)
         results = self.builder.branch(made.condition, *blocks)
         if self.stacks(made):
             self.stack = results[-1]

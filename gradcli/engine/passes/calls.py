@@ -13,13 +13,25 @@ from .rules import NoRule
 class Regions:
     """The regions that may be called. The derivative of a call is a call of a derivative, which is
     made once for each choice of parameters and results, and may be one of regions that call
-    themselves."""
+    themselves. Of some, and of what is derived from these, the pullback computes them again."""
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._named = {region.name: region for region in regions}
+        self._again: set[str] = set()
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
+
+    def add_again(self, region: Region) -> str:
+        """Adds a region whose pullback computes it again, under a name of its own."""
+        name = f"{len(self._again)}_again_{region.name}"
+        self._again.add(name)
+        self.add(Region(name, region.block))
+        return name
+
+    def is_again(self, name: str) -> bool:
+        """Whether the pullback of a region computes it again."""
+        return name in self._again
 
     def called_by(self, region: Region) -> list[Region]:
         """The regions that a region calls, also by others."""
@@ -52,6 +64,7 @@ class Regions:
         names = [f"{where}_{way}_{name}" for way in ways]
         if names[0] not in self._named:
             self._named.update({new: Region(new, Block()) for new in names})  # which calls find
+            self._again.update(names if name in self._again else ())
             try:
                 for new, region in zip(names, derive(self.of(name)), strict=True):
                     self._named[new].block = without_dead_code(fold(region)).block

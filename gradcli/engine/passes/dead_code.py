@@ -1,7 +1,9 @@
 """Dead code: what is computed, carried or given and then not used.
 
 An operation on ints stays, since it may step back for a message that the program is to see; so does
-a structural one, and a loop with a condition, which may never end.
+a structural one, and a loop with a condition, which may never end. A pop stays until the region is
+no longer to be differentiated: for each push there is one, whose pullback gives what that of the
+push takes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ..ir.instructions import (
     For,
     Instruction,
     Operation,
+    Pop,
     Region,
     Structural,
     Value,
@@ -26,24 +29,29 @@ from ..ir.instructions import (
 from ..ir.types import I64
 from .copying import copied
 
+_ACTING = (Check, Call, While, Structural)
 
-def without_dead_code(region: Region) -> Region:
-    """The region without what its results don't need."""
+
+def without_dead_code(region: Region, last: bool = False) -> Region:
+    """The region without what its results don't need. `last`: it is not to be differentiated."""
     block = copied(region.block, {})
-    live = _Live()
+    kinds = _ACTING if last else (*_ACTING, Pop)
+    live = _Live(kinds)
     live.block(block, ())
-    _clean(block, live.all([*block.results, *live.acting]))
+    _clean(block, live.all([*block.results, *live.acting]), kinds)
     return Region(region.name, block)
 
 
 class _Live:
     """Finds the values that are needed.
 
+    kinds   of instructions that do more than to give results
     needs   the values from which each one follows directly
     acting  those that are needed whatever the results
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: tuple[type, ...]) -> None:
+        self.kinds = kinds
         self.needs: dict[Value, tuple[Value, ...]] = {}
         self.acting: list[Value] = []
 
@@ -68,7 +76,7 @@ class _Live:
                 self.each(made, control)
             else:
                 self.needs.update(dict.fromkeys(made.results, made.operands))
-                if _acts(made):
+                if _acts(made, self.kinds):
                     self.acting += [*made.operands, *control]
 
     def branch(self, made: Branch, control: tuple[Value, ...]) -> None:
@@ -104,20 +112,20 @@ def _parameters(made: While | For, k: int) -> list[Value]:
     return [made.carried[k], *asked]
 
 
-def _acts(made: Instruction) -> bool:
+def _acts(made: Instruction, kinds: tuple[type, ...]) -> bool:
     """Whether an instruction does more than to give results."""
-    if isinstance(made, Check | Call | While | Structural):
+    if isinstance(made, kinds):
         return True
     if isinstance(made, Operation):
         return made.result.type == I64
-    return any(_acts(inner) for block in blocks_of(made) for inner in block.instructions)
+    return any(_acts(inner, kinds) for block in blocks_of(made) for inner in block.instructions)
 
 
-def _clean(block: Block, live: set[Value]) -> None:
+def _clean(block: Block, live: set[Value], kinds: tuple[type, ...]) -> None:
     """Removes what isn't needed from a block."""
     kept: list[Instruction] = []
     for made in block.instructions:
-        if not _acts(made) and live.isdisjoint(made.results):
+        if not _acts(made, kinds) and live.isdisjoint(made.results):
             continue
         if isinstance(made, Branch):
             places = [k for k, value in enumerate(made.results) if value in live]
@@ -129,7 +137,7 @@ def _clean(block: Block, live: set[Value]) -> None:
         elif isinstance(made, Each):
             _clean_each(made, live)
         for inner in blocks_of(made):
-            _clean(inner, live)
+            _clean(inner, live, kinds)
         kept.append(made)
     block.instructions = kept
 

@@ -25,12 +25,14 @@ def vjp(
     regions: Regions | None = None,
     unsure: Sequence[int] = (),
     of: Sequence[int] | None = None,
+    sums: Sequence[int] = (),
 ) -> Region:
     """A region of the same parameters and a cotangent for each float result, or of those at the
     positions `of`. It gives the results; then, for each parameter of `wrt`, its cotangent and
     whether it is connected with a result. It may call one of the `regions`, to which those that it
     calls are added. Of the given cotangents at the positions `unsure`, further parameters say
-    whether they are connected.
+    whether they are connected. Of some of `wrt`, by their positions in it, the cotangents so far
+    are given, too, after the others: to these `sums` more is added.
 
     Raises NoRule.
     """
@@ -38,11 +40,15 @@ def vjp(
     inputs = [block.parameters[k] for k in wrt]
     targets = block.results if of is None else [block.results[k] for k in of]
     targets = [value for value in targets if has_tangents(value.type)]
-    seeds = [Value(value.type) for value in targets]
+    seeds = [Value(value.type) for value in (*targets, *[inputs[k] for k in sums])]
     flags = {k: Value(BOOL) for k in unsure}
     pullback = Pullback(block, varied(block, set(inputs)), regions or Regions())
-    cotangents: Derivatives = {}
-    for k, (value, seed) in enumerate(zip(targets, seeds, strict=True)):
+    n = len(targets)
+    cotangents: Derivatives = {
+        inputs[k]: Derivative(seed, flags.get(n + j))
+        for j, (k, seed) in enumerate(zip(sums, seeds[n:], strict=True))
+    }
+    for k, (value, seed) in enumerate(zip(targets, seeds, strict=False)):
         if value in pullback.varied:
             pullback.add(cotangents, value, Derivative(seed, flags.get(k)))
     pullback.back(block, cotangents)
@@ -57,16 +63,17 @@ def pullback_of(
     of: Sequence[int],
     regions: Regions | None = None,
     unsure: Sequence[int] = (),
+    sums: Sequence[int] = (),
 ) -> Region:
     """The region of the cotangents of parameters, and whether each is connected, from those of some
-    results, by their positions. It computes what it needs of the region again. `unsure` as for
-    `vjp`.
+    results, by their positions. It computes what it needs of the region again. `unsure` and `sums`
+    as for `vjp`.
 
     Raises NoRule.
     """
     block = copied(region.block, {})
     block.results = tuple([block.results[k] for k in of])
-    whole = vjp(Region(region.name, block), wrt, regions, unsure)
+    whole = vjp(Region(region.name, block), wrt, regions, unsure, sums=sums)
     parameters, instructions = whole.block.parameters, whole.block.instructions
     return Region(whole.name, Block(parameters, instructions, whole.block.results[len(of) :]))
 
@@ -87,6 +94,9 @@ def divided(
     Raises NoRule.
     """
     block, start = hoist(region).block, Value(STACK)
+    if not of:  # then nothing is pulled back, and nothing is kept for it
+        ahead = Block((*block.parameters, start), block.instructions, (*block.results, start))
+        return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", Block())
     inputs = [block.parameters[k] for k in wrt]
     pullback = Pullback(block, varied(block, set(inputs)), regions, start)
     pullback.inputs = set()
@@ -116,6 +126,9 @@ class Pullback(BlockPullback):
         cotangents of arrays are handed over, and given back with what the call adds to them."""
         if not self.is_active(made):
             return
+        if self.regions.is_again(made.region):
+            self.again(made, cotangents)
+            return
         assert self.stack is not None
         places = [k for k, v in enumerate(made.results) if v in cotangents or self.is_stack(v)]
         active = [k for k, v in enumerate(made.operands) if places and v in self.varied]
@@ -140,6 +153,28 @@ class Pullback(BlockPullback):
         for operand, before, part in zip(operands, sums, pairs(results), strict=True):
             connected = self.either(before.connected, part.connected) if before else part.connected
             self.add(cotangents, operand, Derivative(part.value, connected))
+
+    def again(self, made: Call, cotangents: Derivatives) -> None:
+        """The pullback of a call that computes it again. All cotangents are handed over, so that
+        each sum has the order that it has without a call."""
+        places = [k for k, v in enumerate(made.results) if v in cotangents]
+        active = [k for k, v in enumerate(made.operands) if places and v in self.varied]
+        if not active:
+            return
+        operands = [made.operands[k] for k in active]
+        given = [cotangents.pop(made.results[k]) for k in places]
+        sums = [k for k, v in enumerate(operands) if v in cotangents]
+        given += [cotangents.pop(operands[k]) for k in sums]
+        unsure = [k for k, g in enumerate(given) if g.connected is not None]
+        [back] = self.regions.derived(
+            ("pulled",),
+            made.region,
+            (active, places, sums, unsure),
+            lambda region: [pullback_of(region, active, places, self.regions, unsure, sums)],
+        )
+        results = values_of(operands)
+        self.builder.add(Call(back, (*made.operands, *passed(given)), results, made.span))
+        cotangents.update(zip(operands, pairs(results), strict=True))
 
     def given(self, result: Value, cotangents: Derivatives) -> Derivative:
         """The cotangent of a result."""
