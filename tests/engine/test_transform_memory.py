@@ -66,7 +66,7 @@ def test_a_loop_of_transforms_takes_the_memory_of_one(call: str, ask: str) -> No
         "fn f(x) { s = x * ones(1000); for i in range(3) { s = sin(s) * x }; return sum(s) }\n"
     )
     body = f"{ask}var w = 0.5\nz = 0.0\nfor k in range(%d) {{ z = z + detach({call.format(x='w')}) }}\nexpect z == z"
-    few, many = (peak(function + body % n) for n in (60, 150))
+    few, many = (peak(function + body % n) for n in (200, 500))
     assert many < 1.3 * few + 50
 
 
