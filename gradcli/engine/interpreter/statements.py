@@ -124,14 +124,17 @@ def _print(c: Compiler, node: program.Print) -> Statement:
 
 
 def _output(c: Compiler, node: program.Output) -> Statement:
-    items = [(name, c.value(value)) for name, value in node.items]
+    items = [(name, c.value(value), value.span) for name, value in node.items]
 
     def output(frame: list[Any]) -> None:
-        for name, value in items:
+        for name, value, span in items:
             result = value(frame)
             note(frame[0], ("output", name))
-            # Of variables in a list it is the state that they have now, as of a variable alone.
-            frame[0].outputs[name] = map_structure(read, result)
+            try:
+                # Variables in a list are the states that they have now, as a variable alone is.
+                frame[0].outputs[name] = map_structure(read, result)
+            except GradcliError as error:  # it nests too deep
+                raise error.at(span) from None
 
     return output
 
