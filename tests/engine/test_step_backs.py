@@ -12,6 +12,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.ir.instructions import Block, Check, Constant, Region, Value, blocks_of
 from gradcli.engine.ir.types import BOOL
+from gradcli.engine.lowering import region_calls
 from gradcli.engine.passes.copying import copied
 
 from .hot_and_cold import answer, assert_close, expected
@@ -44,12 +45,11 @@ class Faults:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at, self.seen = -1, 0
-        make = Kernel.__init__
 
-        def init(kernel: Kernel, *regions: Region, **options: Any) -> None:
-            make(kernel, *map(self.changed, regions), **options)
+        def kernel(*regions: Region, **options: Any) -> Kernel:
+            return Kernel(*map(self.changed, regions), **options)
 
-        monkeypatch.setattr(Kernel, "__init__", init)
+        monkeypatch.setattr(region_calls, "Kernel", kernel)
 
     def changed(self, region: Region) -> Region:
         found = Region(region.name, copied(region.block, {}))
