@@ -40,33 +40,32 @@ PARTS = """\
 region 0__0___keep_f(%0: f64, %1: i64, %2: stack) -> (f64, stack) {
   %3 = const 0 : i64
   %4 = eq %1, %3 : bool
-  %5, %6 = if %4 {
-    yield %0, %2
+  %5, %6, %7 = if %4 {
+    %8 = const 0.0 : f64
+    yield %0, %2, %8
   } else {
-    %7 = const -1 : i64
-    %8 = add %1, %7 : i64
-    %9, %10 = call 0__0___keep_f(%0, %8, %2) : (f64, stack)
-    %11 = mul %9, %0 : f64
-    %12 = push %10, %9
-    yield %11, %12
+    %9 = const -1 : i64
+    %10 = add %1, %9 : i64
+    %11, %12 = call 0__0___keep_f(%0, %10, %2) : (f64, stack)
+    %13 = mul %11, %0 : f64
+    yield %13, %12, %11
   }
-  %13 = push %6, %4, %0
-  return %5, %13
+  %14 = push %6, %4, %0, %7
+  return %5, %14
 }
 region 0__0___back_f(%0: stack, %1: f64) -> (stack, f64, bool) {
-  %2, %3, %4 = pop %0 : (bool, f64)
-  %5, %6 = if %3 {
+  %2, %3, %4, %5 = pop %0 : (bool, f64, f64)
+  %6, %7 = if %3 {
     yield %1, %2
   } else {
-    %7, %8 = pop %2 : (f64)
-    %9 = cotangent of mul %1, %4 : f64
-    %10 = cotangent of mul %1, %8 : f64
-    %11, %12, %13 = call 0__0___back_f(%7, %9) : (stack, f64, bool)
-    %14 = add %10, %12 : f64
-    yield %14, %11
+    %8 = cotangent of mul %1, %4 : f64
+    %9 = cotangent of mul %1, %5 : f64
+    %10, %11, %12 = call 0__0___back_f(%2, %8) : (stack, f64, bool)
+    %13 = add %9, %11 : f64
+    yield %13, %10
   }
-  %15 = const True : bool
-  return %6, %5, %15
+  %14 = const True : bool
+  return %7, %6, %14
 }
 """
 

@@ -204,10 +204,7 @@ class BlockPullback(Pullbacks):
             blocks.append(block)
             ends.append(end)
         for side, block in zip(sides, blocks, strict=True):
-            if before is not None and self.keeps(made):
-                self.keep(side, block, before, {})
-            else:
-                self.expose(made, side, block)
+            self.expose(made, side, block)
         results = self.builder.branch(made.condition, *blocks)
         if self.stacks(made):
             self.stack = results[-1]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from gradcli.diagnostics import Source
 from gradcli.engine.backends.tiers import WRITTEN, only
 from gradcli.tasks.programs import parse_program, read_source
-from tests.engine.divergent_programs import programs
+from tests.engine.divergent_programs import program, programs
 from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed, together
 
 from .row_programs import PROGRAMS, SAMPLES, X, columns_for
@@ -48,6 +48,14 @@ def test_programs(name: str) -> None:
 @settings(max_examples=12, deadline=None)
 @given(programs)
 def test_random_programs(text: str) -> None:
+    random = Random(text)
+    node = parsed(f"{text}\nvar x\nvar w = 0.7\noutput y = f(x, w)")
+    assert_same(node, {"x": [random.uniform(-2, 2) for _ in range(12)]}, rtol=1e-9)
+
+
+def test_rows_that_return_from_branches_with_loops() -> None:
+    """What the sides of branches keep for their pullbacks is each row's own."""
+    text = program(Random(36416952))
     random = Random(text)
     node = parsed(f"{text}\nvar x\nvar w = 0.7\noutput y = f(x, w)")
     assert_same(node, {"x": [random.uniform(-2, 2) for _ in range(12)]}, rtol=1e-9)
