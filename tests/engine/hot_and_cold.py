@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, only
 
@@ -15,28 +17,12 @@ CALLS_ALONE = FIRST_USE._replace(least_iterations=10**9)  # calls are regions at
 WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
 
 
-def answers(source: str, mode: str) -> Any:
-    """What a program gives, or the message and its place."""
-    try:
-        found = evaluate(source, mode=mode)
-    except GradcliError as error:
-        return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics])
-    return str(found.diagnostics), found.outputs, found.gradients
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    """The messages, outputs and gradients of two runs; none where there is none."""
-    if isinstance(expected, dict):
-        assert found.keys() == expected.keys()
-        for name, value in expected.items():
-            assert_same(found[name], value)
-    elif isinstance(expected, tuple):
-        for pair in zip(found, expected, strict=True):
-            assert_same(*pair)
-    elif expected is None or isinstance(expected, str):
-        assert found == expected
-    else:
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+def run_again(source: str, given: Mapping[str, Any] | None = None, times: int = 3) -> Any:
+    """The outputs and gradients of a program that runs several times."""
+    program = gradcli.load(source=source).with_options(mode="reverse")
+    for _ in range(times):
+        found = program.run(given or {})
+    return found.outputs, found.gradients
 
 
 def answer(source: str, **options: Any) -> Any:
@@ -56,18 +42,24 @@ def expected(source: str, **options: Any) -> Any:
         return answer(source, **options)
 
 
-def assert_close(found: Any, wanted: Any, rtol: float) -> None:
+def assert_same(found: Any, wanted: Any) -> None:
+    """What two runs give, up to rounding."""
+    assert_close(found, wanted, 1e-10, 1e-14)
+
+
+def assert_close(found: Any, wanted: Any, rtol: float, atol: float = 1e-15) -> None:
+    """Messages, numbers and arrays, in any nesting; none where there is none."""
     if isinstance(wanted, dict):
         assert found.keys() == wanted.keys()
         for name, value in wanted.items():
-            assert_close(found[name], value, rtol)
+            assert_close(found[name], value, rtol, atol)
     elif isinstance(wanted, tuple | list):
         assert len(found) == len(wanted)
         for pair in zip(found, wanted, strict=True):
-            assert_close(*pair, rtol)
+            assert_close(*pair, rtol, atol)
     elif wanted is None or isinstance(wanted, str):
         assert found == wanted
     elif rtol == 0:
         np.testing.assert_array_equal(found, wanted)
     else:
-        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-15)
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)

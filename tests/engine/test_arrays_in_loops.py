@@ -7,7 +7,7 @@ import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, only
 
-from .hot_and_cold import answers, assert_same
+from .hot_and_cold import answer, assert_same
 
 HEAD = """\
 var x = 0.7
@@ -62,6 +62,6 @@ PROGRAMS = [
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_the_tiers_agree(source: str) -> None:
     with only(INTERPRETED):
-        expected = answers(HEAD + source, "reverse")
+        expected = answer(HEAD + source, mode="reverse")
     with only(NATIVE, FIRST_USE):
-        assert_same(answers(HEAD + source, "reverse"), expected)
+        assert_same(answer(HEAD + source, mode="reverse"), expected)

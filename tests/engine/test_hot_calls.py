@@ -13,8 +13,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, WRITTEN,
 from gradcli.engine.lowering import hot_calls
 from gradcli.engine.lowering.function_calls import FunctionCall
 
-from . import hot_and_cold
-from .hot_and_cold import CALLS_ALONE, WAYS, assert_same
+from .hot_and_cold import CALLS_ALONE, WAYS, answer, assert_same
 from .programs import evaluate, outputs
 from .random_bodies import H, blocks
 from .random_programs import RELAXED
@@ -312,6 +311,6 @@ output s"""
 def test_calls_of_one_function(source: str, mode: str) -> None:
     source = f"var x = 0.7\n{source}"
     with only(WRITTEN, FIRST_USE):
-        found = hot_and_cold.answers(source, mode)
+        found = answer(source, mode=mode)
     with only(INTERPRETED):
-        assert_same(found, hot_and_cold.answers(source, mode))
+        assert_same(found, answer(source, mode=mode))

@@ -11,9 +11,8 @@ import pytest
 
 from gradcli.api import load
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.program_calls import ProgramCall
 
-from .hot_and_cold import assert_same
+from .hot_and_cold import assert_same, run_again
 
 HEAD = """\
 var x = zeros([7, 40])
@@ -64,50 +63,28 @@ def inputs(seed: int = 0) -> dict[str, Any]:
     return {**found, "s": 0.8}
 
 
-@pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether kernels answered."""
-    found: list[bool] = []
-    run = ProgramCall.run
-
-    def noted(call: ProgramCall, numbers: list[Any]) -> Any:
-        answer = run(call, numbers)
-        found.append(answer is not None)
-        return answer
-
-    monkeypatch.setattr(ProgramCall, "run", noted)
-    return found
-
-
-def run(source: str, given: dict[str, Any], times: int) -> Any:
-    program = load(source=source)
-    for _ in range(times):
-        found = program.run(given)
-    return found.outputs, found.gradients
-
-
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs(name: str, tier: int, answers: list[bool]) -> None:
+def test_programs(name: str, tier: int, answered: list[bool]) -> None:
     source = f"{HEAD}{PROGRAMS[name]}\noutput z"
     with only(INTERPRETED):
-        expected = run(source, inputs(), 1)
+        expected = run_again(source, inputs(), times=1)
     with only(tier, FIRST_USE):
-        assert_same(run(source, inputs(), 3), expected)
-    assert answers[-1:] == [True]
+        assert_same(run_again(source, inputs()), expected)
+    assert answered[-1:] == [True]
 
 
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
-def test_strides_of_inputs(tier: int, answers: list[bool]) -> None:
+def test_strides_of_inputs(tier: int, answered: list[bool]) -> None:
     source = f"{HEAD}{PROGRAMS['broadcast']}\noutput z, x * 2"
     given = inputs()
     given["x"] = np.asfortranarray(given["x"])
     given["u"], given["y"] = np.repeat(given["u"], 2)[::2], given["y"][::-1]
     with only(INTERPRETED):
-        expected = run(source, given, 1)
+        expected = run_again(source, given, times=1)
     with only(tier, FIRST_USE):
-        assert_same(run(source, given, 3), expected)
-    assert answers[-1:] == [True]
+        assert_same(run_again(source, given), expected)
+    assert answered[-1:] == [True]
 
 
 EDGES = [0.0, -0.0, 5e-324, -3e-310, 1e308, -1e308, 1.0, -1.0, 0.5, 2.0]
@@ -119,9 +96,9 @@ def test_edges_to_the_last_bit(body: str, tier: int) -> None:
     source = f"var x = zeros([40])\nz = {body}\noutput z, sum(x), sum(z * 0.25), max(x)"
     given = {"x": np.array(EDGES * 4)}
     with only(INTERPRETED):
-        expected, _ = run(source, given, 1)
+        expected, _ = run_again(source, given, times=1)
     with only(tier, FIRST_USE):
-        found, _ = run(source, given, 3)
+        found, _ = run_again(source, given)
     for name, value in expected.items():
         assert np.asarray(found[name]).tobytes() == np.asarray(value).tobytes(), name
 
@@ -132,7 +109,7 @@ def test_what_is_not_finite_is_told_by_the_interpreter(number: float) -> None:
     given = inputs()
     given["u"][7] = number
     with only(INTERPRETED):
-        expected = run(source, given, 1)
+        expected = run_again(source, given, times=1)
     with only(NATIVE, FIRST_USE):
         program = load(source=source)
         for values in (inputs(), inputs(1), given):
@@ -181,7 +158,7 @@ class Writer:
 def test_random_programs(seed: int) -> None:
     source, given = Writer(seed).program(), inputs(seed)
     with only(INTERPRETED):
-        expected = run(source, given, 1)
+        expected = run_again(source, given, times=1)
     for tier in (WRITTEN, NATIVE):
         with only(tier, FIRST_USE):
-            assert_same(run(source, given, 3), expected)
+            assert_same(run_again(source, given), expected)

@@ -12,7 +12,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTE
 from gradcli.engine.lowering import function_calls, loop_calls
 from gradcli.engine.regions.names import NotCompiled
 
-from .hot_and_cold import CALLS_ALONE, answers, assert_same
+from .hot_and_cold import CALLS_ALONE, answer, assert_same
 from .region_cases import lowered
 
 HEAD = """\
@@ -109,10 +109,10 @@ def test_programs(name: str, mode: str, reasons: list[str]) -> None:
     if mode == "forward":
         source = source.replace("var v =", "v =")
     with only(INTERPRETED):
-        expected = answers(source, mode)
+        expected = answer(source, mode=mode)
     for tier, heat in TIERS:
         with only(tier, heat):
-            assert_same(answers(source, mode), expected)
+            assert_same(answer(source, mode=mode), expected)
     if name not in NOT_COMPILED:
         assert not [reason for reason in reasons if "elements" in reason]
 
@@ -187,10 +187,10 @@ class Writer:
 def test_random_programs(seed: int, mode: str) -> None:
     source = Writer(seed).program()
     with only(INTERPRETED):
-        expected = answers(source, mode)
+        expected = answer(source, mode=mode)
     for tier in (WRITTEN, NATIVE):
         with only(tier, FIRST_USE):
-            assert_same(answers(source, mode), expected)
+            assert_same(answer(source, mode=mode), expected)
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -204,9 +204,9 @@ def test_second_derivatives_of_random_programs(seed: int) -> None:
         "output sum(grad(fn(x) = h(x, w)[0] * 2.0)(x))\noutput h(x, w)[1][7]\n"
     )
     with only(INTERPRETED):
-        expected = answers(source, "reverse")
+        expected = answer(source, mode="reverse")
     with only(NATIVE, FIRST_USE):
-        assert_same(answers(source, "reverse"), expected)
+        assert_same(answer(source, mode="reverse"), expected)
 
 
 def test_long_arrays_of_variables_are_parameters() -> None:
