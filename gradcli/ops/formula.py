@@ -8,9 +8,11 @@ and can hand it to SymPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
+
+from .operators import give_operators
 
 
 class Formula:
@@ -92,41 +94,23 @@ class Formula:
             known[id(node)] = value
         return known[id(self)]
 
-    # The comparisons build formulas too, so formulas are told apart by identity alone.
-    __hash__ = object.__hash__
-
 
 def _lift(value: Any) -> Formula:
     return value if isinstance(value, Formula) else Formula("number", value)
 
 
-def _binary(name: str, swapped: bool = False) -> Callable[[Formula, Any], Formula]:
-    if swapped:
-        return lambda self, other: Formula(name, None, (_lift(other), self))
-    return lambda self, other: Formula(name, None, (self, _lift(other)))
+def _applied(name: str, operands: Iterable[Any]) -> Formula:
+    return Formula(name, None, tuple(map(_lift, operands)))
 
 
-for _method, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "mod": "mod",
-    "floordiv": "floordiv",
-}.items():
-    setattr(Formula, f"__{_method}__", _binary(_name))
-    setattr(Formula, f"__r{_method}__", _binary(_name, swapped=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Formula, f"__{_name}__", _binary(_name))
-setattr(Formula, "__neg__", lambda self: Formula("neg", None, (self,)))  # noqa: B010
+give_operators(Formula, lambda self, name, operands: _applied(name, operands))
 
 
 class Symbols:
     """The `m` that builds formulas: `m.sin(x)` is the formula `sin(x)`."""
 
     def __getattr__(self, name: str) -> Callable[..., Formula]:
-        return lambda *arguments: Formula(name, None, tuple(map(_lift, arguments)))
+        return lambda *arguments: _applied(name, arguments)
 
 
 def read_forward(rule: Callable[..., Any], n_operands: int) -> Formula:

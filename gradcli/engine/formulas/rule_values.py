@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...ops.operators import give_operators
+
 
 class RuleValue:
     """An operand, result or cotangent inside a rule."""
@@ -40,29 +42,7 @@ class RuleValue:
         return self.m.getitem(self, index=index if isinstance(index, tuple) else (index,))
 
 
-def _operator(name: str, swapped: bool = False) -> Callable[[RuleValue, Any], Any]:
-    def method(self: RuleValue, other: Any) -> Any:
-        return self.m.call(name, (other, self) if swapped else (self, other))
-
-    return method
-
-
-for _method, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "mod": "mod",
-    "floordiv": "floordiv",
-    "matmul": "matmul",
-}.items():
-    setattr(RuleValue, f"__{_method}__", _operator(_name))
-    setattr(RuleValue, f"__r{_method}__", _operator(_name, swapped=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(RuleValue, f"__{_name}__", _operator(_name))
-setattr(RuleValue, "__neg__", lambda self: self.m.call("neg", (self,)))  # noqa: B010
-setattr(RuleValue, "__hash__", object.__hash__)  # noqa: B010
+give_operators(RuleValue, lambda self, name, operands: self.m.call(name, operands))
 
 
 class RuleLanguage:
