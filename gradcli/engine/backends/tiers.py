@@ -26,6 +26,7 @@ SWEPT = 16
 # Bytes that a stack of residuals may take in a kernel. Where loops would need more, they keep the
 # values that blocks of iterations begin with, and compute the blocks again.
 STACK_BYTES = 2**28
+NO_LIMIT = 2**62  # of bytes, or of work
 # A loop is hot after so many times the work of a call: calls around it are compiled first.
 IN_LOOPS = 4
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..backends.backend import CPU
+from ..backends.tiers import NO_LIMIT
 from ..formulas.functions import scalar_function
 from ..ir.instructions import Each, Instruction, Region, every
 from ..ir.types import DTYPES, ArrayType, Type
-from .llvm_frame import NO_LIMIT
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
 from .python import StepBack

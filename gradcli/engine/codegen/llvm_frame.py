@@ -12,13 +12,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..backends.tiers import NO_LIMIT
 from .machine import offer
 
 DOUBLE, INT, BIT, BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(1), ir.IntType(8)
 STATUS = ir.IntType(32)
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
 NULL = ir.Constant(ADDRESS, None)
-NO_LIMIT = 2**62
 # Of Python's C interface: results, and parameters.
 _INTERFACE: dict[str, tuple[Any, list[Any]]] = {
     "PyBool_FromLong": (ADDRESS, [INT]),

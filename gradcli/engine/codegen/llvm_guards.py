@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, BIT, INT, NO_LIMIT, NULL, STATUS, Frame, python
+from ..backends.tiers import NO_LIMIT
+from .llvm_frame import ADDRESS, BIT, INT, NULL, STATUS, Frame, python
 from .llvm_memory import in_memory, load, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns

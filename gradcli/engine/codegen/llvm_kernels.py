@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from ..backends.tiers import NO_LIMIT
 from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, size_of, work_of
-from .llvm_frame import INT, NO_LIMIT, Kernel, PythonFunctions
+from .llvm_frame import INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, function_of
 from .llvm_types import llvm_type, llvm_types

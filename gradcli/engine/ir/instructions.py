@@ -330,6 +330,10 @@ class Each(Entity, frozen=False):
         ]
 
 
+# Multiplications of numbers: products of fewer are written out, those of more are left to BLAS.
+LARGE_PRODUCT = 2**14
+
+
 class Product(Entity, frozen=False):
     """The product of two matrices, whose rows follow each other in arrays of any shape: `sizes` are
     the rows of the result, the terms of each sum, and the columns of the result. `transposed` says

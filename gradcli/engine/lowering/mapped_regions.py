@@ -15,6 +15,7 @@ from typing import Any
 
 from ...ops.op import Op
 from ..backends.backend import CPU
+from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
 from ..codegen.kernel import OnRows, fits_rows
@@ -24,7 +25,7 @@ from ..passes.calls import Regions
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
-from .region_calls import NO_LIMIT, Places, RegionCall
+from .region_calls import Places, RegionCall
 
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about

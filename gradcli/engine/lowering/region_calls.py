@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..backends.backend import CPU, Backend
-from ..backends.tiers import policy
+from ..backends.tiers import NO_LIMIT, policy
 from ..codegen.kernel import Kernel, OnRows, rows_kernel
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
@@ -35,7 +35,6 @@ from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
 
 Places = tuple[int, ...]
-NO_LIMIT = 2**62
 PARTS = 4  # times the size of a region, about, for one with a pullback
 
 

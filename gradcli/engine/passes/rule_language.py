@@ -15,13 +15,12 @@ from ...ops.op import Op
 from ..backends.backend import CPU, broadcast_shapes
 from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Value
+from ..ir.instructions import LARGE_PRODUCT, Block, Value
 from ..ir.places import Part, Scattered, parts_of
 from ..ir.structural import Applied, completed, operands_of
 from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
 from ..ir.verifier import on_scalars
 
-LARGE = 2**14  # multiplications of numbers; larger products are left to BLAS
 MOST_KNOWN = 256  # elements of an array that a rule makes
 # What moves elements of its operand alone, and what gives a real number as it is.
 _MOVES = frozenset(
@@ -186,7 +185,7 @@ class Language(RuleLanguage):
         n, left, right = a.shape[-1], a.shape[:-1], b.shape[1:]
         sizes, shape = (prod(left), n, prod(right)), (*left, *right)
         builder, zero = self.builder, self.builder.constant(0.0)
-        if prod(sizes) >= LARGE:
+        if prod(sizes) >= LARGE_PRODUCT:
             (x, by_columns), (y, other) = [
                 (held.v, False) if held.transposed is None else (held.transposed, True)
                 for held in (a, b)

@@ -7,15 +7,13 @@ from math import prod
 from typing import Any
 
 from ...diagnostics import Span
-from ..ir.instructions import Value
+from ..ir.instructions import LARGE_PRODUCT, Value
 from ..ir.types import BOOL, F64, I64, ArrayType
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
 from .reductions import Options, Reductions
 from .stored import Indices, Pending
-
-LARGE = 2**14  # multiplications of numbers; larger products are left to BLAS
 
 
 class Products(Reductions):
@@ -30,7 +28,7 @@ class Products(Reductions):
         if size <= MAX_ELEMENTS:
             return self.unrolled_product(self.apart(a, span), self.apart(b, span), span)
         a, b = self.operand(a, span), self.operand(b, span)
-        if size < LARGE:
+        if size < LARGE_PRODUCT:
             return self.looped_product(a, b, span)
         if F64 not in (a.type, b.type):
             raise NotCompiled("a product of large arrays of ints is not compiled", span)
@@ -157,7 +155,7 @@ class Products(Reductions):
             shape[shape.index(-1)] = array.size // rest
         if not shape or min(shape) < 1 or prod(shape) != array.size:
             raise NotCompiled("the elements don't fit this shape", span)
-        return self.reshaped(operands[0], tuple(shape), span)
+        return self.reshaped(array, tuple(shape), span)
 
     def reshaped(self, held: Any, shape: tuple[int, ...], span: Span) -> Any:
         """An array with its elements, as many, in another shape."""
