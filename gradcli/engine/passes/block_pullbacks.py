@@ -68,15 +68,6 @@ class BlockPullback(Pullbacks):
             self.keeps(inner) for block in blocks_of(made) for inner in block.instructions
         )
 
-    def begins(self, made: Instruction) -> bool:
-        """Whether the pullback of an instruction does something even where no result of it has a
-        cotangent: a pop gives its stack an entry of cotangents, which a push takes."""
-        if isinstance(made, Pop):
-            return made.stack in self.varied
-        return self.keeps(made) or any(
-            self.begins(inner) for block in blocks_of(made) for inner in block.instructions
-        )
-
     def is_active(self, made: Call) -> bool:
         """Whether cotangents go through a call."""
         return not (self.varied.isdisjoint(made.operands) or self.varied.isdisjoint(made.results))
@@ -188,7 +179,7 @@ class BlockPullback(Pullbacks):
 
     def branch(self, made: Branch, cotangents: Derivatives) -> None:
         given = {k: cotangents.pop(v) for k, v in enumerate(made.results) if v in cotangents}
-        if not given and not self.begins(made):
+        if not given and not self.keeps(made):
             return
         sides, before = (made.then, made.otherwise), self.stack
         touched = self.outer(sides)
