@@ -115,6 +115,25 @@ def test_a_loop_that_is_sure_to_be_long_is_hot_at_once(
     assert_same(found, answers(NEVER, 0, source, mode="reverse"))
 
 
+def test_records_are_work(done: list[int]) -> None:
+    """What is recorded takes longer, so fewer iterations pay for compiling a loop."""
+    left = []
+    for start in ("0.7", "x"):
+        done.clear()
+        loop = "while i < 9000 { i += 1; s = sin(s*0.9)*cos(s) + tanh(s*0.1)*cos(0.5*s)*sin(s + 0.1) - 0.1*s }"
+        evaluate(f"{HEAD}i = 0; s = {start}\n{loop}\noutput s", mode="reverse")
+        left.append(9000 - sum(done))
+    plain, recorded = left
+    assert 0 < recorded < plain
+
+
+def test_a_loop_around_loops_is_sure_to_be_long(done: list[int]) -> None:
+    """All of its iterations will run, though loops in it end when they end."""
+    loop = "for k in range(300) { i = 0; while i < 20 { i += 1; s = s*0.9 + w; if s > 9.0 { break } } }"
+    evaluate(f"{HEAD}s = x\n{loop}\noutput s", mode="reverse")
+    assert max(done) > 200
+
+
 def test_a_loop_that_prints_all_the_time_stays_in_the_interpreter(done: list[int]) -> None:
     source = f"{HEAD}s = x\nfor i in range(9000) {{ s = s*0.9 + w; if i % 10 == 9 {{ print(i) }} }}\noutput s"
     assert len(evaluate(source).printed) == 900

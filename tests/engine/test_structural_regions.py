@@ -103,7 +103,8 @@ MORE = [
     "pad(x, [1, 2], value = x[0, 0])", 'pad(x, 1, mode = "wrap")', "qr(tile(x, [2, 1]))[0], qr(x[:2])[1]",
     "cholesky(tile(x, [1, 3])[:, :5] @ tile(x, [1, 3])[:, :5].T + eye(3))", "lstsq(tile(x, [2, 1]), ravel(x[:2]))",
     "sort(ravel(x)) * argsort(ravel(x))", "convolve(ravel(x), x[0], mode = \"same\")", "median(tile(x, [3, 3]), axis = 0)",
-    "jacobian(fn(v) = solve(x, v * v))(x[0])", "expm(tile(x * 0.1, [2, 2]))", "logdet(x) * 1.0 if x[0, 0] > 0 else det(x)",
+    "jacobian(fn(v) = solve(x, v * v))(x[0])", "expm(tile(x * 0.1, [2, 2]))", 'einsum("ij->j", x * x)', "norm(x, ord = inf, axis = 1) + norm(x[0], ord = inf)",
+    "logdet(x) * 1.0 if x[0, 0] > 0 else det(x)",
 ]  # fmt: skip
 REFUSED = {
     "conj": "a real number is its own conjugate",

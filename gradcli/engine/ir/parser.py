@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ...ops import OPS
 from .instructions import (
@@ -226,8 +226,7 @@ class _Parser:
 
     def simple(self, name: str, word: str) -> Instruction:
         if word == "const":
-            text = self.next()
-            value = float(text) if text.lstrip("-") in ("inf", "nan") else ast.literal_eval(text)
+            value = self.literal()
             self.expect(":")
             return Constant(value, self.define(name, self.type()))
         if word == "cast":
@@ -290,14 +289,34 @@ class _Parser:
         op = self.next()
         if op not in OPS:
             raise IRError(f"`{op}` is no entry of the table")
-        operands, start = self.uses(), self.at
-        while self.peek() and not self.accept("}"):
-            self.at += 1
-        options = ast.literal_eval(" ".join(self.tokens[start : self.at]))
+        operands, options = self.uses(), list[tuple[str, Any]]()
+        self.expect("{")
+        while not self.accept("}"):
+            name = self.next().strip("'")
+            self.expect(":")
+            options.append((name, self.option()))
+            self.accept(",")
         self.expect(":")
         results = self.defined(names, self.types())
         self.place()
-        return Structural(OPS[op], operands, tuple(options.items()), results)
+        return Structural(OPS[op], operands, tuple(options), results)
+
+    def option(self) -> Any:
+        """A literal, or several of them."""
+        if self.accept("("):
+            items = []
+            while not self.accept(")"):
+                items.append(self.option())
+                self.accept(",")
+            return tuple(items)
+        return self.literal()
+
+    def literal(self) -> Any:
+        text = self.next()
+        try:
+            return float(text) if text.lstrip("-") in ("inf", "nan") else ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            raise IRError(f"`{text}` is no number, text or none") from None
 
     def integer(self) -> int:
         text = self.next()

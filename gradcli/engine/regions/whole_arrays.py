@@ -23,7 +23,7 @@ class WholeArrays(Creation):
 
     def of_whole(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """What a structural entry of the table gives: an array, a number, or a list of these."""
-        if op.signature.variadic:
+        if op.signature.variadic and not op.signature.leading:
             operands = self.parts_of(operands, span)
         values = [self.in_one(held, span) for held in operands_of(op, operands)]
         chosen = {name: self.fixed(value, span) for name, value in options.items()}
