@@ -83,6 +83,7 @@ class Execution:
         run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
         # In forward mode, what a sweep computes has tangents.
         run.once = compiled.once and run.direction is None
+        run.one_record = compiled.by_variables
         try:
             with running():
                 compiled.block(self.frame)

@@ -31,13 +31,13 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     facts = Facts(node)
     asks = not facts.asks_for_nothing
     asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
-    by_variables = (
+    compiled = compile_program(options.settings, node, facts=facts)
+    compiled.by_variables = (
         alone
         and not asks_in_rows
         and set(options.wrt) <= facts.declares
         and facts.asks_by_variables
     )
-    compiled = compile_program(options.settings, node, by_variables=by_variables, facts=facts)
     targets = options.of or (facts.not_requested if alone else None)
     compiled.once = not asks or facts.differentiates_once(targets)
     return compiled

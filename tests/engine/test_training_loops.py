@@ -121,7 +121,8 @@ def test_the_trace_does_not_grow(name: str) -> None:
         source = SCALARS[name].replace("range(20)", f"range({steps})").replace("30", f"{steps}")
         with only(WRITTEN, FIRST_USE):
             node = gradcli.load(source=source)._resolved
-            compiled = compile_program(Settings(), node, by_variables=True)
+            compiled = compile_program(Settings(), node)
+            compiled.by_variables = True
             execution = Execution(compiled, {}).execute()
         segments = [each for each in gc.get_objects() if type(each) is Segment]
         return sum(len(s) for s in segments if s.trace is execution.run.trace)

@@ -22,6 +22,7 @@ class Compiled:
     settings   those that it is compiled for
     facts      what follows from its text
     keeps_all  its runs keep every value (`KeepingTrace`)
+    by_variables  nothing is asked of its runs but values, and gradients by variables
     once       no derivative that it asks for will be differentiated again, and so none needs to be
                recorded
     """
@@ -38,7 +39,7 @@ class Compiled:
     ) -> None:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
         self.asks, self.rules, self.keeps_all = asks, rules, keeps_all
-        self.derives = self.once = False
+        self.derives = self.once = self.by_variables = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 
@@ -58,12 +59,11 @@ def compile_program(
     imports: dict[int, Compiled] | None = None,
     prefix: str = "",
     places: bool = False,
-    by_variables: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
     what follows from its text, where that is known; see `Compiler` for the rest."""
-    c = Compiler(handlers, settings, keeps_all, imports, prefix, by_variables)
+    c = Compiler(handlers, settings, keeps_all, imports, prefix)
     c.places = node.has_modules or places
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(stays=True), running():

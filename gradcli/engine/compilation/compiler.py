@@ -52,8 +52,6 @@ class Compiler:
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that
                keeps everything does
     derives    whether a derivative of a function is asked for
-    by_variables  whether nothing is asked of a run but its values and derivatives by variables,
-               which need no record of each iteration
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     operations how many operations were compiled so far: those of a body are its size
@@ -68,7 +66,6 @@ class Compiler:
         keeps_all: bool = False,
         imports: dict[int, Any] | None = None,
         prefix: str = "",
-        by_variables: bool = False,
     ) -> None:
         self.handlers = handlers
         self._writes = policy().writes
@@ -85,7 +82,6 @@ class Compiler:
         self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all
-        self.by_variables = by_variables
         self.counts = settings.max_steps is not None
 
     @property

@@ -23,14 +23,9 @@ from .variants import Variants
 
 
 class FunctionCalls:
-    """What makes the calls of a function, whatever they are made with.
+    """What makes the calls of a function, whatever they are made with."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise the
-                  interpreter makes calls with traced values
-    """
-
-    def __init__(self, span: Span, by_variables: bool) -> None:
-        self._by_variables = by_variables
+    def __init__(self, span: Span) -> None:
         self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
@@ -62,7 +57,7 @@ class FunctionCalls:
     ) -> Any:
         """The result of a call of a function with arguments, the last of which have names."""
         observed = observe_values(values)
-        if observed.is_boxed and (run.structures or not self._by_variables):
+        if observed.is_boxed and not run.one_record:
             return UNSET
         call = self._calls.of(observed, tuple(names))
         if call is None or work < call.cost:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
     """What makes the calls at a place; None where nothing is compiled."""
-    return HotCalls(span, c.by_variables) if c.compiles else None
+    return HotCalls(span) if c.compiles else None
 
 
 class Heat:
@@ -42,14 +42,10 @@ class Heat:
 
 
 class HotCalls:
-    """Makes the calls at a place of the program.
+    """Makes the calls at a place of the program."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise the
-                  interpreter makes calls with traced values
-    """
-
-    def __init__(self, span: Span, by_variables: bool) -> None:
-        self._span, self._by_variables = span, by_variables
+    def __init__(self, span: Span) -> None:
+        self._span = span
         heat = policy().heat
         self._hot, self._least = heat.work, heat.least_work
         self._site = Site(REGION, span)
@@ -75,7 +71,7 @@ class HotCalls:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
-                heat.calls = FunctionCalls(self._span, self._by_variables)
+                heat.calls = FunctionCalls(self._span)
             work = heat.done + heat.work
             found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not UNSET:
@@ -101,7 +97,7 @@ class HotCalls:
         if self._rows is None:
             from .mapped_calls import MappedCalls
 
-            self._rows = MappedCalls(self._span, self._by_variables)
+            self._rows = MappedCalls(self._span)
         found = self._rows.run(run, function, arguments, named)
         if found is not UNSET:
             return found

@@ -30,18 +30,14 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
     """What runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
-    return LongLoop(node, c.by_variables)
+    return LongLoop(node)
 
 
 class LongLoop:
-    """Runs the iterations of a loop by kernels once it is long.
+    """Runs the iterations of a loop by kernels once it is long."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise the
-                  interpreter runs iterations on traced values
-    """
-
-    def __init__(self, node: program.While | program.For, by_variables: bool) -> None:
-        self._node, self._by_variables = node, by_variables
+    def __init__(self, node: program.While | program.For) -> None:
+        self._node = node
         inner = {type(each) for each in own_nodes([node])}
         leaves = not inner.isdisjoint((program.Break, program.Continue))
         self._statements = 1 if leaves else len(node.body)  # at least so many in each iteration
@@ -137,5 +133,5 @@ class LongLoop:
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
-            self._calls = LoopCalls(self._node, self._by_variables)
+            self._calls = LoopCalls(self._node)
         return self._calls.run(frame, rest, self._is_counted, self._worth(rest))

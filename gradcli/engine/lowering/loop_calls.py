@@ -32,14 +32,10 @@ SOME = 2**14  # iterations at a time, after which values that no later one reads
 
 
 class LoopCalls:
-    """What runs iterations of a loop, whatever its frame holds.
+    """What runs iterations of a loop, whatever its frame holds."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise the
-                  interpreter runs iterations on traced values
-    """
-
-    def __init__(self, node: program.While | program.For, by_variables: bool) -> None:
-        self._node, self._by_variables = node, by_variables
+    def __init__(self, node: program.While | program.For) -> None:
+        self._node = node
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._assigned = list(assigned([node]))
@@ -63,7 +59,7 @@ class LoopCalls:
         some = rest[: _at_a_time(observed)] if type(rest) is range else rest
         if changes:
             return self._run_on_variables(frame, some, rest, observed, work)
-        if observed.is_boxed and (frame[0].structures or not self._by_variables):
+        if observed.is_boxed and not frame[0].one_record:
             return None
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns))
@@ -89,7 +85,7 @@ class LoopCalls:
     ) -> Ran | int | None:
         """The same of a loop that changes variables, or asks for derivatives of values."""
         if self._on_variables is None:
-            self._on_variables = VariableLoopCalls(self._node, self._site, self._by_variables)
+            self._on_variables = VariableLoopCalls(self._node, self._site)
         found = self._on_variables.run(frame[0], some, rest, observed, self._appends, work)
         if not isinstance(found, tuple):
             return found

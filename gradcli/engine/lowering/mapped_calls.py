@@ -61,14 +61,10 @@ class Argument(NamedTuple):
 
 
 class MappedCalls:
-    """What makes the calls of `vmap(f)` at a place.
+    """What makes the calls of `vmap(f)` at a place."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise the
-                  interpreter makes calls with traced values
-    """
-
-    def __init__(self, span: Span, by_variables: bool) -> None:
-        self._by_variables, self._site = by_variables, Site(MAPPED, span)
+    def __init__(self, span: Span) -> None:
+        self._site = Site(MAPPED, span)
         self._numbers = self._work = 0  # that were given, and operations on rows
         self._rows = 0  # of the last call
         self._calls = Variants(lambda observed, how: MappedCall(observed, how[0], how[1], span))
@@ -87,7 +83,7 @@ class MappedCalls:
             return UNSET
         observed = observe_values([function.function, *[each.first for each in found]])
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in found)
-        if is_boxed and (run.structures or not self._by_variables):
+        if is_boxed and not run.one_record:
             return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))

@@ -36,14 +36,10 @@ FIRST = 32  # iterations from which the first call estimates the work of all
 
 
 class VariableLoopCalls:
-    """What runs iterations of such a loop, whatever its frame holds.
+    """What runs iterations of such a loop, whatever its frame holds."""
 
-    by_variables  whether the program asks for no more than gradients by variables; otherwise
-                  nothing may come out of the loop that depends on variables
-    """
-
-    def __init__(self, node: program.While | program.For, site: Site, by_variables: bool) -> None:
-        self._site, self._by_variables = site, by_variables
+    def __init__(self, node: program.While | program.For, site: Site) -> None:
+        self._site = site
         self._may_end = may_end(node)
         self._calls = Variants(
             lambda observed, more: VariableLoopCall(node, observed, *more), head=HEAD
@@ -62,7 +58,7 @@ class VariableLoopCalls:
             return None
         turns = len(some) if appends else None
         call = self._calls.of(observed, (over, observed.traced, turns, run.once))
-        if call is None or not (self._by_variables or call.is_plain):
+        if call is None or not (run.one_record or call.is_plain):
             return None
         if work < call.cost:
             return call.cost
@@ -84,7 +80,7 @@ def _sees_all(run: Run) -> bool:
         and trace.main.recording
         and not isinstance(trace, KeepingTrace)
         and run.level == run.direction_level
-        and not (trace.level or trace.recorders or run.changes or run.attached or run.structures)
+        and not (trace.level or trace.recorders or run.changes or run.attached)
     )
 
 

@@ -85,8 +85,8 @@ class Run:
     bodies     how many calls are inside each other whose tangents go over the trace
                (`transforms/forward_level.py`)
     recordings how many calls are inside each other that are recorded for a transform
-    structures how many Jacobians of functions are being computed: these ask what each element
-               depends on, so no loop and no call is one record
+    one_record whether a loop or a call on traced numbers may be one record: no derivative is asked
+               by what is in between
     derives    whether the program asks for a derivative of a function, which may be read as a
                formula
     compiled   the program that it executes (`execution.py`)
@@ -136,6 +136,7 @@ class Run:
         "inputs",
         "level",
         "once",
+        "one_record",
         "outputs",
         "parts_rows",
         "passed",
@@ -149,7 +150,6 @@ class Run:
         "settings",
         "sizes",
         "steps",
-        "structures",
         "trace",
         "unconnected",
         "used_inputs",
@@ -190,9 +190,9 @@ class Run:
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
-        self.asks = self.derives = self.once = self.rules = False
+        self.asks = self.derives = self.once = self.rules = self.one_record = False
         self.compiled: Any = None  # what it executes
-        self.paused = self.bodies = self.recordings = self.structures = 0
+        self.paused = self.bodies = self.recordings = 0
         self.executed: set[int] = set()
         self.place: Span | None = None
         self.steps = self.passed = self.work = 0

@@ -102,8 +102,9 @@ def _call(
         arguments = [
             with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)
         ]
-    run.structures += kind in _OF_ARRAYS
+    before = run.one_record
+    run.one_record = before and kind not in _OF_ARRAYS
     try:
         return _KINDS[kind](run, transform, arguments, keywords, vector, site)
     finally:
-        run.structures -= kind in _OF_ARRAYS
+        run.one_record = before
