@@ -29,7 +29,8 @@ def test_texts(name: str) -> None:
     found = list(golden_passes.cases(name))
     assert found
     for case in found:
-        assert golden_passes.made(name, case.before) == case.after, case.name
+        made = golden_passes.made(name, case.before)
+        assert made == case.after, f"{case.name}; python -m tests.engine.golden_passes renews it"
 
 
 def agree(region: Region, values: list[float]) -> None:
