@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.engine.ir.parser import IRError, parse
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.tokens import IRError
 from gradcli.engine.ir.verifier import verify
 
 LOOP = """\

@@ -233,7 +233,8 @@ def test_a_kernel_runs_in_several_threads_at_once() -> None:
 PROGRAM = """
 import resource, sys
 from gradcli.engine.codegen import kernel, python
-from gradcli.engine.ir.parser import IRError, parse
+from gradcli.engine.ir.parser import parse
+from gradcli.engine.ir.tokens import IRError
 
 [region] = parse(sys.stdin.read())
 python.compiled(region)(1)  # with what that imports

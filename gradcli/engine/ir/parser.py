@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from ...ops import OPS
 from .instructions import (
@@ -36,16 +34,10 @@ from .instructions import (
     Value,
     While,
 )
+from .tokens import IRError, Tokens
 from .types import SCALARS, STACK, ArrayType, Type
 
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
-_TOKEN = re.compile(
-    r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@]|'[^'\n]*')|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
-)
-
-
-class IRError(Exception):
-    """A text is no IR, or IR isn't sound."""
 
 
 def parse(source: str) -> list[Region]:
@@ -57,40 +49,10 @@ def parse(source: str) -> list[Region]:
     return regions
 
 
-class _Parser:
+class _Parser(Tokens):
     def __init__(self, source: str) -> None:
-        self.tokens: list[str] = []
-        for match in _TOKEN.finditer(source):
-            if match[5]:
-                raise IRError(f"`{match[5]}` begins no token of IR")
-            self.tokens.append(match[1] or match[2] or match[3] or match[4])
-        self.at = 0
+        super().__init__(source)
         self.values: dict[str, Value] = {}
-
-    # ---- tokens ----------------------------------------------------------------------------------
-
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def next(self) -> str:
-        token = self.peek()
-        self.at += 1
-        return token
-
-    def accept(self, token: str) -> bool:
-        if self.peek() == token:
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, *tokens: str) -> None:
-        for token in tokens:
-            if not self.accept(token):
-                self.fail(f"`{token}`")
-
-    def fail(self, wanted: str) -> NoReturn:
-        before = " ".join(self.tokens[max(0, self.at - 5) : self.at])
-        raise IRError(f"{wanted} is expected after `{before}`, and this is `{self.peek()}`")
 
     # ---- values and types ------------------------------------------------------------------------
 
@@ -300,29 +262,6 @@ class _Parser:
         results = self.defined(names, self.types())
         self.place()
         return Structural(OPS[op], operands, tuple(options), results)
-
-    def option(self) -> Any:
-        """A literal, or several of them."""
-        if self.accept("("):
-            items = []
-            while not self.accept(")"):
-                items.append(self.option())
-                self.accept(",")
-            return tuple(items)
-        return self.literal()
-
-    def literal(self) -> Any:
-        text = self.next()
-        try:
-            return float(text) if text.lstrip("-") in ("inf", "nan") else ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            raise IRError(f"`{text}` is no number, text or none") from None
-
-    def integer(self) -> int:
-        text = self.next()
-        if not text.removeprefix("-").isdecimal():
-            raise IRError(f"`{text}` is no int")
-        return int(text)
 
     def sized(self, item: Callable[[], Value]) -> list[tuple[Value, int]]:
         """Values in brackets, each with an int."""

@@ -37,8 +37,8 @@ from .instructions import (
     blocks_of,
     every,
 )
-from .parser import IRError
 from .structural import Refused, gives
+from .tokens import IRError
 from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
