@@ -31,10 +31,11 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     facts = Facts(node)
     asks = not facts.asks_for_nothing
     asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
+    asks_for_structure = asks_in_rows and (options.sparse or not facts.has_few_elements)
     compiled = compile_program(options.settings, node, facts=facts)
     compiled.by_variables = (
         alone
-        and not asks_in_rows
+        and not asks_for_structure
         and set(options.wrt) <= facts.declares
         and facts.asks_by_variables
     )

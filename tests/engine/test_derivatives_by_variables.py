@@ -1,6 +1,6 @@
 """Loops and calls on traced numbers run as kernels wherever a program asks for derivatives by
-variables: of values and of functions, and again. Jacobians ask what each element depends on, which
-no record of a region tells: there the interpreter records each operation."""
+variables: of values and of functions, and again. Jacobians by many elements ask what each element
+depends on, which no record of a region tells: there the interpreter records each operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradcli.engine.values.boxes import UNBOXED, level_of
 
 from .hot_and_cold import answer, assert_close, expected
 
-HEAD = "var x = 0.6; var y = 1.3; var v = [0.5, -0.2, 0.9]; const c = 0.3\n"
+HEAD = "var x = 0.6; var y = 1.3; var v = [0.5, -0.2, 0.9]; var u = ones(9); const c = 0.3\n"
 LOOPS = {
     "scalars": "a = 1.0; for i in range(9) { a = a*sin(x*y) + 0.1*i }; z = a*y",
     "a condition": "a = x; while a < 8.0 { a = a*1.5 + y*y }; z = a*x",
@@ -38,6 +38,10 @@ REQUESTS = {
     "of functions": "output grad(fn(q) = q*z)(x), jacobian(fn(q) = q*v*z)(x)",
     "nothing connects": "output grad(z, c)",
     "a later tape": "tape t { q = z*x }; output t.gradient(q, x)",
+    "a Hessian": "output hessian(z, v)",
+    "of scalars": "output hessian(z, [x, y])",
+    "a Jacobian": "output jacobian([z, z*x, z*v[1]], v)",
+    "more rows than columns": "output jacobian(z*linspace(x, 2.0, 12), y)",
 }
 WINDOWS = {
     "a tape": "tape t { %s }\noutput t.gradient(z, [x, y])",
@@ -48,9 +52,9 @@ WINDOWS = {
     "both": "%s\npause { w = z*x }\noutput w*y; output grad(z, x)",
 }  # fmt: skip
 OTHERS = {
-    "a Hessian": "output hessian(z, v)",
-    "of a scalar": "output hessian(z, y)",
-    "a Jacobian": "output jacobian([z, z*x, z*v[1]], v)",
+    "a sparse Hessian": "output hessian(z, v, sparse = true)",
+    "a sparse Jacobian": "output jacobian([z, x], v, sparse = true)",
+    "by many elements": "output jacobian(z*u, u)",
     "by what is in between": "q = z*x; output grad(q*z, q)",
 }
 PROGRAMS = {
@@ -83,11 +87,8 @@ def test_what_is_asked_from_outside(loop: str, options: dict[str, Any]) -> None:
     assert_close(found, expected(source, **options), 1e-11)
 
 
-@pytest.mark.parametrize("request_", REQUESTS)
-@pytest.mark.parametrize("loop", [loop for loop in LOOPS if loop != "no variable"])
-def test_kernels_run_on_traced_numbers(
-    loop: str, request_: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def levels_of_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The levels of what regions are called with from now on."""
     levels: list[int] = []
     apply = RegionCall.apply
 
@@ -96,6 +97,15 @@ def test_kernels_run_on_traced_numbers(
         return apply(self, run, site, values, calls)
 
     monkeypatch.setattr(RegionCall, "apply", noted)
+    return levels
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+@pytest.mark.parametrize("loop", [loop for loop in LOOPS if loop != "no variable"])
+def test_kernels_run_on_traced_numbers(
+    loop: str, request_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = levels_of_calls(monkeypatch)
     with only(WRITTEN, FIRST_USE):
         answer(f"{HEAD}{LOOPS[loop]}\noutput z; {REQUESTS[request_]}")
     assert max(levels) > UNBOXED
@@ -112,11 +122,40 @@ def test_a_name_that_may_be_a_variable(loop: str) -> None:
     assert_close(found, expected(source), 1e-13)
 
 
-@pytest.mark.parametrize("call", ["jacobian(h)(v)", "hessian(g)(v)", "batch_jacobian(h)(v)"])
-def test_what_a_jacobian_records(call: str) -> None:
-    source = f"""{HEAD}fn h(v) {{ a = v; for i in range(9) {{ a = sin(a)*x }}; return a }}
+BODY = "a = v; for i in range(9) { a = sin(a)*x }; return a"
+FUNCTIONS = f"""fn h(v) {{ {BODY} }}
 fn g(v) = h(v).sum()
-output {call}, grad(g)(v)"""
-    with only(WRITTEN, FIRST_USE):
+fn tall(q) = h(v*q)[0]*linspace(0.0, 1.0, 12)*q
+fn both(p, q) = h(v*q)*p
+"""
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("is_recorded", [True, False])
+@pytest.mark.parametrize(
+    ("call", "is_one"),
+    [
+        ("jacobian(h)(v)", True),
+        ("hessian(g)(v)", True),
+        ("batch_jacobian(h)(v)", True),
+        ("jacobian(tall)(x)", True),  # forward, as there are fewer columns
+        ("jacobian(both, wrt = [0, 1])(x, y)", True),
+        ("hessian(fn(p, q) = both(p, q).sum(), wrt = [0, 1])(x, y)", True),
+        ("grad(fn(q) = jacobian(tall)(q).sum())(y)", True),
+        ("jacobian(grad(g))(v)", True),
+        ("jacobian(h)(u)", False),
+        ("jacobian(h, sparse = true)(v)", False),
+        ("hessian(g, sparse = true)(v)", False),
+    ],
+)
+def test_what_a_jacobian_records(
+    call: str, is_one: bool, is_recorded: bool, tier: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = levels_of_calls(monkeypatch)
+    given = f"{call}.values" if "sparse" in call else call
+    asked = f"output grad(sum({given}), x)" if is_recorded else f"output {call}"
+    source = HEAD + FUNCTIONS + asked
+    with only(tier, FIRST_USE):
         found = answer(source)
+    assert (max(levels, default=UNBOXED) > UNBOXED) == is_one
     assert_close(found, expected(source), 1e-13)

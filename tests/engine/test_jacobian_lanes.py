@@ -21,13 +21,15 @@ ALONE, TOGETHER = 1e9, -1.0
 
 
 @contextmanager
-def lanes(cost: float, together: int = seeds.TOGETHER, few: int = compressed.FEW) -> Iterator[None]:
+def lanes(
+    cost: float, together: int = seeds.TOGETHER, few: int = compressed.FEW_SWEEPS
+) -> Iterator[None]:
     """What lanes are taken to cost, how many elements go together, and up to how many rows no
     structure is looked for."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(seeds, "LANES", cost)
         patch.setattr(seeds, "TOGETHER", together)
-        patch.setattr(compressed, "FEW", few)
+        patch.setattr(compressed, "FEW_SWEEPS", few)
         yield
 
 
@@ -74,7 +76,7 @@ def test_random_programs(program: Program, point: tuple[float, np.ndarray], mode
     )
     with lanes(ALONE):
         expected = evaluate(plain, inputs, **options)
-    for few, together in ((compressed.FEW, seeds.TOGETHER), (0, 2)):
+    for few, together in ((compressed.FEW_SWEEPS, seeds.TOGETHER), (0, 2)):
         with lanes(TOGETHER, together, few):
             for source in (plain, recorded):
                 found = evaluate(source, inputs, **options)

@@ -234,7 +234,6 @@ PROGRAM = """
 import resource, sys
 from gradcli.engine.codegen import kernel, python
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.ir.tokens import IRError
 
 [region] = parse(sys.stdin.read())
 python.compiled(region)(1)  # with what that imports

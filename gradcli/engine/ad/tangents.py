@@ -15,6 +15,7 @@ from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.functions import array_push, scalar_push
 from ..operations.apply import apply
 from ..operations.rules import Interpretation
+from ..trace.pullbacks import Linearized
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.lanes import Lanes, with_rows
@@ -61,6 +62,8 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
     op = site.op
     if op is PART:
         return along[0][record.options["index"]]
+    if isinstance(record.options, Linearized):
+        return record.options.push(run, site, along)
     if not op.elementwise:
         return _push_structural(run, record, along)
     pairs = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]

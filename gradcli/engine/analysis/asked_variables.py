@@ -6,23 +6,36 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...lang import program
+from .derivative_flow import has_few_elements
 from .nodes import WITH_OPS, ByKind, Nodes
 from .requests import TAPE_REQUESTS, is_request
 
 _BINDING = (program.NameTarget, program.EntryTarget, program.Tape, program.Import)
 _OTHER = (program.Attach, program.Record, program.Backward)
 # Requests that sweeps back over the records answer, by their second operand, whatever a record is
-# of. Jacobians ask what each element depends on.
+# of.
 _REVERSE = frozenset(("grad", "vjp", "hvp"))
+# These do so, too, by few elements; by others they ask what each element depends on.
+_OF_ELEMENTS = frozenset(("jacobian", "hessian"))
 _ALL_VARIABLES = "trainable_variables"
 _USED = "watched_variables"  # in order of their first use, which no region tells
 
 
 class _Variables(NamedTuple):
-    """How variables are called: by names of a frame, and by names of what has members."""
+    """How variables are called: by names of a frame, some of which surely have few elements, and by
+    names of what has members."""
 
     names: set[str]
+    few: set[str]
     members: set[str]
+
+
+class _Request(NamedTuple):
+    """What derivatives are asked for by. `by` is None where that isn't an expression of its own,
+    and `of_elements`, whether it must have few elements."""
+
+    by: Any
+    of_elements: bool = False
 
 
 def asks_by_variables(nodes: Nodes) -> bool:
@@ -30,14 +43,16 @@ def asks_by_variables(nodes: Nodes) -> bool:
     the text doesn't decide it, the answer is no."""
     if not nodes.kinds.isdisjoint(_OTHER):
         return False
-    declared, inside = (_names(found.get(program.Declare, ())) for found in nodes.frames)
+    declarations = [found.get(program.Declare, []) for found in nodes.frames]
+    declared, inside = map(_names, declarations)
+    few = _names(filter(has_few_elements, declarations[0]))
     own, others = (_names([n for kind in _BINDING for n in f.get(kind, ())]) for f in nodes.frames)
     others |= _names(each for f in nodes.all(program.Function) for each in f.parameters)
     members = (declared | inside | {_ALL_VARIABLES}) - own - others - _keys(nodes)
     # A function assigns names of its own; those of the top level it only reads.
     for found, bound in zip(nodes.frames, (own, own | others), strict=True):
-        variables = _Variables(declared - bound, members)
-        if not all(_are_variables(source, variables) for source in _sources(found)):
+        variables = _Variables(declared - bound, few - bound, members)
+        if not all(_is_by_variables(request, variables) for request in _requests(found)):
             return False
     return True
 
@@ -54,23 +69,30 @@ def _keys(nodes: Nodes) -> set[str]:
     return keys | texts | {step for path in paths for step in path if type(step) is str}
 
 
-def _sources(found: ByKind) -> Iterator[Any]:
-    """What these nodes ask for derivatives by; none where that isn't an expression of its own, or
-    where no sweep back answers it."""
+def _requests(found: ByKind) -> Iterator[_Request]:
+    """The requests for derivatives of values among these nodes."""
     for node in (node for kind in WITH_OPS for node in found.get(kind, ())):
         if node.op is None or not is_request(node.op) or node.op.transforms:
             continue
-        if node.op.name not in _REVERSE:
-            yield None
+        of_elements = node.op.name in _OF_ELEMENTS and not _is_sparse(node)
+        if not (of_elements or node.op.name in _REVERSE):
+            yield _Request(None)
         elif isinstance(node, program.Apply):
-            yield node.operands[1]
+            yield _Request(node.operands[1], of_elements)
         else:
-            yield _argument(node, 0)
+            yield _Request(_argument(node, 0), of_elements)
     for node in found.get(program.MethodCall, ()):
         if node.name == _USED:
-            yield None
+            yield _Request(None)
         if node.name in TAPE_REQUESTS and node.op is None:
-            yield _argument(node, 1) if node.name == "gradient" else None
+            yield _Request(_argument(node, 1) if node.name == "gradient" else None)
+
+
+def _is_sparse(node: Any) -> bool:
+    """Whether a request may be for entries that aren't structurally zero."""
+    given = [name for name, _ in getattr(node, "options", ())]
+    given += [argument.keyword for argument in getattr(node, "arguments", ())]
+    return "sparse" in given
 
 
 def _argument(node: Any, place: int) -> Any:
@@ -81,11 +103,16 @@ def _argument(node: Any, place: int) -> Any:
     return named[0] if named else positional[place] if len(positional) > place else None
 
 
-def _are_variables(source: Any, variables: _Variables) -> bool:
+def _is_by_variables(request: _Request, variables: _Variables) -> bool:
+    source, of_elements = request
+    items: tuple[Any, ...] | None = None
     if isinstance(source, program.ListDisplay):
-        return all(_are_variables(item, variables) for item in source.items)
-    if isinstance(source, program.DictDisplay):
-        return all(_are_variables(item, variables) for item in source.values)
+        items = source.items
+    elif isinstance(source, program.DictDisplay):
+        items = source.values
+    if items is not None:
+        return all(_is_by_variables(_Request(item, of_elements), variables) for item in items)
     if isinstance(source, program.Member):
-        return source.name in variables.members
-    return isinstance(source, program.Read) and source.slot.name in variables.names
+        return source.name in variables.members and not of_elements
+    names = variables.few if of_elements else variables.names
+    return isinstance(source, program.Read) and source.slot.name in names

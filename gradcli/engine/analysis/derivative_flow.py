@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeGuard, get_args
 
 from ...lang import program
 from ...lang.program.walks import own_nodes, statements
+from ..backends.tiers import FEW_SWEEPS
 from .nodes import ByKind, Nodes
 from .requests import TAPE_REQUESTS, is_request, named_outputs
 
@@ -145,6 +146,23 @@ def is_scalar(item: program.Declare, inputs: Mapping[str, Any]) -> bool:
     if item.slot.name in inputs:
         return type(inputs[item.slot.name]) in (int, float)
     return isinstance(item.value, program.Constant) and type(item.value.value) is float
+
+
+def has_few_elements(declared: program.Declare) -> bool:
+    """Whether a variable has few elements, as far as the text shows. A value from outside may have
+    more: that takes time, for what depends on what isn't asked then."""
+    if declared.type is not None and declared.type.shape is not None:
+        return False
+    given = declared.value
+    items = given.items if isinstance(given, program.ListDisplay) else (given,)
+    return len(items) <= FEW_SWEEPS and all(map(_is_number, items))
+
+
+def _is_number(item: Any) -> bool:
+    """Whether an expression is a number, such as `-0.5` or `pi/4`."""
+    if isinstance(item, program.Apply) and item.op.elementwise:
+        return all(map(_is_number, item.operands))
+    return isinstance(item, program.Constant)
 
 
 # ---- programs that differentiate once ------------------------------------------------------------

@@ -16,6 +16,7 @@ from .derivative_flow import (
     declared_variables,
     differentiates_once,
     has_elements,
+    has_few_elements,
     is_scalar,
     outputs_of_variables,
 )
@@ -88,6 +89,11 @@ class Facts:
             if found is not None and all(is_scalar(d, inputs) for d in found)
             else None
         )
+
+    @cached_property
+    def has_few_elements(self) -> bool:
+        """Whether all variables have few elements each, as far as the text shows."""
+        return self._variables is not None and all(map(has_few_elements, self._variables))
 
     def differentiates_once(self, targets: Collection[str] | None = None) -> bool:
         """Whether nothing that a derivative gave is ever differentiated again; `targets`: what

@@ -27,6 +27,9 @@ SWEPT = 16
 # values that blocks of iterations begin with, and compute the blocks again.
 STACK_BYTES = 2**28
 NO_LIMIT = 2**62  # of bytes, or of work
+# So many sweeps of a Jacobian cost less than finding out what each element depends on. By so few
+# elements, that isn't asked.
+FEW_SWEEPS = 8
 # A loop is hot after so many times the work of a call: calls around it are compiled first.
 IN_LOOPS = 4
 

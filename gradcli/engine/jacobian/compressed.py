@@ -16,6 +16,7 @@ from ..ad.connections import connected_sources, separate_by_origin
 from ..ad.reverse import between
 from ..ad.targets import number_of, zeros_like
 from ..backends.backend import CPU, count, dtype_name, is_complex, is_inexact, shape_of
+from ..backends.tiers import FEW_SWEEPS
 from ..operations.apply import apply
 from ..trace.records import groups_of, path
 from ..trace.run import Run
@@ -31,7 +32,6 @@ from .structures import Entries, structure
 GETITEM, MOVEAXIS, RESHAPE, STACK, TAKE, UNTAKE = (
     OPS[name] for name in ("getitem", "moveaxis", "reshape", "stack", "take", "untake")
 )
-FEW = 8  # rows or columns: that many sweeps cost less than finding the structure
 
 
 def blocks(
@@ -169,7 +169,7 @@ class _Jacobian:
             mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
         symmetric = symmetric and not self.run.rules  # custom rules needn't be derivatives
         found, is_gradient = None, not (self.shape or sparse or mode == "forward")
-        paths = not is_gradient and (sparse or min(self.height, self.width) > FEW)
+        paths = not is_gradient and (sparse or min(self.height, self.width) > FEW_SWEEPS)
         if paths:
             place = self.target[1], self.shape
             found = structure(

@@ -20,6 +20,7 @@ from ..ad.tangents import carry
 from ..ad.targets import merge_seeds, ones_like, zeros_like
 from ..backends.backend import count, dtype_name, shape_of
 from ..operations.apply import apply
+from ..trace.pullbacks import Pullback
 from ..trace.records import Record
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
@@ -134,6 +135,8 @@ class Sweeps:
         """
         if sweeps <= 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
             return 1  # a rule may treat each differently, and closed forms have no lanes
+        if any(isinstance(record.options, Pullback) for record in self.records):
+            return 1  # regions have no lanes
         within = self.run.group
         # Values in rows that aren't parents of the lanes.
         if self.groups and (within is None or not all(map(within.within, self.groups))):

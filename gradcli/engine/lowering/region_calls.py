@@ -27,7 +27,7 @@ from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.ownership import owned
 from ..passes.vjp import pullback_of
-from ..trace.pullbacks import Pullback, ReverseSweep
+from ..trace.pullbacks import Linearized, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -125,14 +125,22 @@ class RegionCall:
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
     ) -> list[Any]:
         """The results with tangents, for the parameters and those of the active ones."""
+        given, tangents = self.pushed(run, site, values, calls, active)
+        for k, tangent in tangents.items():
+            given[k] = Dual(given[k], tangent, level)
+        return given
+
+    def pushed(
+        self, run: Run, site: Site, values: list[Any], calls: int, active: Places
+    ) -> tuple[list[Any], dict[int, Any]]:
+        """The results for the parameters, and the tangents for those of the active ones, by the
+        places of the results that they move. Raises StepBack, and NoRule."""
         results = self.region.block.results
         found = self.forward(active).apply(run, site, values, calls)
         floats = [k for k, value in enumerate(results) if has_tangents(value.type)]
         given, rest = found[: len(results)], found[len(results) :]
-        for k, tangent, connected in zip(floats, rest[::2], rest[1::2], strict=True):
-            if connected:
-                given[k] = Dual(given[k], tangent, level)
-        return given
+        triples = zip(floats, rest[::2], rest[1::2], strict=True)
+        return given, {k: tangent for k, tangent, connected in triples if connected}
 
     def moving(self, active: Places) -> Places:
         """The places of the results that depend on the active parameters."""
@@ -190,7 +198,7 @@ def _expanded(region: Region) -> Region:
     return without_dead_code(fuse(folded), last=True)
 
 
-class RegionPullback(Pullback):
+class RegionPullback(Linearized):
     """The options of a region's record: the call, its parameters, and how many calls like it there
     are, about."""
 
@@ -225,6 +233,14 @@ class RegionPullback(Pullback):
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
+
+    def push(self, run: Run, site: Site, along: list[Any]) -> list[Any]:
+        """The tangents of the moving results."""
+        moved = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]
+        active = tuple([k for k, _ in moved])
+        values = [*self._values, *[t for _, t in moved]]
+        _, tangents = self._call.pushed(run, site, values, self._calls, active)
+        return [tangents.get(k) for k in self._moving]
 
     def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
         """The cotangents, where loops keep little."""

@@ -1,4 +1,4 @@
-"""Pullbacks that a record holds itself: what stands in place of a rule of the table, and what it
+"""Derivatives that a record holds itself: what stands in place of a rule of the table, and what it
 asks of the sweep."""
 
 from __future__ import annotations
@@ -57,4 +57,14 @@ class Pullback:
     ) -> None:
         """Adds the shares of the inputs, whose numbers are `numbers`, of the cotangent `g` of the
         record `number`."""
+        raise NotImplementedError
+
+
+class Linearized(Pullback):
+    """The options of a record that also takes tangents from its inputs to its results."""
+
+    __slots__ = ()
+
+    def push(self, run: Run, site: Site, along: list[Any]) -> list[Any]:
+        """The tangents of the results for those of the inputs; None for one that nothing moves."""
         raise NotImplementedError

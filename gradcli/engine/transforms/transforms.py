@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from ...ops.derivative import VECTORS
-from ..backends.backend import is_inexact
-from ..backends.tiers import DIFFERENTIATED
+from ..backends.backend import count, is_inexact, shape_of
+from ..backends.tiers import DIFFERENTIATED, FEW_SWEEPS
 from ..operations.iteration import with_arrays
 from ..operations.rows.number_kinds import uniform_kind
 from ..trace.run import Run
@@ -31,10 +31,10 @@ from .first_derivatives import (
 )
 from .jacobian_transforms import batch_jacobian, jacobian
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
-from .transform_arguments import take_positions, take_vector
+from .transform_arguments import Sources, take_positions, take_vector
 
 _FIRST = frozenset(("grad", "value_and_grad"))
-# These accept a list of numbers for an array, and may ask what each element depends on.
+# These accept a list of numbers for an array.
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))
 _KINDS: dict[str, Callable[..., Any]] = {
     "grad": gradient,
@@ -103,8 +103,17 @@ def _call(
             with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)
         ]
     before = run.one_record
-    run.one_record = before and kind not in _OF_ARRAYS
+    run.one_record = before and not _asks_for_structure(transform, arguments)
     try:
         return _KINDS[kind](run, transform, arguments, keywords, vector, site)
     finally:
         run.one_record = before
+
+
+def _asks_for_structure(transform: Transform, arguments: list[Any]) -> bool:
+    """Whether a transform asks what each element of its value depends on, which the record of a
+    loop or a call doesn't tell."""
+    if transform.kind not in ("jacobian", "hessian"):
+        return False
+    sources = Sources(transform, arguments).numbers
+    return transform.sparse or sum(count(shape_of(primal(v))) for v in sources) > FEW_SWEEPS
