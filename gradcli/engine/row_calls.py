@@ -9,7 +9,9 @@ from ..lang.program import Declare, Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU, Backend
+from .codegen.step_back import StepBack
 from .ir.types import DTYPES, ArrayType, Scalar, has_tangents
+from .lowering.region_rows import RegionRows
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
 from .regions.flow import assigned
@@ -75,10 +77,9 @@ class RowsCall:
         by_row = [
             name in columns for name, kind in lowered.parameters.items() for _ in types_of(kind)
         ]
-        kernel = call.on_rows(by_row, backend)
-        if kernel is None:
+        self._kernel, self._memory = RegionRows(call, by_row, backend), memory
+        if not self._kernel.is_there:
             raise NotCompiled("there is no machine code", None)
-        self._kernel, self._memory = kernel, memory
 
     def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
         """What `size` rows give, and the numbers of those that the interpreter must run. None if it
@@ -87,7 +88,10 @@ class RowsCall:
         for name, reader in self._takes:
             if not reader(columns.get(name, self._shared.get(name)), values):
                 return None
-        found, stepped_back = self._kernel.run(size, values, self._memory)
+        try:
+            found, stepped_back = self._kernel.run(size, values, self._memory)
+        except StepBack:
+            return None
         done = CPU.xp.flatnonzero(~stepped_back)
         parts = [self._part(rows, given) for rows, given in self._alike(done, found, size)]
         return parts, CPU.xp.flatnonzero(stepped_back)

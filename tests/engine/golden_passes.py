@@ -22,6 +22,7 @@ from gradcli.engine.passes.fusion import fuse
 from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.jvp import jvp
 from gradcli.engine.passes.ownership import owned
+from gradcli.engine.passes.shared_values import apart
 from gradcli.engine.passes.vjp import vjp
 
 FOLDER = Path(__file__).parent / "golden"
@@ -48,6 +49,12 @@ def _in_blocks(region: Region) -> list[Region]:
     return [divided, *regions.called_by(divided)]
 
 
+def _apart(region: Region) -> list[Region]:
+    """The parts for rows that have the first parameter alone."""
+    before, _, of_row = apart(region, [k == 0 for k, _ in enumerate(region.block.parameters)])
+    return [before, of_row]
+
+
 PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "fold": lambda region: [fold(region, last=True)],
     "hoist": lambda region: [hoist(region)],
@@ -58,6 +65,7 @@ PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "fuse": lambda region: [fuse(region)],
     "owned": lambda region: owned(region),
     "in_blocks": _in_blocks,
+    "apart": _apart,
 }
 
 

@@ -159,7 +159,7 @@ class Emitter:
             kind, size = llvm_type(made.result.type), size_of(made.result)
             self.values[made.result] = self.arrays.filled(kind, size, first)
         elif isinstance(made, Element):
-            self.values[made.result] = self.arrays.element(first, *others)
+            self.values[made.result] = self.arrays.element(first, self.frame.safe(*others))
         elif isinstance(made, Put):
             self.arrays.put(first, *others)
             self.values[made.result] = first

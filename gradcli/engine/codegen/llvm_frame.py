@@ -129,6 +129,10 @@ class Frame:
         """Steps back where a condition holds."""
         self.leave_if(condition, self.step_back)
 
+    def safe(self, place: Any) -> Any:
+        """A place in an array, which is in it also where code goes on after a check has failed."""
+        return place
+
     def leave_if(self, condition: Any, block: Any) -> None:
         """Branches to one of the blocks that leave the kernel, which is seldom."""
         after = self.builder.append_basic_block()

@@ -15,7 +15,7 @@ from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, size_of, work_of
 from .llvm_frame import INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
-from .llvm_regions import Called, function_of
+from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
 from .scalar_ops import NotNative
@@ -114,7 +114,7 @@ def _called(
     vectors: bool,
     stack_bytes: int,
 ) -> None:
-    frame = Called(function)
+    frame = WithoutBranches(function) if vectors and is_straight(block) else Called(function)
     guards = Guards(frame, frame.left, unlocked, stack_bytes)
     if not is_straight(block):
         frame.verify_stack()

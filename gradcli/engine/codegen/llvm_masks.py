@@ -31,6 +31,10 @@ class _RowFrame(Frame):
         steps = self.builder.and_(condition, self.active)
         self.builder.store(self.builder.or_(self.builder.load(self.bad), steps), self.bad)
 
+    def safe(self, place: Any) -> Any:
+        reads = self.builder.and_(self.active, self.builder.not_(self.builder.load(self.bad)))
+        return self.builder.select(reads, place, ir.Constant(INT, 0))
+
 
 class RowEmitter(Emitter):
     """Emits instructions for a row of a group. `active` says whether the row takes part."""
@@ -66,10 +70,7 @@ class RowEmitter(Emitter):
             place = self.places.columns[made.array](self.places.constants[made.place])
             self.values[made.result] = self.places.load(place, self.row)
             return
-        array, place = self.read(made.operands)
-        reads = self.builder.and_(self.active, self.builder.not_(self.builder.load(self.frame.bad)))
-        place = self.builder.select(reads, place, ir.Constant(INT, 0))
-        self.values[made.result] = self.arrays.element(array, place)
+        super().array(made)
 
     def is_good(self) -> Any:
         """Whether the row hasn't stepped back."""

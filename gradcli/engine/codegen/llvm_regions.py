@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, INT, STATUS, Frame
+from .llvm_frame import ADDRESS, BIT, INT, STATUS, Frame
 from .llvm_guards import Counts, Guards
 
 DONE, STEPPED_BACK, RAISED = range(3)
@@ -71,6 +71,10 @@ class Called(Frame):
         most = ir.Constant(INT, MOST_OF_THE_STACK)
         self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
 
+    def status(self) -> Any:
+        """How the function ends that comes to its end."""
+        return STATUS(DONE)
+
     def done(
         self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
     ) -> None:
@@ -79,10 +83,32 @@ class Called(Frame):
         make = self.builder
         release()
         found = ir.Constant(self._kind, ir.Undefined)
-        for k, value in enumerate([STATUS(DONE), *counts(), *results]):
+        for k, value in enumerate([self.status(), *counts(), *results]):
             found = make.insert_value(found, value, k)
         make.ret(found)
         for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
             make.position_at_end(block)
             release()
             make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
+
+
+class WithoutBranches(Called):
+    """The function of straight code, which LLVM computes for several rows at once: where it would
+    step back, that is noted, and it goes on."""
+
+    is_masked = True
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._bad = self.variable(ir.Constant(BIT, 0))
+
+    def step_back_if(self, condition: Any) -> None:
+        make = self.builder
+        make.store(make.or_(make.load(self._bad), condition), self._bad)
+
+    def safe(self, place: Any) -> Any:
+        return self.builder.select(self.builder.load(self._bad), ir.Constant(INT, 0), place)
+
+    def status(self) -> Any:
+        bad = self.builder.load(self._bad)
+        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))

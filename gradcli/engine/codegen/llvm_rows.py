@@ -232,7 +232,15 @@ def _loop(
     stores = [each.leave(frame, parameters) for each in gives]
 
     def each(index: Any) -> None:
+        before = guards.counts()
         end, found = attempt(frame, guards, row, [load(index) for load in loads])
+        if in_chunks:  # without branches, and nothing carried on
+            guards.set_counts(before)
+            stepped_back = make.zext(ended(frame, end, STEPPED_BACK), BYTE)
+            make.store(stepped_back, make.gep(status, [index], inbounds=True))
+            for store, value in zip(stores, found, strict=True):
+                store(index, value)
+            return
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):
             with back:

@@ -14,7 +14,6 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import policy
-from ..codegen.kernel import fits_rows
 from ..codegen.python import StepBack
 from ..ir.instructions import size_of
 from ..ir.types import Scalar
@@ -129,14 +128,14 @@ class MappedCall:
             )
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None
-        if not fits_rows(*self._call.expanded):
+        if not self._call.rows.fits:
             raise NotCompiled("this call has too many instructions for a kernel on rows", span)
         self.size = size_of(self._call.region.block)
 
     def run(self, run: Run, site: Site, values: Sequence[Any], rows: Sequence[Any]) -> Any:
         """The result. `values` are what all rows share, in the places of these. Raises StepBack,
         and NoRule."""
-        if self._call.kernel is None:
+        if not self._call.rows.is_there:
             raise StepBack
         parts = iter(rows)
         numbers = [

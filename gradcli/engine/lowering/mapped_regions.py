@@ -18,7 +18,6 @@ from ..backends.backend import CPU
 from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
-from ..codegen.kernel import OnRows, fits_rows
 from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
@@ -26,6 +25,7 @@ from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
 from .region_calls import Places, RegionCall
+from .region_rows import RegionRows
 
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about
@@ -88,16 +88,16 @@ class MappedRegion(RegionCall):
         self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int
     ) -> MappedRegion:
         made = MappedRegion(region, self.regions, by_row, summed, pairs)
-        if not fits_rows(*made.expanded):
+        if not made.rows.fits:
             raise NoRule("this derivative has too many instructions for a kernel on rows")
         return made
 
     # ---- rows ------------------------------------------------------------------------------------
 
     @cached_property
-    def kernel(self) -> OnRows | None:
-        """The kernel; None where there is no machine code."""
-        return self.on_rows(self._by_row)
+    def rows(self) -> RegionRows:
+        """The region as a function of columns."""
+        return RegionRows(self, self._by_row)
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers and arrays. Raises StepBack."""
@@ -128,7 +128,7 @@ class MappedRegion(RegionCall):
     def _computed(self, n: int, given: list[Any]) -> list[Any]:
         """The columns of some rows. Those for which the kernel on rows steps back are computed one
         by one. Raises StepBack."""
-        if self.kernel is None:
+        if not self.rows.is_there:
             shapes = [(*_shape(kind), n) for kind in self._gives]
             columns = [
                 CPU.xp.empty(shape, _dtype(kind))
@@ -136,7 +136,7 @@ class MappedRegion(RegionCall):
             ]
             others = range(n)
         else:
-            found, stepped_back = self.kernel.run(n, given)
+            found, stepped_back = self.rows.run(n, given)
             columns = [
                 value if self._is_flag(k) else column_of(value, n) for k, value in enumerate(found)
             ]

@@ -6,13 +6,12 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
-from ..backends.backend import CPU, Backend
 from ..backends.tiers import NO_LIMIT, policy
-from ..codegen.kernel import Kernel, OnRows, rows_kernel
+from ..codegen.kernel import Kernel
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
@@ -75,10 +74,15 @@ class RegionCall:
     def region(self) -> Region:
         return self._simplified[0]
 
+    @property
+    def called(self) -> list[Region]:
+        """The regions that it calls."""
+        return self._simplified[1:]
+
     @cached_property
     def expanded(self) -> list[Region]:
         """The region and those that it calls, as they are compiled."""
-        return owned(*map(_expanded, self._simplified))
+        return compiled_form(*self._simplified)
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -115,11 +119,6 @@ class RegionCall:
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
-
-    def on_rows(self, by_row: Sequence[bool], backend: Backend = CPU) -> OnRows | None:
-        """The region for many rows on the device of a backend: `by_row` says which parameters have
-        a column. None where there is no machine code."""
-        return rows_kernel(self.expanded[0], self.expanded[1:], by_row, backend)
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
@@ -191,6 +190,11 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     traced numbers its pullback, too."""
     size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
     return policy().heat.work_each * size * (PARTS if is_boxed else 1)
+
+
+def compiled_form(*regions: Region) -> list[Region]:
+    """Regions, the first of which calls the others, as they are compiled."""
+    return owned(*map(_expanded, regions))
 
 
 def _expanded(region: Region) -> Region:

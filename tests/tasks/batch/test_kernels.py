@@ -12,6 +12,8 @@ import pytest
 
 from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only, policy
 from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.lowering.region_calls import RegionCall
+from gradcli.engine.regions.programs import lower_program
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer
 from gradcli.tasks.batch.kernels import Kernels
@@ -126,6 +128,26 @@ PROGRAMS = {
     ),
     "an expectation": "var x\nexpect x > 0\noutput y = log(x)",
     "one of some rows": "var x\nif x > 1 { expect x < 30 }\noutput y = x",
+    "a table that all rows share": (
+        "var x\nt = sin(arange(24) * 0.7) / 3\ns = 0.0\nfor k in range(24) { s = s + t[k] * cos(k) }\n"
+        "output y = s * x + sum(t * x)\noutput s"
+    ),
+    "a table that rows change": (
+        "var x\nt = zeros(20) + 0.5\nfor k in range(20) { t[k] = sin(k) }\nt[3] = x\nt[5] = t[5] * x\n"
+        "output y = sum(t * t)"
+    ),
+    "an index of a table": (
+        "const n: int64\nvar w = 2.0\nv = sin(arange(20))\noutput y = v[n] * w + logsumexp([w, n])"
+    ),
+    "an overflow in all rows": (
+        "const n: int64\nvar w = 2.0\nk = 1\nfor i in range(70) { k = k * 3 }\noutput y = k * w * n"
+    ),
+    "an expectation of all rows": (
+        "const n: int64\nvar w = 2.0\na = 0.5\nexpect a > 1\noutput y = n * w"
+    ),
+    "a softmax": (
+        "var x\na = softmax([x, 1.0, 2 * x])\noutput y = logsumexp([x, 0.5]) * a[0]\noutput b = a[1]"
+    ),
     "a constant": "var x\noutput y = x + 1\noutput c = 3\noutput v = [1.0, 2.0]",
     "kinks": "var x\noutput y = abs(x) + maximum(x, 0.5) + relu(x - 1)",
     "where": "var x\noutput y = where(x > 0, sqrt(x), 0.0)",
@@ -287,3 +309,40 @@ def test_rows_of_one_column_that_is_shared() -> None:
     values = {column.name: column.values.tolist() for column in outcome.columns}
     assert values["y"] == [6.0, 12.0, 24.0]
     assert values["dy/dx"] == [6.0, 6.0, 6.0]
+
+
+def test_what_rows_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For all blocks of rows, unless it follows from an array."""
+    calls: list[list[Any]] = []
+    run = RegionCall.run
+
+    def noted(self: RegionCall, numbers: list[Any], calls_: int = 1) -> list[Any]:
+        calls.append(numbers)
+        return run(self, numbers, calls_)
+
+    monkeypatch.setattr(RegionCall, "run", noted)
+    text = "var x\nvar w = 0.5\nconst k: float[20]\noutput y = sum(sin(arange(20) * w)) * x * {}"
+    for factor, times in (("1.0", 1), ("k[2]", 3), ("sum(exp(k))", 3)):
+        node = parsed(text.format(factor))
+        shared = {"k": np.linspace(0.0, 1.0, 20), "w": 0.25}
+        kernels = Kernels(Plan(node.source, OPTIONS, columns={"x": "x"}, shared=shared), node)
+        calls.clear()
+        for _ in range(3):
+            answered, others = kernels.compute({"x": X}, len(X))
+            assert len([*answered]) == 1
+            assert others.size == 0
+        assert len(calls) == times
+
+
+def test_straight_code_has_no_branches() -> None:
+    """Otherwise LLVM computes rows one by one."""
+    node = parsed("const n: int64\nvar x\ny = softmax([x, 2 * x])\noutput y[0] * (n + n * n // 3)")
+    from gradcli.engine.codegen.llvm_rows import CHUNK, rows_text  # llvmlite
+
+    lowered = lower_program(node, {"n": 1})
+    found = rows_text(lowered.region, lowered.others, [True] * len(lowered.parameters))
+
+    body = re.search(r'define [^\n]*@"region0"(.*?)^}', found.text, re.M | re.S)
+    assert body
+    assert "br i1" not in body[1]
+    assert found.multiple == CHUNK

@@ -1,0 +1,63 @@
+"""Regions for many rows: what all rows share is computed once, and a kernel computes the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from ..backends.backend import CPU, Backend
+from ..codegen.kernel import OnRows, fits_rows, rows_kernel
+from ..passes.shared_values import apart
+from .region_calls import RegionCall, compiled_form
+
+_NUMBERS = (bool, int, float)
+
+
+class RegionRows:
+    """A region as a function of columns, on the device of a backend."""
+
+    def __init__(self, call: RegionCall, by_row: Sequence[bool], backend: Backend = CPU) -> None:
+        """`by_row` says which parameters of the region have a column; all rows share the others."""
+        self._by_row, self._backend = list(by_row), backend
+        before, self._takes, of_row = apart(call.region, by_row)
+        self._gives = len(before.block.results)
+        self._before = RegionCall(before, call.regions) if before.block.instructions else None
+        self._regions = compiled_form(of_row, *call.called)
+        # The numbers that rows shared last, as texts, and what follows from them.
+        self._last: tuple[list[str], list[Any]] | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether LLVM compiles the kernel, in time."""
+        return fits_rows(*self._regions)
+
+    @cached_property
+    def _kernel(self) -> OnRows | None:
+        varies = [*self._by_row, *[False] * self._gives]
+        return rows_kernel(self._regions[0], self._regions[1:], varies, self._backend)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a kernel."""
+        return self._kernel is not None
+
+    def run(
+        self, n: int, values: Sequence[Any], memory: int | None = None
+    ) -> tuple[list[Any], Any]:
+        """The results for `n` rows, and for each row whether the region steps back; see `OnRows`.
+        Raises StepBack where it does so for what all rows share."""
+        assert self._kernel is not None
+        shared = self._computed([values[k] for k in self._takes])
+        return self._kernel.run(n, [*values, *shared], memory)
+
+    def _computed(self, shared: list[Any]) -> list[Any]:
+        """What follows from what the rows share."""
+        if self._before is None:
+            return []
+        if not all(type(value) in _NUMBERS for value in shared):
+            return self._before.run(shared)  # an array may change in place
+        texts, last = list(map(repr, shared)), self._last
+        if last is None or last[0] != texts:
+            self._last = last = texts, self._before.run(shared)
+        return last[1]
