@@ -152,6 +152,8 @@ BY_VARIABLES = [
     "g = grad(grad(x*y, x), y)",
     "module M() { var w = 2.0; fn call(a) = a*w }; m = M(); g = grad(m(x), m.w)",
     "module M() { var w = 2.0; fn call(a) = a*w }; m = M(); g = grad(m(x), m.trainable_variables)",
+    "g = hessian(x*y, x)",
+    "var v = [1.0, -0.5*pi, 2/3]; g = jacobian([x, y], [x, v])",
 ]
 BY_OTHERS = [
     "z = 2.0*x; g = grad(z*y, z)",
@@ -161,7 +163,9 @@ BY_OTHERS = [
     "for y in [x] { g = grad(x*y, y) }",
     "g = jvp(x*y, x, 1.0)",
     "tape t { z = x*y }; g = [1.0 for v in t.watched_variables()]",
-    "g = hessian(x*y, x)",
+    "g = hessian(x*y, x, sparse = true)",
+    "var v = ones(9); g = hessian(sum(x*v), v)",
+    "var v = [x, 1.0]; g = jacobian(x*v, v)",
     "tape t { z = x*y }; g = t.jacobian(z, x)",
     "d = {w: 2.0*x}; g = grad(d.w*y, d.w)",
     "d = {w: 2.0*x}; module M() { var w = 2.0; fn call(a) = a*w }; g = grad(d.w*y, d.w)",

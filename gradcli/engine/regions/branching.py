@@ -45,6 +45,8 @@ class Branching:
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
         self.size = 0
+        # The ints that loops count, which may be lowered iteration by iteration: these loops.
+        self.counters: dict[Value, frozenset[int]] = {}
         self.states: list[Name] = []  # of the variables
         self.given_variables: list[Variable] = []  # those that the region was entered with
         self.updated: set[Name] = set()  # those of them that change
@@ -120,6 +122,12 @@ class Branching:
                 yield block
             finally:
                 path.pop()
+
+    def counting(self, value: Value) -> frozenset[int]:
+        """The loops, by identity, that would have to be lowered iteration by iteration so that an
+        int is known."""
+        found = [self.counters.get(source, frozenset()) for source in self.builder.sources(value)]
+        return frozenset().union(*found)
 
     # ---- names -----------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL, F64, I64
 from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
-from .names import NotCompiled
+from .names import NotCompiled, Picks
 from .parts import Parts, Step
 from .ranges import Ints
 
@@ -180,6 +180,7 @@ class Elements(Parts):
             raise NotCompiled("this index is out of range", span)
         if known is not None:
             return items[known]
+        self.verify_not_counted(at, span)
         at = self.counted_from_0(at, len(items), span)
 
         def among(low: int, high: int) -> Any:
@@ -194,6 +195,11 @@ class Elements(Parts):
             )
 
         return among(0, len(items))
+
+    def verify_not_counted(self, at: Value, span: Span) -> None:
+        """Raises Picks if an index would be known in single iterations of loops."""
+        if nodes := self.counting(at):
+            raise Picks(span, nodes)
 
     def selected(self, condition: Value, a: Any, b: Any, span: Span) -> Any:
         """One of two elements or rows of an array."""
@@ -257,6 +263,7 @@ class Elements(Parts):
         if known is not None:
             items[known] = put(items[known])
             return items
+        self.verify_not_counted(at, span)
         at, builder = self.counted_from_0(at, len(items), span), self.builder
         found = []
         for k, item in enumerate(items):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
@@ -19,7 +18,7 @@ from ..ir.types import BOOL, F64, I64
 from .counting import Counting
 from .flow import appends, breaks, returns
 from .growing import Grown
-from .kinds import MIXED, Kind, ListOf, Stored, as_kind, flat, fresh, joined, kind_of
+from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
 from .names import (
     RETURNED,
     STOPPED,
@@ -27,12 +26,13 @@ from .names import (
     Name,
     NotCompiled,
     Unknown,
-    UnknownInt,
     Unresolved,
 )
-from .ranges import Ints, Items, Over, Range
+from .ranges import Over, Range
 
-MAX_UNROLLED = 64  # items of a list that a loop goes over
+# Iterations of a loop that counts the indices of few elements, up to which each may be lowered by
+# itself: then these indices are known.
+MOST_TURNS = 16
 
 End = Literal["fall", "return", "break", "continue", "stop"]
 # What a path gives, by how it ends and what it returns.
@@ -74,6 +74,7 @@ class Loops(Counting):
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.one_by_one: set[int] = set()  # loops whose iterations are lowered each by itself
+        self.too_large: set[int] = set()  # those whose iterations would be too many instructions
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
         raise NotImplementedError
@@ -83,61 +84,6 @@ class Loops(Counting):
 
     def while_loop(self, node: program.While) -> None:
         self.loop(node, None)
-
-    def for_loop(self, node: program.For) -> None:
-        iterable = node.iterable
-        held = self.value(self.expression(iterable))
-        if isinstance(held, Stored):
-            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
-        elif isinstance(held, Ints):
-            self.over_ints(node, held.range)
-        else:
-            self.unrolled(node, held)
-
-    def over_ints(self, node: program.For, over: Range) -> None:
-        numbers = over.numbers(self.builder)
-        if numbers is None:
-            self.loop_or_unrolled(node, over)
-            return
-        constant = self.builder.constant
-        self.loop_or_each(node, over, len(numbers), lambda: tuple(map(constant, numbers)))
-
-    def loop_or_each(
-        self, node: program.For, over: Over, size: int, items: Callable[[], Any]
-    ) -> None:
-        """A loop over so many items. Where it isn't compiled as a loop, few are taken one by
-        one."""
-        if size > MAX_UNROLLED:
-            self.loop(node, over)
-            return
-        before, copied = dict(self.names.held), set(self.copied)
-        try:
-            if id(node) not in self.one_by_one:
-                with self.builder.undoing(NotCompiled):
-                    self.loop(node, over, short=isinstance(over, Range))
-                return
-        except NotCompiled:  # an index that has to be known, or lists of other lengths
-            self.one_by_one.add(id(node))
-            self.names.held, self.copied = before, copied
-        self.unrolled(node, items())
-
-    def loop_or_unrolled(self, node: program.For, over: Range) -> None:
-        """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may
-        be lowered one by one once their number is known, for which the region is specialised."""
-        try:
-            self.loop(node, over)
-        except UnknownInt:
-            raise
-        except NotCompiled as reason:
-            if over.size in self.builder.known:
-                raise
-            raise UnknownInt(reason.span, over.size, reason.reason) from None
-
-    def items(self, held: Stored, span: Span) -> Items:
-        """The elements or rows of an array."""
-        constant = self.builder.constant
-        read = lambda index: self.stored_part(held, [index], span)  # noqa: E731
-        return Items(read, constant(0), constant(held.shape[0]))
 
     def loop(
         self, node: program.While | program.For, over: Over | None, short: bool = False
@@ -201,6 +147,7 @@ class Loops(Counting):
     def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
+        self.counters[index] = self.one_by_one_for(loop)
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
@@ -211,6 +158,17 @@ class Loops(Counting):
                 given = (*[self.builder.constant(True)] * loop.leaves, *carried)
         self.names.held = before
         return Iteration(block, index, carried, given)
+
+    def one_by_one_for(self, loop: Loop) -> frozenset[int]:
+        """The loops, by identity, whose iterations would be lowered one by one so that what this
+        one counts is known."""
+        if not isinstance(loop.range, Range):
+            return frozenset()
+        numbers = loop.range.numbers(self.builder)
+        if numbers is None:
+            return self.counting(loop.range.size)
+        fits = loop.short and len(numbers) <= MOST_TURNS and id(loop.node) not in self.too_large
+        return frozenset([id(loop.node)] * fits)
 
     def turn(self, loop: Loop, index: Value) -> tuple[Any, ...]:
         """Lowers the body of a loop, at an index."""
@@ -332,32 +290,6 @@ class Loops(Counting):
         own = tuple([Value(v.type) for v in first])
         builder.add(While((*first, *initial), asked, body, (*own, *after)))
         return own
-
-    def unrolled(self, node: program.For, items: Any) -> None:
-        """A loop over a list: one iteration after another."""
-        items = self.rows(items, node.iterable.span)
-        if len(items) > MAX_UNROLLED:
-            raise NotCompiled("a loop over a long list is not compiled", node.span)
-        loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
-        going = self.builder.constant(True)
-        for item in items:
-            given = self.one_of_list(loop, item, going)
-            self.names.put(loop.names, given[loop.leaves :])
-            going = given[0] if loop.leaves else going
-        self.forget_others(node, loop.names)
-
-    def one_of_list(self, loop: Loop, item: Any, going: Value) -> Any:
-        """An iteration for one item of a list, unless the loop has been left."""
-        node = loop.node
-        self.count(node.span)
-
-        def turn() -> Any:
-            self.bind(node.target, item)  # type: ignore[union-attr]
-            began = self.names.of(loop.names)
-            return self.path(node.body, self.end_of_turn(loop, began))
-
-        left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
-        return self.either(going, turn, lambda: left, node.span)
 
 
 def _given(loop: Loop, iteration: Iteration) -> list[Kind]:

@@ -15,14 +15,15 @@ from ..ir.builder import Builder
 from ..ir.instructions import Check
 from .elements import Path
 from .flow import COMPILED, is_loop, leaves, returns
+from .for_loops import ForLoops
 from .kinds import Maybe, without_variable
-from .loops import End, Finish, Loops
+from .loops import End, Finish
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
 MAX_PATHS = 64  # through a function, by an `if` that ends some of them
 
 
-class Lowering(Loops):
+class Lowering(ForLoops):
     """The lowering of one region.
 
     checks_expectations  whether the region steps back where an expectation fails; otherwise it has

@@ -40,6 +40,15 @@ class UnknownInt(NotCompiled):
         self.arguments: set[int] = set()
 
 
+class Picks(NotCompiled):
+    """An index picks one of few elements, and is known where some loops, `nodes` by identity, are
+    lowered iteration by iteration."""
+
+    def __init__(self, span: Span | None, nodes: frozenset[int]) -> None:
+        super().__init__("an index that a loop counts picks one of few elements", span)
+        self.nodes = nodes
+
+
 class Unresolved(Exception):  # noqa: N818 - an answer, not an error
     """What a recursive call gives isn't known yet: other paths say it."""
 
