@@ -9,6 +9,7 @@ message, runs instead. All names are invented: the text has nothing of the progr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 from ...ops import OPS
@@ -48,6 +49,7 @@ from ..ir.instructions import (
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from ..ir.verifier import WHERE
 from .array_calls import Computed
+from .numbers import float32, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
 
@@ -125,7 +127,7 @@ class _Writer:
             "StepBack": StepBack,
             "TooLong": TooLong,
             "checked": _checked,
-            "float32": _float32,
+            "float32": float32,
         }
 
     def source(self, region: Region, is_kernel: bool = False) -> str:
@@ -187,7 +189,7 @@ class _Writer:
         indent = "    " * depth
         if isinstance(made, Constant):
             # It is written where it is used.
-            self.numbers[id(made.result)] = self.constant(made.value, made.result.type)
+            self.numbers[id(made.result)] = self.constant(made)
         elif isinstance(made, Cast):
             function = _CASTS[str(made.result.type)]
             yield f"{indent}{self.name(made.result)} = {function}({self.name(made.operand)})"
@@ -313,13 +315,13 @@ class _Writer:
         for each in parameters:
             self.numbers.update({id(p): self.name(r) for p, r in zip(each, results, strict=True)})
 
-    def constant(self, value: Any, kind: Type) -> str:
-        has_no_literal = isinstance(value, float) and value - value != 0.0
-        if has_no_literal or kind == F32:
-            name = f"c{len(self.names)}"
-            self.names[name] = _float32(value) if kind == F32 else value
-            return name
-        return repr(value)
+    def constant(self, made: Constant) -> str:
+        value = number_of(made)
+        if type(value) in (int, bool) or (type(value) is float and isfinite(value)):
+            return repr(value)
+        name = f"c{len(self.names)}"  # it has no literal
+        self.names[name] = value
+        return name
 
     def operation(self, made: Operation) -> str:
         operands = [self.name(value) for value in made.operands]
@@ -381,11 +383,6 @@ def _function(op: Op, kind: Type) -> Callable[..., Any]:
     if kind in (I64, BOOL) and op.name in scalars.INTEGER:
         return scalars.INTEGER[op.name]
     return scalar_function(op)
-
-
-def _float32(value: Any) -> Any:
-    """A number in float32. An int is a float before."""
-    return CPU.xp.float32(float(value) if type(value) is int else value)
 
 
 def _checked(function: Callable[..., Any], *operands: int) -> int:

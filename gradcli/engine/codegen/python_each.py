@@ -154,7 +154,7 @@ class _OnArrays:
         kept = tuple([axis for axis, step in enumerate(steps) if step])
         if place is None:
             total = f"along({combine}, {name(first)}, {value}, ())"
-            yield f"{result} = {number_of(total, first.type)}"
+            yield f"{result} = {as_number(total, first.type)}"
             return
         shape = tuple([self.shape[axis] for axis in kept])
         inner = tuple([steps[axis] for axis in kept])
@@ -162,7 +162,7 @@ class _OnArrays:
         yield f"part[...] = {value if way == 'put' else f'along({combine}, part, {value}, {kept})'}"
 
 
-def number_of(text: str, kind: Type) -> str:
+def as_number(text: str, kind: Type) -> str:
     """A number of a type, of a text that gives NumPy's or an array of no axes."""
     return f"float32({text})" if kind == F32 else f"{text}.item()"
 
@@ -248,7 +248,7 @@ class _AsLoops:
             result = f"{result}[{name(place)}]"
         if way == "put":
             return f"{result} = {number}"
-        old = result if place is None else number_of(result, self.made.given[k][0].type)
+        old = result if place is None else as_number(result, self.made.given[k][0].type)
         return f"{result} = combine_{way}([{old}, {number}])"
 
 
