@@ -7,7 +7,7 @@ interpreter's in the last place, as NumPy's differ between processors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import F32, ArrayType, Scalar, is_float, widest
+from ..ir.types import F32, I64, ArrayType, Scalar, is_float, widest
 from ..ir.verifier import CHOICES
 from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
 from .names import NotCompiled
@@ -112,6 +112,12 @@ class Arrays(Scalars):
         ints = [p for p in parts if not isinstance(p, Value | Mixed) and not is_float(p.type)]
         if ints and op.integers != "float" and any(getattr(p, "type", None) == F32 for p in parts):
             raise NotCompiled("float32 beside an array of ints is not compiled", span)
+
+    def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
+        """The type of arrays that are joined."""
+        if F32 in kinds and I64 in kinds:
+            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+        return widest(kinds)
 
     def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
         """An op on arrays: a square as a product, as NumPy computes it."""

@@ -11,7 +11,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
+from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
 from ..ir.verifier import on_scalars
 from .kinds import Array, Growing, Mixed, Stored
 from .moving import MOVES
@@ -146,6 +146,13 @@ class Builtins(WholeArrays):
     def float32(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.converted(operands[0], F32, span)
 
+    def cast(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A number or an array as another type, given by its name."""
+        kind = OF_DTYPE.get(options["dtype"]) if type(options.get("dtype")) is str else None
+        if kind is None or kind == BOOL:
+            raise NotCompiled("a cast to this type is not compiled", span)
+        return self.converted(operands[0], kind, span)
+
     def int64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.converted(operands[0], I64, span)
 
@@ -201,7 +208,7 @@ class Builtins(WholeArrays):
             for item in part.items[k * n : (k + 1) * n]
         ]
         kinds = {part.type for part in parts}
-        kind = widest(kinds)
+        kind = self.joined_type(kinds, span)
         shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
         self.count(span, len(items))
         found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
@@ -224,6 +231,7 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "float64": Builtins.float64,
     "float32": Builtins.float32,
     "int64": Builtins.int64,
+    "cast": Builtins.cast,
     "stack": Builtins.stack,
     "concatenate": Builtins.concatenate,
     "cumsum": Builtins.cumsum,

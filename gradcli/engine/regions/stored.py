@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Branch, Each, Value
-from ..ir.types import FLOATS, ArrayType, Scalar, strides, widest
+from ..ir.types import FLOATS, ArrayType, Scalar, strides
 from .arrays import MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
@@ -180,7 +180,7 @@ class StoredArrays(Arrays):
             raise NotCompiled("arrays that don't fit together are not compiled", span)
         axis %= rank
         types = [part.type for part in parts]
-        kind = widest(types)
+        kind = self.joined_type(types, span)
         length = sum([shape[axis] for shape in shapes])
         shape = (*shapes[0][:axis], length, *shapes[0][axis + 1 :])
         array, steps, start = self.builder.room(ArrayType(kind, shape)), strides(shape), 0
