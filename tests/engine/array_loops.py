@@ -10,7 +10,6 @@ m = reshape(w, [5, 6])
 """
 PROGRAMS = [
     "e = []\nfor k in range(5) { a = zeros([0]); s = sum(a) + x }\noutput s",
-    "f = float32(v)\nfor k in range(5) { f = f * x; s = sum(f) }\noutput s, f",
     "c = v + 1j * w\nfor k in range(5) { c = c * x }\noutput abs(sum(c))",
     "for k in range(5) { a = v; a = a * 1; a[k] = x; b = a }\noutput a, b, v",
     "for k in range(5) { a = v; b = a * x; c = b; c[0] = 9.0 }\noutput b, c",

@@ -83,7 +83,7 @@ DIFFERENTIABLE = [
 
 def _answer(source: str, tier: int, **options: Any) -> Any:
     with only(tier, FIRST_USE):
-        return answer(source, dtype="float32", **options)
+        return answer(source, **{"dtype": "float32", **options})
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
@@ -151,18 +151,61 @@ def test_what_is_a_region_in_float64_is_one_in_float32(name: str) -> None:
 WIDENED = (
     "float32 beside an array of ints is not compiled",
     "a product of float32 and other numbers is not compiled",
-    "another float type than the run's is not compiled",
+    "float64 in a run in float32 is not compiled",
 )
 
 
+# Programs with floats of both types; some have ints that NumPy makes float64 of.
+MIXED = [
+    'var x = 1.1\ns = 0.0\nfor i in range(5) { y = float32(x) * x + s * 0.1; s = float64(y) + x }\noutput y, s',
+    'var x = 1.1\ny = float32(x)\nfor i in range(5) { y = y * x + 0.1 - sin(y) }\noutput y, y < 1.1, y == x',
+    'var x = 1.1\ns = 0.0\nfor i in range(5) { s = s + float32(x) * i }\noutput s',
+    'var x = 1.1\nvar v = [1.0, 2.0]\nfor i in range(3) { y = float32(v) * x; z = v * float32(x); q = float32(v) * v; r = sum(float32(v)); p = [float32(1.0), 2.0] * 1 }\noutput y, z, q, r, p',
+    'var x = 0.7\nvar v = linspace(0.1, 1.0, 30)\nfor k in range(4) { f = float32(v) * x; g = v * float32(x); h = float32(v) * v + f; s = sum(f); t = mean(sin(f)); m = max(f) }\noutput f, g, h, s, t, m',
+    'var x = 0.7\nvar v = linspace(0.1, 1.0, 30)\nfor k in range(4) { a = float32(v); a[k] = x; b = v * 1; b[k] = float32(x); a[5:9] = v[5:9] }\noutput a, b',
+    'var x = 0.7\nvar v = linspace(0.1, 1.0, 30)\nfor k in range(4) { f = float32(v); a = f @ f; b = where(f > 0.5, f, x); c = where(v > 0.5, f, v); d = concatenate([f, v]); e = concatenate([f, f]) }\noutput a, b, c, d, e',
+    'var x = 0.7\nfor k in range(4) { a = cast(x, "float32"); b = cast(x * 7, "int64"); c = cast([x, 2.0], "float32"); d = cast(b, "float64") * x }\noutput a, b, c, d',
+    'fn f(z) = float32(z) ** 3 * z\nvar x = 0.7\nfor k in range(4) { a = f(x); b = grad(f)(x); c = grad(grad(f))(x); d = jvp(f)(x, 1.0) }\noutput a, b, c',
+    'fn f(z) { t = float32(z); for i in range(3) { t = t * z + 1 }; return t }\nvar x = 0.7\nfor k in range(4) { a = f(x); b = grad(f)(x); c = grad(grad(f))(x) }\noutput a, b, c',
+    'var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 36), [6, 6])\nfor k in range(3) { a = float32(m) @ float32(m); b = solve(float32(m) + 3 * float32(eye(6)), float32(m[0])); c = sum(float32(m), axis = 0); d = sort(float32(m[1])) * x }\noutput a, b, c, d',
+    'var x: float32 = 0.7\nvar w = 2.0\ns = x\nfor k in range(4) { s = s * x + w; x := x * 0.5; w := w + x }\noutput s, x, w',
+    'var x = 0.7\nfn f(n, a) = a if n == 0 else f(n - 1, a * x + 0.1)\nfor k in range(3) { y = f(5, float32(x)) }\noutput y',
+    'var x = 0.7\na = [float32(x), 2]\nb = [float32(x), x, 1.5]\nfor k in range(3) { c = array(a) * 2; d = array(b) * 2; e = [float32(x)] * 3; g = float32(3) / 2 + 1 // 2 }\noutput c, d, e, g',
+    'var x = 0.7\nvar v = linspace(0.1, 1.0, 30)\nfor k in range(3) { a = arange(20) * float32(x); b = sqrt(arange(20)) * float32(x); c = float32(arange(20)) * x; d = float32(v) / arange(1, 31); e = norm(float32(v)) + logsumexp(float32(v)) * std(float32(v)) }\noutput a, b, c, d, e',
+    'var x = 0.7\nvar w = 0.5\nfor k in range(4) { loss = (float32(x) * w - 1) ** 2; g = grad(loss, w); w :-= 0.1 * g; x := x + float32(w) }\noutput x, w, loss',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("source", MIXED)
+def test_floats_of_both_types(source: str, dtype: str, mode: str) -> None:
+    wanted, *found = (
+        _answer(source, tier, mode=mode, dtype=dtype) for tier in (INTERPRETED, WRITTEN, NATIVE)
+    )
+    for each in found:
+        assert_close(each, wanted, 2e-5, 2e-6)
+        assert _types(each) == _types(wanted)
+
+
+@pytest.mark.parametrize("source", MIXED[:-2])
+def test_floats_of_both_types_are_compiled_in_float64(source: str) -> None:
+    found = lower_program(gradcli.load(source=source)._resolved, {})
+    verify([found.region, *found.others])
+    assert found.reasons == []
+    assert "f32" in found.text
+
+
 OTHERS = {
-    "y = float64(x) * 2\noutput y": "another float type than the run's is not compiled",
+    "y = float64(x) * 2\noutput y": "float64 in a run in float32 is not compiled",
     "const c: float64 = 2.0\noutput c * x": "`c` is no number and no array of known shape",
+    "y = arange(3) * x\noutput y": "float32 beside an array of ints is not compiled",
+    "y = concatenate([[x, x], arange(2)])\noutput y": "float32 beside an array of ints is not compiled",
 }
 
 
 @pytest.mark.parametrize(("source", "reason"), OTHERS.items())
-def test_a_region_has_one_type_of_floats(source: str, reason: str) -> None:
+def test_what_is_float64_in_a_run_in_float32_is_the_interpreters(source: str, reason: str) -> None:
     node = gradcli.load(source=f"var x = 1.5\n{source}")._resolved
     assert reason in [r.reason for r in lower_program(node, {}, real=F32).reasons]
 

@@ -76,12 +76,20 @@ def is_float(kind: Type) -> bool:
 
 def has_tangents(kind: Type) -> bool:
     """Whether values of a type have tangents and cotangents."""
-    return element_of(kind) in FLOATS
+    return kind != STACK and element_of(kind) in FLOATS
 
 
-def element_of(kind: Type) -> Type:
+def element_of(kind: Type) -> Scalar:
     """The type of a scalar, or of the elements of an array."""
-    return kind.element if isinstance(kind, ArrayType) else kind
+    found = kind.element if isinstance(kind, ArrayType) else kind
+    assert isinstance(found, Scalar)
+    return found
+
+
+def has_floats(real: Scalar, kind: Type) -> bool:
+    """Whether regions of a run whose floats are `real` may have numbers of a type: those of a run
+    in float32 have no float64, which operations on numbers would round."""
+    return kind != F64 or real == F64
 
 
 def widest(kinds: Collection[Type]) -> Scalar:

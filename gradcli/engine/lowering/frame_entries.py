@@ -10,7 +10,7 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import BOOL, F32, OF_DTYPE, OF_PYTHON, ArrayType, Scalar, is_float
+from ..ir.types import BOOL, F32, OF_DTYPE, OF_PYTHON, ArrayType, Scalar, has_floats
 from ..regions.arrays import MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
@@ -175,9 +175,8 @@ class _Observer:
         return NoEntry("this value is not compiled")
 
     def is_of_run(self, kind: Scalar | None) -> bool:
-        """Whether numbers of a type are no floats, or such as the run has: a region has one type of
-        floats."""
-        return kind is None or not is_float(kind) or kind == self.real
+        """Whether numbers of a type are such as regions of the run have."""
+        return kind is None or has_floats(self.real, kind)
 
     def long_list(self, value: List) -> Entry:
         """A list of many numbers, all floats or all ints."""

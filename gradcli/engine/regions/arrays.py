@@ -15,7 +15,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import F32, I64, ArrayType, Scalar, is_float, widest
+from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
 from ..ir.verifier import CHOICES
 from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
 from .names import NotCompiled
@@ -84,6 +84,8 @@ class Arrays(Scalars):
             raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements", span)
         types = {item.real.type if isinstance(item, Mixed) else item.type for item in items}
         kind = widest(types or {self.builder.real})
+        if {F32, I64} <= types and self.builder.real == F64:
+            kind = F64  # as NumPy has it, but for a run in float32
         sure = [item for item in items if not isinstance(item, Mixed)]
         if len(sure) < len(items) and not any(is_float(item.type) for item in sure):
             raise NotCompiled("whether this array has ints or floats isn't known", span)
@@ -97,7 +99,7 @@ class Arrays(Scalars):
         """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
         op, operands = self.as_square(op, operands)
         parts = [self.as_array(operand, span) for operand in operands]
-        self.verify_widths(op, parts, span)
+        parts = self.promoted(op, parts, span)
         shape = broadcast([p.shape for p in parts if isinstance(p, Array)])
         if shape is None or prod(shape) == 0:
             raise NotCompiled("the shapes of these arrays don't fit", span)
@@ -106,12 +108,30 @@ class Arrays(Scalars):
         items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
         return self.array(shape, items, span)
 
-    def verify_widths(self, op: Op, parts: Sequence[Any], span: Span) -> None:
-        """Refuses float32 beside arrays of ints, where NumPy computes in float64."""
-        parts = parts[1:] if op in CHOICES else parts
-        ints = [p for p in parts if not isinstance(p, Value | Mixed) and not is_float(p.type)]
-        if ints and op.integers != "float" and any(getattr(p, "type", None) == F32 for p in parts):
+    def promoted(self, op: Op, parts: Sequence[Any], span: Span) -> list[Any]:
+        """Operands of which some are arrays, as NumPy promotes them: float32 to float64 beside an
+        array of float64, and a number in float64 to float32 beside arrays of float32."""
+        first = 1 if op in CHOICES else 0
+        types = {getattr(part, "type", None) for part in parts[first:]}
+        if F32 not in types:
+            return list(parts)
+        arrays = [p.type for p in parts[first:] if not isinstance(p, Value | Mixed)]
+        has_ints = not all(map(is_float, arrays))
+        if has_ints and op.integers != "float":
             raise NotCompiled("float32 beside an array of ints is not compiled", span)
+        wide = F64 in arrays or (has_ints and self.builder.real == F64)
+        others, kind = (F32, F64) if wide else (F64, F32)
+        changed = [
+            self.of_type(part, kind, span) if getattr(part, "type", None) == others else part
+            for part in parts[first:]
+        ]
+        return [*parts[:first], *changed]
+
+    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number or an array as one of another type."""
+        if not isinstance(held, Array):
+            return self.as_type(held, kind, span)
+        return Array(held.shape, tuple([self.as_type(v, kind, span) for v in held.items]), kind)
 
     def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
         """The type of arrays that are joined."""

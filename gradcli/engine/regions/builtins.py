@@ -11,7 +11,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
+from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
 from ..ir.verifier import on_scalars
 from .kinds import Array, Growing, Mixed, Stored
 from .moving import MOVES
@@ -158,8 +158,8 @@ class Builtins(WholeArrays):
 
     def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
         """A number or an array of another type."""
-        if is_float(kind) and kind != self.builder.real:
-            raise NotCompiled("another float type than the run's is not compiled", span)
+        if not has_floats(self.builder.real, kind):
+            raise NotCompiled("float64 in a run in float32 is not compiled", span)
         held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
         if not is_float(kind) and isinstance(held, Mixed):
             raise NotCompiled("what is an int or a float, as an int, is not compiled", span)

@@ -157,9 +157,7 @@ class Matrices(Transforms):
 
 def _element(kind: Kind) -> Scalar:
     """The type of the numbers of a kind."""
-    element = element_of(next(types_of(kind)))
-    assert isinstance(element, Scalar)
-    return element
+    return element_of(next(types_of(kind)))
 
 
 def _is_float(kind: Kind) -> TypeGuard[Scalar]:

@@ -11,7 +11,7 @@ from ...lang.program.walks import own_nodes
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
-from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, is_float
+from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
@@ -234,8 +234,7 @@ def declared_kind(
         kind = {**OF_DTYPE, "float": real, "int": I64}.get(declared.dtype)
         if given is None and first is None:
             shape = declared.shape or ()
-    is_other = isinstance(kind, Scalar) and is_float(kind) and kind != real  # than the run's
-    if not isinstance(kind, Scalar) or is_other or not isinstance(shape, tuple):
+    if not isinstance(kind, Scalar) or not has_floats(real, kind) or not isinstance(shape, tuple):
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None

@@ -205,12 +205,17 @@ class StoredArrays(Arrays):
         """An elementwise op on arrays of many elements."""
         op, operands = self.as_square(op, operands)
         parts = [self.operand(held, span) for held in operands]
-        self.verify_widths(op, parts, span)
+        parts = self.promoted(op, parts, span)
         floats = any(getattr(part, "type", None) in FLOATS for part in parts)
         for k, part in enumerate(parts):
             if isinstance(part, Mixed) and floats:
                 parts[k] = self.as_float(part, span)
         return self.mapped(lambda *values: self.scalar(op, values, span), parts, span)
+
+    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+        if isinstance(held, Pending):
+            return self.mapped(lambda item: self.as_type(item, kind, span), [held], span)
+        return super().of_type(held, kind, span)
 
     def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
         """What `change` gives of the elements of arrays, which are broadcast, and of numbers."""
