@@ -190,7 +190,7 @@ class _Job:
         if self.show == "ir" or self.show == "llvm":
             from ..tasks.regions import list_regions
 
-            self.stages.append(list_regions(program, values, self.show))
+            self.stages.append(list_regions(program, values, self.show, wanted.dtype))
             return
         if self.show == "trace":
             self._trace(program, values, wanted)

@@ -12,6 +12,7 @@ from .backends.backend import CPU
 from .codegen.python import StepBack
 from .formulas.functions import is_plain
 from .ir.instructions import Block, Constant, Operation, Region, blocks_of
+from .ir.types import OF_DTYPE
 from .lowering.region_calls import RegionCall
 from .passes.expansion import expand
 from .passes.gradients import with_gradients, with_tangents
@@ -95,10 +96,11 @@ class ProgramCall:
         sources: Sequence[str],
         forward: bool,
         asked: Asked | None = None,
+        dtype: str = "float64",
     ) -> None:
-        """`targets` and `sources` are those of gradients; `asked` is what is asked besides. Raises
-        NotCompiled, and NoRule."""
-        lowered = lower_program(node, inputs)
+        """`targets` and `sources` are those of gradients; `asked` is what is asked besides; `dtype`
+        that of the run's floats. Raises NotCompiled, and NoRule."""
+        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason

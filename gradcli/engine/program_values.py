@@ -11,7 +11,18 @@ from typing import Any, TypeAlias
 from .backends.backend import CPU, INT_MAX, INT_MIN
 from .codegen.columns import stacked
 from .codegen.python import compiled
-from .ir.types import BOOL, DTYPES, F64, I64, OF_PYTHON, ArrayType, Scalar, has_tangents
+from .ir.types import (
+    BOOL,
+    DTYPES,
+    F32,
+    F64,
+    I64,
+    OF_PYTHON,
+    ArrayType,
+    Scalar,
+    has_tangents,
+    is_float,
+)
 from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, types_of
 from .regions.names import NotCompiled
 from .regions.programs import Lowered
@@ -87,11 +98,17 @@ def _bool(value: Any, numbers: list[Any]) -> bool:
     return type(value) is bool
 
 
-_NUMBERS: dict[Scalar, Reader] = {F64: _float, I64: _int, BOOL: _bool}
+# A kernel rounds the numbers that it takes in float32.
+_NUMBERS: dict[Scalar, Reader] = {F64: _float, F32: _float, I64: _int, BOOL: _bool}
+
+
+def _dtypes(kind: Scalar) -> tuple[str, ...]:
+    """The dtypes of arrays from outside that become arrays of numbers of a type."""
+    return (DTYPES[kind], "float64") if kind == F32 else (DTYPES[kind],)
 
 
 def _array(kind: ArrayOf) -> Reader:
-    dtype, number, shape = DTYPES[kind.type], _NUMBERS[kind.type], kind.shape
+    dtypes, number, shape = _dtypes(kind.type), _NUMBERS[kind.type], kind.shape
 
     def nested(value: Any, sizes: tuple[int, ...], numbers: list[Any]) -> bool:
         if not sizes:
@@ -104,20 +121,20 @@ def _array(kind: ArrayOf) -> Reader:
         if type(value) is not CPU.ndarray:
             return nested(value, shape, numbers)
         numbers += value.ravel().tolist()
-        return bool(value.shape == shape and value.dtype == dtype)
+        return bool(value.shape == shape and value.dtype in dtypes)
 
     return reader
 
 
 def _stored(kind: ArrayType) -> Reader:
-    dtype = DTYPES[kind.element]
+    dtypes = _dtypes(kind.element)
 
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if type(value) is list and kind.element == F64 and _are_floats(value, kind.shape):
+        if type(value) is list and is_float(kind.element) and _are_floats(value, kind.shape):
             value = CPU.xp.array(value)
         numbers.append(value)
         return bool(
-            type(value) is CPU.ndarray and value.shape == kind.shape and value.dtype == dtype
+            type(value) is CPU.ndarray and value.shape == kind.shape and value.dtype in dtypes
         )
 
     return reader

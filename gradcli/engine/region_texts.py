@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..diagnostics import Span
 from ..lang.program import Program
+from .ir.types import OF_DTYPE
 from .regions.programs import Lowered, lower_program
 
 
@@ -27,11 +28,11 @@ class RegionText(NamedTuple):
 
 
 def region_text(
-    node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"]
+    node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"], dtype: str
 ) -> RegionText:
-    """The region of a program in a form. Of `inputs` only the types count. Raises ImportError where
-    LLVM isn't installed."""
-    lowered = lower_program(node, inputs)
+    """The region of a program in a form, whose floats are of a dtype. Of `inputs` only the types
+    count. Raises ImportError where LLVM isn't installed."""
+    lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
     reasons = [(reason.reason, reason.span) for reason in lowered.reasons]
     text, calls = lowered.text, list[str]()
     if form == "llvm":

@@ -10,7 +10,7 @@ from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU, Backend
 from .codegen.step_back import StepBack
-from .ir.types import DTYPES, ArrayType, Scalar, has_tangents
+from .ir.types import DTYPES, OF_DTYPE, ArrayType, Scalar, has_tangents
 from .lowering.region_rows import RegionRows
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
@@ -53,13 +53,14 @@ class RowsCall:
         forward: bool,
         memory: int | None = None,
         backend: Backend = CPU,
+        dtype: str = "float64",
     ) -> None:
         """`columns` are the backend's, and have the rows last. `of` and `wrt` are as for `eval`:
         all outputs of floats that are no derivatives, by all variables, where they are empty.
-        `memory` is that which the kernel may take at most, in bytes. Raises NotCompiled, and
-        NoRule."""
+        `memory` is that which the kernel may take at most, in bytes; `dtype` that of the run's
+        floats. Raises NotCompiled, and NoRule."""
         inputs = {**shared, **{name: _of_a_row(column) for name, column in columns.items()}}
-        lowered = lower_program(node, inputs, checks_expectations=True)
+        lowered = lower_program(node, inputs, checks_expectations=True, real=OF_DTYPE[dtype])
         for reason in lowered.reasons:
             raise reason
         if any(getattr(kind, "listed", False) for kind in lowered.results.values()):
@@ -185,7 +186,8 @@ def _fits(column: Any, dtype: Any, xp: Any) -> bool:
         return not len(column) or bool((abs(column) <= EXACT).all())
     if column.dtype.kind == "f" and dtype.kind == "i":  # files hold ints as floats
         return bool(((column == xp.trunc(column)) & (abs(column) < 2.0**63)).all())
-    return bool(column.dtype.kind == dtype.kind and CPU.xp.can_cast(column.dtype, dtype))
+    same = column.dtype.kind == dtype.kind  # float32 rounds: that is what a run asks it for
+    return bool(same and (dtype.char == "f" or CPU.xp.can_cast(column.dtype, dtype)))
 
 
 def _taken(value: Any, rows: Any, size: int) -> Any:

@@ -88,6 +88,7 @@ class Options:
             sparse=self.sparse,
             mode=self.mode,
             unconnected=self.unconnected,
+            dtype=self.dtype,
             seed=self.seed,
             ignore_extra=self.ignore_extra,
         )

@@ -91,13 +91,14 @@ class HotProgram:
         of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
         told = evaluation.diagnostics != self._compiled.facts.discarded or bool(answer.missing)
         forward = evaluation.mode == "forward"
-        asked = answer.node, dict(inputs), list(of), list(by), forward, answer.asked()
+        dtype = self._options.dtype
+        asked = answer.node, dict(inputs), list(of), list(by), forward, answer.asked(), dtype
         missing = frozenset(answer.missing)
         return lambda: _made(asked, evaluation, missing, told)
 
 
 def _made(
-    asked: tuple[Program, Mapping[str, Any], list[str], list[str], bool, Asked | None],
+    asked: tuple[Program, Mapping[str, Any], list[str], list[str], bool, Asked | None, str],
     evaluation: Evaluation,
     missing: frozenset[tuple[str, str]],
     told: bool,

@@ -32,7 +32,7 @@ def by_kernels(answer: Answer, inputs: Mapping[str, Any]) -> Matrices | None:
     from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
 
     try:
-        call = ProgramCall(answer.node, inputs, [], [], False, asked)
+        call = ProgramCall(answer.node, inputs, [], [], False, asked, answer.options.dtype)
     except (NotCompiled, NoRule):
         return None
     numbers = call.numbers(inputs)

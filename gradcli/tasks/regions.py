@@ -11,7 +11,9 @@ from ..engine.region_texts import region_text
 from ..lang.program import Program
 
 
-def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"]) -> str:
+def list_regions(
+    node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"], dtype: str
+) -> str:
     """The region of a program as text, with comments: what its parameters and results are called,
     and for what is in no region, or has no machine code, the reason and its line. Of `inputs` only
     the types count.
@@ -19,7 +21,7 @@ def list_regions(node: Program, inputs: Mapping[str, Any], form: Literal["ir", "
     Raises GradcliError (E001) where LLVM isn't installed.
     """
     try:
-        found = region_text(node, inputs, form)
+        found = region_text(node, inputs, form, dtype)
     except ImportError:
         help = "install it with `pip install llvmlite`"
         message = "--show llvm needs llvmlite, which isn't installed"

@@ -150,7 +150,7 @@ def test_most_loops_are_done_together(done: list[int]) -> None:
 @pytest.mark.parametrize(
     ("more", "options"),
     [
-        ("", {"max_steps": 10**6}), ("", {"dtype": "float32"}), ("; y = grad(s*x, s)", {}),
+        ("", {"max_steps": 10**6}), ("; y = grad(s*x, s)", {}),
         ("; tape t { y = s*x }; z = t.gradient(y, s)", {}),
         ("; attach_grad(w); record { y = w*x }; backward(y); z = w.grad", {}),
     ],

@@ -17,7 +17,7 @@ from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.ir.types import BOOL, F32, F64, I64, Scalar
+from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
@@ -30,7 +30,6 @@ from .region_programs import RecursiveWriter, Writer
 pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen import llvm
-from gradcli.engine.codegen.llvm import NotNative
 from gradcli.engine.codegen.llvm_kernels import kernel_text
 
 
@@ -157,10 +156,3 @@ def test_bools_beside_numbers_in_parameters_and_results() -> None:
         "  return %2, %1, %0, %3\n}\n"
     )
     agree(region, [list(p) for p in product([False, True], [3, -1], [False, True], [0.5, -0.0])])
-
-
-def test_floats_of_32_bits_have_no_machine_code() -> None:
-    block = Block((Value(F32),))
-    block.results = block.parameters
-    with pytest.raises(NotNative, match="f32"):
-        llvm.compiled(Region("single", block))

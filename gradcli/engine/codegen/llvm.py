@@ -15,7 +15,7 @@ from ..backends.backend import CPU
 from ..backends.tiers import NO_LIMIT
 from ..formulas.functions import scalar_function
 from ..ir.instructions import Each, Instruction, Region, every
-from ..ir.types import DTYPES, ArrayType, Type
+from ..ir.types import DTYPES, F32, ArrayType, Type
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
 from .python import StepBack
@@ -65,7 +65,9 @@ def compiled(
     ]
     function = loaded(*assembled(text, passes), functions)
     kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
-    return _with_arrays(function, region) if any(map(_is_array, kinds)) else function
+    if any(map(_is_array, kinds)):
+        return _with_arrays(function, region)
+    return _with_float32(function, region)
 
 
 def _all(*regions: Region) -> Iterator[Instruction]:
@@ -95,7 +97,7 @@ def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Ca
     all parameters those of the arrays that it is to fill."""
     takes = [value.type for value in region.block.parameters]
     gives = [value.type for value in region.block.results]
-    xp = CPU.xp
+    xp, own = CPU.xp, _with_float32(function, region)
 
     def call(*operands: Any) -> tuple[Any, ...]:
         given = list(operands[: len(takes)])
@@ -107,7 +109,24 @@ def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Ca
             each.ctypes.data if _is_array(k) else each for each, k in zip(given, takes, strict=True)
         ]
         places = [each.ctypes.data for each in made]
-        numbers, arrays = iter(function(*passed, *places, *operands[len(takes) :])), iter(made)
+        numbers, arrays = iter(own(*passed, *places, *operands[len(takes) :])), iter(made)
         return tuple([next(arrays if _is_array(kind) else numbers) for kind in gives])
+
+    return call
+
+
+def _with_float32(function: Callable[..., tuple[Any, ...]], region: Region) -> Callable[..., Any]:
+    """A kernel that gives NumPy's numbers where they are float32, and not Python's."""
+    gives = [value.type for value in region.block.results if not _is_array(value.type)]
+    places = [k for k, kind in enumerate(gives) if kind == F32]
+    if not places:
+        return function
+    float32 = CPU.xp.float32
+
+    def call(*operands: Any) -> tuple[Any, ...]:
+        found: list[Any] = [*function(*operands)]
+        for k in places:
+            found[k] = float32(found[k])
+        return tuple(found)
 
     return call

@@ -21,10 +21,12 @@ from .llvm_frame import (
     Frame,
     PythonFunctions,
     declared,
+    passed,
     python,
     text_of,
 )
 from .llvm_guards import Guards, Stack
+from .llvm_memory import size_in_memory
 
 HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
 
@@ -98,13 +100,12 @@ def _passed(make: Any, value: Any) -> Any:
     """A value as Python takes it."""
     if isinstance(value.type, ir.PointerType):
         return make.ptrtoint(value, INT)
-    return make.zext(value, INT) if value.type == BIT else value
+    return make.zext(value, INT) if value.type == BIT else passed(make, value)
 
 
 def _bytes(kind: Any, size: int) -> int:
     """How many bytes so many elements take, by the type of their address."""
-    is_bool = kind.pointee == ir.IntType(1)
-    return size if is_bool else 8 * size
+    return size * size_in_memory(kind.pointee)
 
 
 def copy(builder: Any, to: Any, array: Any, size: int) -> None:

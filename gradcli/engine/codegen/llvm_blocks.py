@@ -44,7 +44,7 @@ from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
 from .llvm_each import Around, call_of, work_of_points
-from .llvm_frame import DOUBLE, INT, Frame, PythonFunctions
+from .llvm_frame import INT, REALS, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
 from .llvm_scalars import Scalars
@@ -219,7 +219,8 @@ class Emitter:
         self.values.update(zip(made.results, found, strict=True))
 
     def operation(self, made: Operation) -> None:
-        kind = DOUBLE if llvm_type(made.operands[-1].type) == DOUBLE else INT  # bools as ints
+        kind = llvm_type(made.operands[-1].type)
+        kind = kind if kind in REALS else INT  # bools as ints
         try:
             found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
         except NotNative as reason:

@@ -17,8 +17,8 @@ from llvmlite import ir
 from ..ir.instructions import Each, Value, size_of
 from ..ir.types import ArrayType
 from ..passes.copying import used
-from .llvm_frame import ADDRESS, BIT, DOUBLE, INT, STATUS, Frame, count_up
-from .llvm_memory import in_memory, load, store
+from .llvm_frame import ADDRESS, BIT, INT, REALS, STATUS, Frame, count_up
+from .llvm_memory import in_memory, load, size_in_memory, store
 
 BLOCK, LANES = 128, 8
 WIDEST = 512  # bits
@@ -266,18 +266,19 @@ class _Function:
         store(make, load(make, block), total)
         rest = frame.room(INT)
         make.store(ir.Constant(INT, 1), rest)
-        if kind == DOUBLE:
+        if kind in REALS:
             lanes = ir.Constant(INT, LANES)
             with make.if_then(make.icmp_signed(">=", size, lanes)):
                 end = make.mul(make.udiv(size, lanes), lanes)
-                vector = ir.VectorType(DOUBLE, LANES)
+                vector = ir.VectorType(kind, LANES)
+                align = LANES * size_in_memory(kind)
                 eights = make.bitcast(block, vector.as_pointer())
                 sums = frame.room(vector)
-                make.store(make.load(eights, align=64), sums)
+                make.store(make.load(eights, align=align), sums)
 
                 def more(k: Any) -> None:
                     place = make.gep(eights, [make.add(k, ir.Constant(INT, 1))], inbounds=True)
-                    new = make.load(place, align=64)
+                    new = make.load(place, align=align)
                     make.store(combined(frame, way, make.load(sums), new), sums)
 
                 turns = make.sub(make.udiv(end, lanes), ir.Constant(INT, 1))

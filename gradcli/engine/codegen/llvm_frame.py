@@ -15,7 +15,8 @@ from llvmlite import ir
 from ..backends.tiers import NO_LIMIT
 from .machine import offer
 
-DOUBLE, INT, BIT, BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(1), ir.IntType(8)
+DOUBLE, FLOAT = REALS = ir.DoubleType(), ir.FloatType()
+INT, BIT, BYTE = ir.IntType(64), ir.IntType(1), ir.IntType(8)
 STATUS = ir.IntType(32)
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
 NULL = ir.Constant(ADDRESS, None)
@@ -49,6 +50,11 @@ def python(builder: Any, name: str, *values: Any) -> Any:
     result, parameters = _INTERFACE[name]
     kind = ir.FunctionType(result, parameters, var_arg=name in _VARIADIC)
     return builder.call(declared(builder.module, name, kind), values)
+
+
+def passed(builder: Any, value: Any) -> Any:
+    """A number as functions of any numbers in C take it."""
+    return builder.fpext(value, DOUBLE) if value.type == FLOAT else value
 
 
 def declared(module: Any, name: str, kind: Any) -> Any:
@@ -182,6 +188,8 @@ class Kernel(Frame):
             return make.icmp_signed("!=", found, STATUS(0))
         if isinstance(kind, ir.PointerType):
             return make.inttoptr(self._unboxed(argument, INT), kind)
+        if kind == FLOAT:
+            return make.fptrunc(self._unboxed(argument, DOUBLE), FLOAT)
         name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
         value = python(make, name, argument)
         equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
@@ -196,10 +204,10 @@ class Kernel(Frame):
         """Ends the kernel with a tuple of results, and emits the blocks that leave it. `release`
         emits what is to be done at every end."""
         make = self.builder
-        letters = {DOUBLE: "d", INT: "L", BIT: "N"}
+        letters = {DOUBLE: "d", FLOAT: "d", INT: "L", BIT: "N"}
         types = text_of(make, f"({''.join([letters[value.type] for value in results])})")
         values = [
-            python(make, "PyBool_FromLong", make.zext(v, INT)) if v.type == BIT else v
+            python(make, "PyBool_FromLong", make.zext(v, INT)) if v.type == BIT else passed(make, v)
             for v in results
         ]
         found = python(make, "Py_BuildValue", types, *values)

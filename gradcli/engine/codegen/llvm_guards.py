@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..backends.tiers import NO_LIMIT
-from .llvm_frame import ADDRESS, BIT, INT, NULL, STATUS, Frame, python
-from .llvm_memory import in_memory, load, store
+from .llvm_frame import ADDRESS, INT, NULL, STATUS, Frame, python
+from .llvm_memory import in_memory, load, size_in_memory, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
 FIRST_SIZE = 4096  # bytes of a stack
@@ -85,7 +85,9 @@ class Guards:
 
     def push(self, stack: Stack, entry: Sequence[Any]) -> None:
         make = self.builder
-        used = self.room(stack, ir.Constant(INT, sum(_size(value.type) for value in entry)))
+        used = self.room(
+            stack, ir.Constant(INT, sum(size_in_memory(value.type) for value in entry))
+        )
         places = self._places(stack, used, [value.type for value in entry])
         for value, place in zip(entry, places, strict=True):
             store(make, value, place, align=1)
@@ -102,7 +104,7 @@ class Guards:
 
     def pop(self, stack: Stack, types: Sequence[Any]) -> list[Any]:
         make = self.builder
-        start = make.sub(make.load(stack.used), ir.Constant(INT, sum(map(_size, types))))
+        start = make.sub(make.load(stack.used), ir.Constant(INT, sum(map(size_in_memory, types))))
         found = [load(make, place, align=1) for place in self._places(stack, start, types)]
         make.store(start, stack.used)
         return found
@@ -114,7 +116,7 @@ class Guards:
         for kind in types:
             place = make.gep(entry, [ir.Constant(INT, offset)], inbounds=True)
             yield make.bitcast(place, in_memory(kind).as_pointer())
-            offset += _size(kind)
+            offset += size_in_memory(kind)
 
     def _grow(self, stack: Stack, size: Any, more: Any) -> None:
         """Doubles the memory of a stack, and at least makes room for one entry."""
@@ -190,8 +192,3 @@ class Guards:
         for stack in self.stacks:
             python(make, "PyMem_RawFree", make.load(stack.base))
             self.give_back(make.load(stack.size))
-
-
-def _size(kind: Any) -> int:
-    """Bytes of a value on a stack."""
-    return 1 if kind == BIT else 8

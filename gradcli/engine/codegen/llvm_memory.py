@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from .llvm_frame import BIT, BYTE
+from .llvm_frame import BIT, BYTE, FLOAT
 
 
 def in_memory(kind: Any) -> Any:
     """The type that a value has in memory."""
     return BYTE if kind == BIT else kind
+
+
+def size_in_memory(kind: Any) -> int:
+    """The bytes of a value."""
+    return 1 if kind in (BIT, BYTE) else 4 if kind == FLOAT else 8
 
 
 def load(

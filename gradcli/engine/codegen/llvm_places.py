@@ -10,9 +10,9 @@ from llvmlite import ir
 from ..ir.instructions import Pop, Push, Value
 from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards, Stack
-from .llvm_memory import in_memory, load, store
+from .llvm_memory import in_memory, load, size_in_memory, store
 from .llvm_types import llvm_type
-from .row_groups import GROUP, NUMBER
+from .row_groups import GROUP
 
 
 class Entry(NamedTuple):
@@ -122,11 +122,11 @@ class Places:
         make, before = self.builder, 0
         start = make.gep(make.load(entry.stack.base), [entry.start])
         for kind in entry.types:
-            own = make.mul(row, ir.Constant(INT, _size(kind)))
+            own = make.mul(row, ir.Constant(INT, size_in_memory(kind)))
             offset = make.add(ir.Constant(INT, before * GROUP), own)
             place = make.gep(start, [offset], inbounds=True)
             yield make.bitcast(place, in_memory(kind).as_pointer())
-            before += _size(kind)
+            before += size_in_memory(kind)
 
     def _room(self, stack: Stack, types: Sequence[Any]) -> Any:
         return self.guards.room(stack, _bytes(types))
@@ -147,8 +147,4 @@ class Places:
 
 def _bytes(types: Sequence[Any]) -> Any:
     """The bytes of an entry."""
-    return ir.Constant(INT, GROUP * sum(map(_size, types)))
-
-
-def _size(kind: Any) -> int:
-    return 1 if kind == BIT else NUMBER
+    return ir.Constant(INT, GROUP * sum(map(size_in_memory, types)))

@@ -16,8 +16,9 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ..backends.backend import INT_MIN
 from ..formulas.reading import forward_formula
+from ..ir.types import F32, F64, rounded
 from .llvm_calls import Calls
-from .llvm_frame import BIT, DOUBLE, INT, Frame
+from .llvm_frame import BIT, DOUBLE, FLOAT, INT, REALS, Frame
 from .scalar_ops import COMPARISONS, EXACT, ON_FLOATS, ON_INTS, NotNative
 
 _INSTRUCTIONS = {
@@ -44,14 +45,24 @@ class Scalars:
         if isinstance(value, complex):
             raise NotNative("complex numbers have no machine code")
         if isinstance(value, bool | int | float):
-            return ir.Constant(to, float(value) if to == DOUBLE else int(value))
+            return number(to, value)
         if value.type == to:
             return value
         if to == BIT:
             return self.apply("ne", [value, 0], value.type)
         if value.type == BIT:
-            return (self.builder.uitofp if to == DOUBLE else self.builder.zext)(value, to)
+            return (self.builder.uitofp if to in REALS else self.builder.zext)(value, to)
+        if FLOAT in (value.type, to):
+            return self._in_other_width(value, to)
         return self._whole(value) if value.type == DOUBLE else self.builder.sitofp(value, to)
+
+    def _in_other_width(self, value: Any, to: Any) -> Any:
+        """A number, in float32 before or after, by way of a double."""
+        if isinstance(value, ir.Constant):
+            return number(to, value.constant)
+        if value.type == FLOAT:
+            return self.converted(self.builder.fpext(value, DOUBLE), to)
+        return self.builder.fptrunc(self.converted(value, DOUBLE), FLOAT)
 
     def _whole(self, value: Any) -> Any:
         """A float without its fraction as an int, which it has been found to fit into."""
@@ -63,7 +74,7 @@ class Scalars:
         return make.fptosi(value, INT)
 
     def apply(self, name: str, operands: Sequence[Any], kind: Any) -> Any:
-        """An op computed in doubles or in ints, as `kind` says."""
+        """An op computed in doubles, in float32 or in ints, as `kind` says."""
         if name == "where":
             condition, *sides = operands
             chosen = [self.converted(value, kind) for value in sides]
@@ -78,27 +89,28 @@ class Scalars:
                 else self.builder.fcmp_ordered
             )
             return compared(COMPARISONS[name], *values)
-        return (self._on_ints if kind == INT else self._on_floats)(name, values)
+        return self._on_ints(name, values) if kind == INT else self._on_floats(name, values, kind)
 
     def _formula(self, formula: Formula, values: Sequence[Any], kind: Any) -> Any:
         return formula.evaluate(
             values, None, lambda name, operands: self.apply(name, operands, kind)
         )
 
-    def _on_floats(self, name: str, values: list[Any]) -> Any:
+    def _on_floats(self, name: str, values: list[Any], kind: Any) -> Any:
         if name in _INSTRUCTIONS:
             return getattr(self.builder, _INSTRUCTIONS[name])(*values)
         if name in EXACT:
             full = f"llvm.{EXACT[name]}"
             function = self.builder.module.declare_intrinsic(
-                full, [DOUBLE], ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
+                full, [kind], ir.FunctionType(kind, [kind] * len(values))
             )
             return self.builder.call(function, values)
         if name in ON_FLOATS:
-            return self._formula(ON_FLOATS[name], values, DOUBLE)
-        if OPS[name].forward is None:
-            return self.calls.call(name, values)
-        return self._formula(forward_formula(OPS[name]), values, DOUBLE)
+            return self._formula(ON_FLOATS[name], values, kind)
+        if OPS[name].forward is None:  # those of float32 are computed in doubles, and rounded once
+            found = self.calls.call(name, [self.converted(value, DOUBLE) for value in values])
+            return self.converted(found, kind)
+        return self._formula(forward_formula(OPS[name]), values, kind)
 
     def _on_ints(self, name: str, values: list[Any]) -> Any:
         if name in ("add", "sub", "mul"):
@@ -158,3 +170,10 @@ class Scalars:
         if name == "mod":
             return make.add(rest, make.select(off, b, zero))
         return make.sub(make.sdiv(a, b), make.zext(off, INT))
+
+
+def number(kind: Any, value: Any) -> Any:
+    """A number as a constant of a type."""
+    if kind not in REALS:
+        return ir.Constant(kind, int(value))
+    return ir.Constant(kind, rounded(float(value), F32 if kind == FLOAT else F64))

@@ -1,4 +1,5 @@
-"""Regions as Python functions on floats, ints and bools, with the bits of the interpreter.
+"""Regions as Python functions on floats, ints and bools, with the bits of the interpreter. A number
+in float32 is NumPy's, as it is there.
 
 Scalar functions are those that the interpreter calls. An int that outgrows 64 bits, a division of
 ints by zero: whatever is out of the ordinary raises `StepBack`, and the interpreter, which has the
@@ -8,6 +9,7 @@ message, runs instead. All names are invented: the text has nothing of the progr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 from ...ops import OPS
@@ -15,7 +17,7 @@ from ...ops.op import Op
 from ..backends.backend import CPU, INT_MAX, INT_MIN, ieee
 from ..formulas import scalars
 from ..formulas.formula_source import function_of
-from ..formulas.functions import scalar_function
+from ..formulas.functions import array_function, scalar_function
 from ..ir.instructions import (
     Affine,
     Block,
@@ -44,9 +46,10 @@ from ..ir.instructions import (
     every,
     size_of,
 )
-from ..ir.types import BOOL, DTYPES, I64, ArrayType
+from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from ..ir.verifier import WHERE
 from .array_calls import Computed
+from .numbers import float32, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
 
@@ -54,7 +57,7 @@ __all__ = ["StepBack", "TooLong", "compiled"]
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
-_CASTS = {"f64": "float", "i64": "int"}
+_CASTS = {"f64": "float", "f32": "float32", "i64": "int"}
 
 
 def compiled(
@@ -79,13 +82,17 @@ def compiled(
     }
     writer.names.update({_called(name): function for name, function in functions.items()})
     function = functions[region.name]
-    if any(
-        isinstance(made, Each | Product | Structural)
-        for own in (region, *others)
-        for made in every(own.block)
-    ):
+    if any(_has_arrays(own.block) for own in (region, *others)):
         function = _on_arrays(function)
     return _without_recursion_error(function) if others else function
+
+
+def _has_arrays(block: Block) -> bool:
+    """Whether NumPy computes, which may warn."""
+    return any(
+        isinstance(made, Each | Product | Structural) or any(v.type == F32 for v in made.results)
+        for made in every(block)
+    )
 
 
 def _called(name: str) -> str:
@@ -120,6 +127,7 @@ class _Writer:
             "StepBack": StepBack,
             "TooLong": TooLong,
             "checked": _checked,
+            "float32": float32,
         }
 
     def source(self, region: Region, is_kernel: bool = False) -> str:
@@ -130,8 +138,10 @@ class _Writer:
         lines += self.work(str(size_of(block)), 1)
         if is_kernel:
             for value in block.parameters:
-                if isinstance(kind := value.type, ArrayType):
-                    name = self.name(value)
+                name = self.name(value)
+                if value.type == F32:
+                    lines.append(f"    {name} = float32({name})")
+                elif isinstance(kind := value.type, ArrayType):
                     self.names["flat"] = _flat
                     lines.append(f"    {name} = flat({name}, {DTYPES[kind.element]!r})")
         lines += self.block(block, 1)
@@ -178,9 +188,8 @@ class _Writer:
     def instruction(self, made: Instruction, depth: int) -> Iterator[str]:
         indent = "    " * depth
         if isinstance(made, Constant):
-            self.numbers[id(made.result)] = self.constant(
-                made.value
-            )  # it is written where it is used
+            # It is written where it is used.
+            self.numbers[id(made.result)] = self.constant(made)
         elif isinstance(made, Cast):
             function = _CASTS[str(made.result.type)]
             yield f"{indent}{self.name(made.result)} = {function}({self.name(made.operand)})"
@@ -256,7 +265,8 @@ class _Writer:
             yield f"{indent}{name}[{self.name(made.place)}] = {self.name(made.number)}"
             return
         if isinstance(made, Element):
-            found = f"{self.name(made.array)}.item({self.name(made.place)})"
+            array, place = self.name(made.array), self.name(made.place)
+            found = f"{array}[{place}]" if made.result.type == F32 else f"{array}.item({place})"
         else:
             kind = made.result.type
             assert isinstance(kind, ArrayType)
@@ -305,18 +315,20 @@ class _Writer:
         for each in parameters:
             self.numbers.update({id(p): self.name(r) for p, r in zip(each, results, strict=True)})
 
-    def constant(self, value: Any) -> str:
-        if isinstance(value, float) and value - value != 0.0:  # which have no literal
-            name = f"c{len(self.names)}"
-            self.names[name] = value
-            return name
-        return repr(value)
+    def constant(self, made: Constant) -> str:
+        value = number_of(made)
+        if type(value) in (int, bool) or (type(value) is float and isfinite(value)):
+            return repr(value)
+        name = f"c{len(self.names)}"  # it has no literal
+        self.names[name] = value
+        return name
 
     def operation(self, made: Operation) -> str:
         operands = [self.name(value) for value in made.operands]
         kind, name = made.operands[-1].type, made.op.name
         if name in COMPARISONS:
-            return f"{operands[0]} {COMPARISONS[name]} {operands[1]}"
+            compared = f"{operands[0]} {COMPARISONS[name]} {operands[1]}"
+            return f"bool({compared})" if kind == F32 else compared
         if made.op is WHERE:
             return f"{operands[1]} if {operands[0]} else {operands[2]}"
         if name in _INFIX and kind != BOOL:
@@ -331,12 +343,15 @@ class _Writer:
         """A call of the function of an op."""
         operands, kind = ", ".join(map(self.name, made.operands)), made.operands[-1].type
         if kind == I64 and made.result.type == I64:
-            return f"checked({self.function(made.op, True)}, {operands})"
-        return f"{self.function(made.op, kind in (I64, BOOL))}({operands})"
+            return f"checked({self.function(made.op, kind)}, {operands})"
+        found = f"{self.function(made.op, kind)}({operands})"
+        if kind == F32:  # it may be an array of no axes
+            return f"{'bool' if made.result.type == BOOL else 'float32'}({found})"
+        return found
 
-    def function(self, op: Op, ints: bool) -> str:
-        key = f"{'i' if ints else 'f'}_{len(self.names)}"
-        self.names[key] = _function(op, ints)
+    def function(self, op: Op, kind: Type) -> str:
+        key = f"f_{len(self.names)}"
+        self.names[key] = _function(op, kind)
         return key
 
 
@@ -361,8 +376,11 @@ def _product(
     return (a @ b).reshape(-1)
 
 
-def _function(op: Op, ints: bool) -> Callable[..., Any]:
-    if ints and op.name in scalars.INTEGER:
+def _function(op: Op, kind: Type) -> Callable[..., Any]:
+    """The function of an op on numbers of a type."""
+    if kind == F32:
+        return array_function(CPU, op)
+    if kind in (I64, BOOL) and op.name in scalars.INTEGER:
         return scalars.INTEGER[op.name]
     return scalar_function(op)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
-from ..ir.types import BOOL, F64, I64, ArrayType
+from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type, is_float
 from ..ir.verifier import CHOICES
 from .step_back import StepBack
 
@@ -24,7 +24,6 @@ class Writer(Protocol):
 
     def name(self, value: Value) -> str: ...
     def same(self, result: Value, changed: Value) -> str: ...
-    def constant(self, value: Any) -> str: ...
     def instruction(self, made: Instruction, depth: int) -> Iterator[str]: ...
 
 
@@ -50,7 +49,7 @@ def _fits_arrays(made: Each) -> bool:
 
 def _is_smooth(made: Instruction) -> bool:
     if isinstance(made, Operation):
-        return made.op in CHOICES or made.result.type == BOOL or made.operands[-1].type == F64
+        return made.op in CHOICES or made.result.type == BOOL or is_float(made.operands[-1].type)
     return not isinstance(made, Check) and not (isinstance(made, Cast) and made.result.type == I64)
 
 
@@ -91,14 +90,15 @@ class _OnArrays:
         elif isinstance(made, Element):
             yield f"{name(made.result)} = {self.at(name(made.array), made.place)}"
         elif isinstance(made, Cast):
-            yield f"{name(made.result)} = {name(made.operand)}.astype('float64')"
+            dtype = DTYPES[made.result.type]  # type: ignore[index]
+            yield f"{name(made.result)} = {name(made.operand)}.astype({dtype!r})"
         elif isinstance(made, Operation):
             yield f"{name(made.result)} = {self.operation(made)}"
 
     def operation(self, made: Operation) -> str:
         operands = [self.writer.name(value) for value in made.operands]
         name = made.op.name
-        symbol = COMPARISONS.get(name) or (_INFIX.get(name) if made.result.type == F64 else None)
+        symbol = COMPARISONS.get(name) or (_INFIX.get(name) if is_float(made.result.type) else None)
         if symbol:
             return f"{operands[0]} {symbol} {operands[1]}"
         if made.op in CHOICES:
@@ -153,12 +153,18 @@ class _OnArrays:
             return
         kept = tuple([axis for axis, step in enumerate(steps) if step])
         if place is None:
-            yield f"{result} = along({combine}, {name(first)}, {value}, ()).item()"
+            total = f"along({combine}, {name(first)}, {value}, ())"
+            yield f"{result} = {as_number(total, first.type)}"
             return
         shape = tuple([self.shape[axis] for axis in kept])
         inner = tuple([steps[axis] for axis in kept])
         yield f"part = view({result}, {shape}, {self.start(place)}, {inner})"
         yield f"part[...] = {value if way == 'put' else f'along({combine}, part, {value}, {kept})'}"
+
+
+def as_number(text: str, kind: Type) -> str:
+    """A number of a type, of a text that gives NumPy's or an array of no axes."""
+    return f"float32({text})" if kind == F32 else f"{text}.item()"
 
 
 _UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "either", "and": "both"}
@@ -242,13 +248,13 @@ class _AsLoops:
             result = f"{result}[{name(place)}]"
         if way == "put":
             return f"{result} = {number}"
-        old = result if place is None else f"{result}.item()"
+        old = result if place is None else as_number(result, self.made.given[k][0].type)
         return f"{result} = combine_{way}([{old}, {number}])"
 
 
 def _added(numbers: Sequence[Any]) -> Any:
     """The sum in NumPy's order; of ints, if 64 bits hold it."""
-    if type(numbers[0]) is float:
+    if type(numbers[0]) is not int:
         return _halved(numbers)
     total = 0
     for number in numbers:

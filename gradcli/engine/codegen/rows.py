@@ -14,6 +14,7 @@ from .columns import column_of, stacked
 from .llvm import Limits, loaded
 from .llvm_rows import NotNative, rows_text
 from .machine import O3, assembled
+from .numbers import number_of
 from .python import StepBack
 
 __all__ = ["NotNative", "RowsKernel"]
@@ -31,7 +32,9 @@ class RowsKernel:
         self._gives = [value.type for value in region.block.results]
         self._by_row = list(by_row)
         block = in_scalars(region).block
-        known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+        known = {
+            made.result: number_of(made) for made in block.instructions if type(made) is Constant
+        }
         # What the results are that are scalars or large arrays: of a type, or known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])

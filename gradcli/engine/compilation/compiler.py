@@ -92,7 +92,7 @@ class Compiler:
     @property
     def compiles(self) -> bool:
         """Whether hot calls and long loops are compiled."""
-        return self._writes and self.on_floats and not self.counts
+        return self._writes and not (self.keeps_all or self.counts)
 
     def expression(self, node: program.Expression) -> Closure:
         """The closure of an expression: `frame -> value`."""

@@ -28,7 +28,7 @@ from .instructions import (
     Value,
 )
 from .structural import completed, gives
-from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type
+from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
 from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
@@ -43,8 +43,9 @@ _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 class Builder:
     """Adds instructions to the innermost open block."""
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
+    def __init__(self, block: Block, real: Scalar = F64) -> None:
+        """`real` is the type of the floats of a text, and of what is made of ints."""
+        self.block, self.real = block, real
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
         self._origins: dict[Value, Sequence[Value]] = {}  # what ints were computed from
@@ -75,7 +76,11 @@ class Builder:
 
     def constant(self, value: Any) -> Value:
         """A Python float, int or bool."""
-        result = Value(OF_PYTHON[type(value)])
+        return self.number(value, self.real if type(value) is float else OF_PYTHON[type(value)])
+
+    def number(self, value: Any, kind: Scalar) -> Value:
+        """A constant of a type."""
+        value, result = rounded(value, kind), Value(kind)
         self.add(Constant(value, result))
         self.known[result] = value
         return result
@@ -85,12 +90,12 @@ class Builder:
         if isinstance(kind, ArrayType):
             return self.filled(kind, self.zero(kind.element))
         assert isinstance(kind, Scalar)
-        return self.cast(self.constant(_ZEROS.get(kind, 0.0)), kind)
+        return self.number(_ZEROS.get(kind, 0.0), kind)
 
     def filled(self, kind: ArrayType, number: Value) -> Value:
         """An array with one number in all its places."""
         result = Value(kind)
-        self.add(NewArray(number, result))
+        self.add(NewArray(self.cast(number, kind.element), result))
         return result
 
     def room(self, kind: ArrayType) -> Value:
@@ -146,7 +151,8 @@ class Builder:
         shape: tuple[int, ...] | None = None,
     ) -> Value:
         """The product of two matrices, as an array of a shape."""
-        result = Value(ArrayType(F64, shape or (sizes[0], sizes[2])))
+        assert isinstance(left.type, ArrayType)
+        result = Value(ArrayType(left.type.element, shape or (sizes[0], sizes[2])))
         self.add(Product(left, right, sizes, transposed, result))
         return result
 
@@ -172,13 +178,16 @@ class Builder:
 
     def put(self, array: Value, place: Value, number: Value) -> Value:
         """The array with another number at one of its places."""
+        assert isinstance(array.type, ArrayType)
         result = Value(array.type)
-        self.add(Put(array, place, number, result))
+        self.add(Put(array, place, self.cast(number, array.type.element), result))
         return result
 
     def cast(self, value: Value, kind: Scalar) -> Value:
         if value.type == kind:
             return value
+        if kind in FLOATS and type(known := self.known.get(value)) is float:
+            return self.number(known, kind)
         result = Value(kind)
         self.add(Cast(value, result))
         return result
@@ -229,7 +238,7 @@ class Builder:
         if floats:
             return floats[0]
         if op.integers == "float" and op not in CHOICES:
-            return F64
+            return self.real
         keeps_bools = op in CHOICES or not op.counts_bools
         return BOOL if set(types) == {BOOL} and keeps_bools else I64
 

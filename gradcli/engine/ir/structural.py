@@ -16,7 +16,7 @@ from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
 from ...structs import Entity, Struct
 from ..backends.backend import CPU, ieee
-from .types import BOOL, DTYPES, F64, I64, ArrayType, Type
+from .types import BOOL, DTYPES, F32, F64, I64, ArrayType, Type, element_of, is_float
 from .values import Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
@@ -26,7 +26,7 @@ REFUSALS = (
 )  # fmt: skip
 LARGE = 2**21  # elements of a result that no sample has
 SLICE = "slice"  # what a slice begins with among options, where it is a tuple
-_KINDS = {"f": F64, "i": I64, "u": I64, "b": BOOL}
+_KINDS = {"d": F64, "f": F32, "l": I64, "?": BOOL}
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
@@ -64,7 +64,7 @@ class Applied(Struct):
         """What it computes of arrays and numbers: one result, or a list of them."""
         op, options = self.op, self.given
         if op.category == "making":
-            options["dtype"] = "float64"
+            options["dtype"] = "float32" if F32 in map(element_of, self.takes) else "float64"
         compute = partial(op.compute, CPU.xp, **options) if op.compute is not None else None
         assert compute is not None
         counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]
@@ -106,18 +106,21 @@ def _sample(kind: Type) -> Any:
     matrix, zeros of ints."""
     xp = CPU.xp
     if not isinstance(kind, ArrayType):
-        return {F64: 1.0, I64: 1, BOOL: True}[kind]  # type: ignore[index]
+        return {F64: 1.0, F32: xp.float32(1.0), I64: 1, BOOL: True}[kind]  # type: ignore[index]
     shape = kind.shape
-    if kind.element != F64:
-        return xp.zeros(shape, DTYPES[kind.element])
-    row = xp.arange(1.0, shape[-1] + 1)
-    return row if len(shape) == 1 else xp.zeros(shape) + row * xp.eye(*shape[-2:])
+    dtype = DTYPES[kind.element]
+    if not is_float(kind.element):
+        return xp.zeros(shape, dtype)
+    row = xp.arange(1.0, shape[-1] + 1, dtype=dtype)
+    return (
+        row if len(shape) == 1 else xp.zeros(shape, dtype) + row * xp.eye(*shape[-2:], dtype=dtype)
+    )
 
 
 def _type_of(value: Any) -> Type:
     value = CPU.xp.asarray(value)
-    kind = _KINDS.get(value.dtype.kind)
-    if kind is None or value.dtype.char == "f":
+    kind = _KINDS.get(value.dtype.char)
+    if kind is None:
         what = "complex numbers" if value.dtype.kind == "c" else f"numbers of type {value.dtype}"
         raise Refused(f"{what} are not compiled")
     if not value.size:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from ctypes import c_float
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...structs import Entity, Struct
 
@@ -60,10 +61,12 @@ STACK = StackType()
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
-FLOATS = (F64, F32)
+# A float64 number beside a float32 becomes one, as a Python float beside NumPy's float32 does. (An
+# element of an array doesn't: who lowers arrays converts these.)
+FLOATS = (F32, F64)
 # What has which type: Python's numbers, and the elements of arrays by their dtype.
 OF_PYTHON: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
-OF_DTYPE = {"float64": F64, "int64": I64, "bool": BOOL}
+OF_DTYPE = {"float64": F64, "float32": F32, "int64": I64, "bool": BOOL}
 DTYPES = {scalar: name for name, scalar in OF_DTYPE.items()}
 
 
@@ -73,4 +76,27 @@ def is_float(kind: Type) -> bool:
 
 def has_tangents(kind: Type) -> bool:
     """Whether values of a type have tangents and cotangents."""
-    return (kind.element if isinstance(kind, ArrayType) else kind) == F64
+    return kind != STACK and element_of(kind) in FLOATS
+
+
+def element_of(kind: Type) -> Scalar:
+    """The type of a scalar, or of the elements of an array."""
+    found = kind.element if isinstance(kind, ArrayType) else kind
+    assert isinstance(found, Scalar)
+    return found
+
+
+def has_floats(real: Scalar, kind: Type) -> bool:
+    """Whether regions of a run whose floats are `real` may have numbers of a type: those of a run
+    in float32 have no float64, which operations on numbers would round."""
+    return kind != F64 or real == F64
+
+
+def widest(kinds: Collection[Type]) -> Scalar:
+    """The type of an array of elements of these types, as NumPy has it."""
+    return next(kind for kind in (F64, F32, I64, BOOL) if kind in kinds)
+
+
+def rounded(value: Any, kind: Scalar) -> Any:
+    """A number as a float of a type has it."""
+    return c_float(value).value if kind == F32 and value == value else value

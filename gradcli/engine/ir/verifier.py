@@ -39,7 +39,7 @@ from .instructions import (
 )
 from .structural import Refused, gives
 from .tokens import IRError
-from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type
+from .types import BOOL, F64, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float
 
 WHERE = OPS["where"]  # structural, because of arrays; on scalars it chooses
 CHOOSE = Op(
@@ -234,7 +234,7 @@ class _Verifier:
         pairs = zip((made.left, made.right, made.result), (m * k, k * n, m * n), strict=True)
         for value, size in pairs:
             kind = value.type
-            if not isinstance(kind, ArrayType) or (kind.element, kind.size) != (F64, size):
+            if not (isinstance(kind, ArrayType) and is_float(kind.element) and kind.size == size):
                 self.fail(f"{kind} is no factor, or no product, of {size} floats")
 
     def structural(self, made: Structural) -> None:

@@ -10,7 +10,7 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import BOOL, OF_DTYPE, OF_PYTHON, ArrayType, Scalar
+from ..ir.types import BOOL, F32, OF_DTYPE, OF_PYTHON, ArrayType, Scalar, has_floats
 from ..regions.arrays import MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
@@ -27,6 +27,7 @@ from ..regions.entries import (
 )
 from ..regions.flow import assigned
 from ..regions.transforms import FORWARD, REVERSE, SECOND
+from ..trace.run import Run
 from ..values.boxes import Dual, primal
 from ..values.contents import variables
 from ..values.kinds import (
@@ -66,6 +67,7 @@ class Observed(NamedTuple):
     traced     the positions of the others that are traced or have tangents
     changing   the variables whose states may change, in the order of their numbers
     functions  the functions of the program that are among the values
+    real       the type of the run's floats
     """
 
     entries: dict[int, Entry]
@@ -75,6 +77,7 @@ class Observed(NamedTuple):
     traced: frozenset[int]
     changing: list[Variable]
     functions: list[program.Function]
+    real: Scalar
 
 
 def observe(
@@ -85,14 +88,15 @@ def observe(
 ) -> Observed:
     """What slots of a frame hold, and those that functions in them read. Some of them are
     `assigned`; `changes`: whether states of variables may change."""
-    observer = _Observer(frame, {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell})
+    cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
+    observer = _Observer(frame[0], frame, cells)
     observer.changes = changes
     return observer.observed({slot.index: slot for slot in slots})
 
 
-def observe_values(values: Sequence[Any]) -> Observed:
+def observe_values(run: Run, values: Sequence[Any]) -> Observed:
     """What values are, and what functions among them read."""
-    observer = _Observer([], set())
+    observer = _Observer(run, [], set())
     entries = dict(enumerate(observer.entries(values, 0)))
     return observer.seen(entries)
 
@@ -101,7 +105,8 @@ class _Observer:
     """`frame` is the one whose names the region has as its own, which assigns those of some
     `cells`. `changes`: whether states of variables may change."""
 
-    def __init__(self, frame: list[Any], cells: set[int]) -> None:
+    def __init__(self, run: Run, frame: list[Any], cells: set[int]) -> None:
+        self.real = OF_DTYPE[run.settings.dtype]
         self.frame, self.cells, self.changes = frame, cells, False
         self.values: list[Any] = []
         self.is_boxed = False
@@ -128,6 +133,7 @@ class _Observer:
             frozenset(self.traced - self.variables),
             self.changing,
             self.functions,
+            self.real,
         )
 
     def held(self, slot: program.Slot) -> Any:
@@ -139,12 +145,15 @@ class _Observer:
             return self.variable(value)
         is_variable, value = type(value) is Variable, read(value)
         number = primal(value)
-        if type(number) in OF_PYTHON and _is_of(value, type(number)):
+        scalar = scalar_type(type(number))
+        if not self.is_of_run(scalar):
+            return NoEntry("a number in another float type than the run's is not compiled")
+        if scalar is not None and _is_of(value, type(number)):
             self.variables.update([len(self.values)] * is_variable)
-            return self.taken(value, OF_PYTHON[type(number)])
+            return self.taken(value, scalar)
         if type(number) is CPU.ndarray and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
-            if kind is not None and _is_of(value, CPU.ndarray):
+            if kind is not None and self.is_of_run(kind) and _is_of(value, CPU.ndarray):
                 entry = ArrayEntry(ArrayType(kind, number.shape), is_variable, listed=False)
                 return self.taken(value, entry)
         if value is UNSET:
@@ -165,10 +174,14 @@ class _Observer:
             return self.transform(value, depth)
         return NoEntry("this value is not compiled")
 
+    def is_of_run(self, kind: Scalar | None) -> bool:
+        """Whether numbers of a type are such as regions of the run have."""
+        return kind is None or has_floats(self.real, kind)
+
     def long_list(self, value: List) -> Entry:
         """A list of many numbers, all floats or all ints."""
         kind = number_type(value.items)
-        if kind is None:
+        if kind is None or not self.is_of_run(kind):
             return NoEntry("a long list of what isn't all floats or all ints is not compiled")
         entry = ArrayEntry(ArrayType(kind, (len(value),)), variable=False, listed=True)
         return self.taken(value, entry)
@@ -245,8 +258,17 @@ class _Observer:
 def number_type(items: list[Any]) -> Scalar | None:
     """The type of numbers, if they all are plain floats, or ints."""
     types = set(map(type, items))
-    kind = OF_PYTHON.get(types.pop()) if len(types) == 1 else None
+    kind = scalar_type(types.pop()) if len(types) == 1 else None
     return None if kind == BOOL else kind
+
+
+def scalar_type(kind: type) -> Scalar | None:
+    """The type of numbers of a class: Python's, and NumPy's in float32, of which there are none
+    before NumPy is loaded."""
+    found = OF_PYTHON.get(kind)
+    if found is None and CPU.ndarray is not None and kind is CPU.xp.float32:
+        return F32
+    return found
 
 
 def is_array(value: Any) -> bool:

@@ -56,7 +56,7 @@ class FunctionCalls:
         self, run: Run, work: int, site: Site, values: list[Any], names: list[str]
     ) -> Any:
         """The result of a call of a function with arguments, the last of which have names."""
-        observed = observe_values(values)
+        observed = observe_values(run, values)
         if observed.is_boxed and not run.one_record:
             return UNSET
         call = self._calls.of(observed, tuple(names))
@@ -83,7 +83,7 @@ class FunctionCall:
         function, *arguments = self.entries
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
-        self._lowered = lower_call(function, arguments[:first], named, span)
+        self._lowered = lower_call(function, arguments[:first], named, span, observed.real)
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
 
     @cached_property

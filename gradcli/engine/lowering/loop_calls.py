@@ -131,7 +131,7 @@ class LoopCall:
         turns: int | None,
     ) -> None:
         """Raises NotCompiled."""
-        self._lowered = lower_loop(node, observed.entries, over, turns)
+        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real)
         self._changed = self._lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)

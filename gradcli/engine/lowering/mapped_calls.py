@@ -80,7 +80,7 @@ class MappedCalls:
         self._numbers, self._rows = self._numbers + numbers, n
         if self._numbers < policy().heat.elements and self._work < policy().heat.operations:
             return UNSET
-        observed = observe_values([function.function, *[each.first for each in found]])
+        observed = observe_values(run, [function.function, *[each.first for each in found]])
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in found)
         if is_boxed and not run.one_record:
             return UNSET
@@ -114,7 +114,7 @@ class MappedCall:
         function, *arguments = observed.entries.values()
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
-        lowered = lower_call(function, arguments[:first], named, span)
+        lowered = lower_call(function, arguments[:first], named, span, observed.real)
         self._kind = lowered.kind
         if not _has_rows(self._kind):
             raise NotCompiled("what this call gives has no rows", span)

@@ -28,7 +28,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         items = [held_of(item, numbers) for item in kind.items]
         return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, StoredOf) and kind.listed:
-        return List(next(numbers).tolist())
+        return List(items_of(next(numbers)))
     if isinstance(kind, MaybeOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
         return held if is_there else MISSING
@@ -38,6 +38,11 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real
     return next(numbers)
+
+
+def items_of(array: Any) -> list[Any]:
+    """The numbers of an array of one axis, as the language has them."""
+    return list(array) if array.dtype.char == "f" else array.tolist()
 
 
 def may_be(a: Any, b: Any) -> bool:

@@ -102,7 +102,9 @@ class VariableLoopCall:
         once: bool,
     ) -> None:
         """Raises NotCompiled."""
-        self._lowered = lower_variable_loop(node, observed.entries, over, traced, turns, once)
+        self._lowered = lower_variable_loop(
+            node, observed.entries, over, traced, turns, once, real=observed.real
+        )
         self._may_end = may_end(node)
         self.is_new = True
         self.is_plain = not self._lowered.moving

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, NewStack, Value
-from ..ir.types import BOOL, F64, STACK, ArrayType, Type, strides
+from ..ir.types import BOOL, STACK, ArrayType, Scalar, Type, has_tangents, strides
 from ..ir.verifier import CHOOSE, WHERE
 from .calls import Regions
 
@@ -98,7 +98,9 @@ class Differentiation:
     def none_of(self, kind: Type) -> Value:
         """What stands for the derivative of a value that has none."""
         if kind != STACK:
-            return self.nothing() if kind == F64 else self.builder.zero(kind)
+            if isinstance(kind, Scalar) and has_tangents(kind):
+                return self.builder.number(-0.0, kind)
+            return self.builder.zero(kind)
         stack = Value(STACK)
         self.builder.add(NewStack(stack))
         return stack

@@ -27,7 +27,7 @@ from ..ir.instructions import (
     Value,
     While,
 )
-from ..ir.types import F64, is_float
+from ..ir.types import I64, Scalar, Type, is_float, rounded
 from ..ir.verifier import CHOICES, WHERE
 from .copying import copied, rebuilt
 
@@ -37,6 +37,7 @@ class _Known(NamedTuple):
 
     text: str
     value: Any
+    type: Scalar
 
 
 _Held: TypeAlias = Value | _Known
@@ -65,7 +66,9 @@ class _Folding:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
-        self.constants: dict[str, Value] = {}  # that are defined where the builder stands
+        self.constants: dict[
+            tuple[str, Scalar], Value
+        ] = {}  # that are defined where the builder stands
 
     def all(self, instructions: Sequence[Instruction]) -> None:
         for made in instructions:
@@ -81,9 +84,10 @@ class _Folding:
         """A value for what is held. Constants are defined in the block that uses them, once."""
         if isinstance(held, Value):
             return held
-        if held.text not in self.constants:
-            self.constants[held.text] = self.builder.constant(held.value)
-        return self.constants[held.text]
+        key = held.text, held.type
+        if key not in self.constants:
+            self.constants[key] = self.builder.number(held.value, held.type)
+        return self.constants[key]
 
     def inside(self, block: Block, instructions: Sequence[Instruction]) -> None:
         """Rebuilds instructions in a block inside this one."""
@@ -101,7 +105,7 @@ class _Folding:
 
     def instruction(self, made: Instruction) -> None:
         if isinstance(made, Constant):
-            self.held[made.result] = _known(made.value)
+            self.held[made.result] = _known(made.value, made.result.type)
         elif isinstance(made, Cast):
             self.cast(made)
         elif isinstance(made, Operation):
@@ -143,7 +147,7 @@ class _Folding:
             values, steps = zip(*terms, strict=True)
             self.builder.add(Affine(values, steps, offset, made.result))
         else:
-            self.held[made.result] = _known(offset)
+            self.held[made.result] = _known(offset, I64)
 
     def each(self, made: Each) -> None:
         body = Block(made.body.parameters)
@@ -153,8 +157,8 @@ class _Folding:
 
     def cast(self, made: Cast) -> None:
         held = self.of(made.operand)
-        if isinstance(held, _Known) and made.result.type == F64:
-            self.held[made.result] = _known(float(held.value))
+        if isinstance(held, _Known) and is_float(made.result.type):
+            self.held[made.result] = _known(float(held.value), made.result.type)
         else:
             self.keep(made)
 
@@ -221,8 +225,10 @@ class _Folding:
         self.builder.add(new)
 
 
-def _known(value: Any) -> _Known:
-    return _Known(repr(value), value)
+def _known(value: Any, kind: Type) -> _Known:
+    assert isinstance(kind, Scalar)
+    value = rounded(value, kind)
+    return _Known(repr(value), value, kind)
 
 
 def _is(held: _Held, value: Any) -> bool:
@@ -247,7 +253,8 @@ def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | N
         return operands[0]
     if last and name in EXACT and all(isinstance(held, _Known) for held in operands):
         values = [held.value for held in operands if isinstance(held, _Known)]
-        return _known(scalar_function(made.op)(*values)) if _are_floats(values) else None
+        if _are_floats(values):  # which are rounded once more without another result
+            return _known(scalar_function(made.op)(*values), made.result.type)
     return None
 
 

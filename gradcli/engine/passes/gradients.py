@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import ArrayType, Type, has_tangents
+from ..ir.types import ArrayType, Type, element_of, has_tangents
 from .calls import Regions
 from .copying import inlined
 from .jvp import jvp
@@ -55,5 +55,5 @@ def _joined(region: Region, parts: Sequence[tuple[Region, Sequence[Type]]]) -> R
 
 
 def _ones(builder: Builder, kind: Type) -> Value:
-    one = builder.constant(1.0)
+    one = builder.number(1.0, element_of(kind))
     return builder.filled(kind, one) if isinstance(kind, ArrayType) else one

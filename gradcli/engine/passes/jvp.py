@@ -27,7 +27,7 @@ from ..ir.instructions import (
     While,
     every,
 )
-from ..ir.types import BOOL, STACK, ArrayType, has_tangents
+from ..ir.types import BOOL, STACK, ArrayType, Scalar, element_of, has_tangents
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
@@ -124,7 +124,11 @@ class _Pushforward(Differentiation):
     def tangent(self, made: Operation | Cast, moving: dict[int, Derivative]) -> Value:
         """The tangent of a result. What an operand adds that may not be connected is chosen by
         itself, so that the tangent is connected with nothing else where it isn't."""
-        if isinstance(made, Cast) or made.op is RESTATED:
+        if isinstance(made, Cast):
+            kind = made.result.type
+            assert isinstance(kind, Scalar)
+            return self.builder.cast(moving[0].value, kind)
+        if made.op is RESTATED:
             return moving[0].value
         if made.op is WHERE:
             nothing = self.builder.constant(0.0)
@@ -209,9 +213,10 @@ class _Pushforward(Differentiation):
         for array in used([made.body]):
             if array in self.varied and isinstance(array.type, ArrayType):
                 inside[array] = self.of_array(array, tangents)
-        zero = self.builder.constant(0.0)
+        zeros = {k: self.builder.zero(element_of(made.initial[k].type)) for k in places}
         firsts = [
-            tangents.get(made.initial[k]) or Derivative(self.start(made, k, zero)) for k in places
+            tangents.get(made.initial[k]) or Derivative(self.start(made, k, zeros[k]))
+            for k in places
         ]
         given, ends = made.given, list[Value]()
         self.along(made.body, inside)
@@ -221,7 +226,7 @@ class _Pushforward(Differentiation):
             for k in places:
                 number, place = given[k]
                 t = inside.get(number)
-                value = self.if_connected(t, zero) if t else zero
+                value = self.if_connected(t, zeros[k]) if t else zeros[k]
                 ends += [value] if place is None else [value, place]
             for n, k in enumerate(places):
                 t = inside.get(given[k][0])

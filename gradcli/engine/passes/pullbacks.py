@@ -27,7 +27,7 @@ from ..ir.instructions import (
     Structural,
     Value,
 )
-from ..ir.types import F64, ArrayType, Type, strides
+from ..ir.types import ArrayType, Scalar, Type, element_of, strides
 from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .copying import copied, defined, rebuilt
 from .derivatives import Derivative, Derivatives, Differentiation, shape_of
@@ -65,7 +65,10 @@ class Pullbacks(Differentiation):
             if isinstance(made, Operation) and made.op is CHOOSE:
                 self.add(cotangents, operand, self.chosen(made.operands[0], k == 1, g))
                 continue
-            if isinstance(made, Cast) or made.op is RESTATED:
+            if isinstance(made, Cast):
+                assert isinstance(operand.type, Scalar)
+                part = self.builder.cast(g.value, operand.type)
+            elif made.op is RESTATED:
                 part = g.value
             else:
                 part = share(self.builder, made, k, g.value)
@@ -104,21 +107,26 @@ class Pullbacks(Differentiation):
         if g is not None:
             kind = shape_of(made.result)
             total = self.total(
-                kind, lambda k: self.builder.element(g.value, self.builder.place(k, strides(kind)))
+                kind,
+                made.number.type,
+                lambda k: self.builder.element(g.value, self.builder.place(k, strides(kind))),
             )
             self.add(cotangents, made.number, Derivative(total, g.connected))
 
-    def total(self, shape: Sequence[int], number: Callable[[Sequence[Value]], Value]) -> Value:
+    def total(
+        self, shape: Sequence[int], kind: Type, number: Callable[[Sequence[Value]], Value]
+    ) -> Value:
         """The sum of a number for each point: of many rows, of the sums of rows."""
-        builder, zero = self.builder, self.builder.constant(0.0)
+        assert isinstance(kind, Scalar)
+        builder, zero = self.builder, self.builder.zero(kind)
         if len(shape) == 1:
             return builder.each(shape, [("add", zero)], lambda k: [number(k)])[0]
         outer = tuple(shape[:-1])
-        rows = builder.filled(ArrayType(F64, outer), zero)
+        rows = builder.filled(ArrayType(kind, outer), zero)
         [rows] = builder.each(
             shape, [("add", rows)], lambda k: [number(k), builder.place(k[:-1], strides(outer))]
         )
-        return self.total((prod(outer),), lambda k: builder.element(rows, k[0]))
+        return self.total((prod(outer),), kind, lambda k: builder.element(rows, k[0]))
 
     def product(self, made: Product, cotangents: Derivatives) -> None:
         """The cotangent of each factor is a product with the other one, transposed."""
@@ -195,7 +203,7 @@ class Pullbacks(Differentiation):
         if first not in self.varied:
             return
         if made.ways[k] == "put":
-            zero = self.builder.constant(0.0)
+            zero = self.builder.zero(element_of(first.type))
 
             def replaced(indices: Sequence[Value]) -> list[Value]:
                 names = dict(zip(made.body.parameters, indices, strict=True))
@@ -268,7 +276,7 @@ class Pullbacks(Differentiation):
     ) -> None:
         """Adds the `each` that combines shares, and adds what it gives to the cotangents."""
         builder = self.builder
-        local, zero = set(defined(body)), builder.constant(0.0)
+        local = set(defined(body))
         places = {each.result: each for each in body.instructions if isinstance(each, Affine)}
         ways: list[tuple[str, Value]] = []
         ends: list[Value] = []
@@ -286,8 +294,9 @@ class Pullbacks(Differentiation):
                     ends.append(place)
         for n, (of, _, place) in enumerate(shares):
             if place is None:
-                start = builder.filled(ArrayType(F64, rows[n]), zero) if n in rows else zero
-                ways.append(("add", start))
+                assert isinstance(of.type, Scalar)
+                kind = ArrayType(of.type, rows[n]) if n in rows else of.type
+                ways.append(("add", builder.zero(kind)))
                 continue
             assert isinstance(of.type, ArrayType)
             if _covers(place, places, body.parameters, made.shape, of.type):
@@ -308,7 +317,7 @@ class Pullbacks(Differentiation):
         for n, (of, g, place) in enumerate(shares):
             flag, value = results[flags[n]] if n in flags else g.connected, results[n]
             if n in rows:
-                value = self.total((prod(rows[n]),), partial(_at, builder, value))
+                value = self.total((prod(rows[n]),), of.type, partial(_at, builder, value))
             old = cotangents.get(of)
             if place is not None and ways[n][0] == "add" and old is not None:
                 cotangents[of] = Derivative(value, self.either(old.connected, flag))

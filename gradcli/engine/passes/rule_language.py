@@ -18,7 +18,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import LARGE_PRODUCT, Block, Value
 from ..ir.places import Part, Scattered, parts_of
 from ..ir.structural import Applied, completed, operands_of
-from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
+from ..ir.types import DTYPES, ArrayType, Scalar, element_of, is_float
 from ..ir.verifier import on_scalars
 
 MOST_KNOWN = 256  # elements of an array that a rule makes
@@ -27,7 +27,7 @@ _MOVES = frozenset(
     ("getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze",
      "flip", "broadcast_to", "tril", "triu", "diag")
 )  # fmt: skip
-_SAME = frozenset(("conj", "real", "float64"))
+_SAME = frozenset(("conj", "real", "float64"))  # floats stay of the type of the operands
 MUL = OPS["mul"]
 
 
@@ -47,13 +47,7 @@ class Held(RuleValue):
 
     @property
     def dtype(self) -> str:
-        return DTYPES[_element(self.v.type)]
-
-
-def _element(kind: Type) -> Scalar:
-    found = kind.element if isinstance(kind, ArrayType) else kind
-    assert isinstance(found, Scalar)
-    return found
+        return DTYPES[element_of(self.v.type)]
 
 
 class Language(RuleLanguage):
@@ -73,14 +67,14 @@ class Language(RuleLanguage):
         values = [self.value(each) for each in operands_of(op, given)]
         if on_scalars(op) and name not in _SAME:
             return Held(self.elementwise(op, values), self)
-        if name in _SAME and _element(values[0].type) == F64:
+        if name in _SAME and is_float(element_of(values[0].type)):
             return given[0]
         if name == "zeros_like":
             return Held(self.builder.zero(values[0].type), self)
         if name in _MOVES and isinstance(values[0].type, ArrayType):
             with suppress(Scattered):
                 return self.moved(op, given[0], options or {})
-        if name == "matmul" and all(map(_is_factor, values)):
+        if name == "matmul" and _are_factors(values):
             return Held(self.product(*given), self)
         chosen = {name: value for name, value in (options or {}).items() if name != "inplace"}
         found = self.builder.structural(op, values, chosen, self.span)
@@ -101,7 +95,7 @@ class Language(RuleLanguage):
         if given.size > MOST_KNOWN:
             raise Scattered("an array of the rule itself has too many elements")
         items = [self.builder.constant(item) for item in given.ravel().tolist()]
-        array = self.builder.room(ArrayType(_element(items[0].type), tuple(given.shape)))
+        array = self.builder.room(ArrayType(element_of(items[0].type), tuple(given.shape)))
         for k, item in enumerate(items):
             array = self.builder.put(array, self.builder.constant(k), item)
         return array
@@ -116,14 +110,25 @@ class Language(RuleLanguage):
         shape = broadcast_shapes(shapes)
         assert shape is not None
         with self.builder.inside(Block()):  # which is thrown away
-            sample = [Value(_element(value.type)) for value in values]
+            sample = [Value(element_of(value.type)) for value in values]
             kind = self.builder.operation(op, sample, self.span).type
 
         def at(indices: Sequence[Value]) -> Value:
             operands = [self.element(value, indices) for value in values]
             return self.builder.operation(op, operands, self.span)
 
-        return self.filled(ArrayType(_element(kind), shape), at)
+        return self.filled(ArrayType(element_of(kind), shape), at)
+
+    def of_type(self, value: Value, kind: Scalar) -> Value:
+        """A number or an array as one of another type."""
+        if element_of(value.type) == kind:
+            return value
+        if not isinstance(value.type, ArrayType):
+            return self.builder.cast(value, kind)
+        whole = ArrayType(kind, value.type.shape)
+        return self.filled(
+            whole, lambda indices: self.builder.cast(self.element(value, indices), kind)
+        )
 
     def filled(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:
         """A new array, from what gives the element at indices."""
@@ -184,7 +189,7 @@ class Language(RuleLanguage):
         """The product of matrices, or of vectors."""
         n, left, right = a.shape[-1], a.shape[:-1], b.shape[1:]
         sizes, shape = (prod(left), n, prod(right)), (*left, *right)
-        builder, zero = self.builder, self.builder.constant(0.0)
+        builder, zero = self.builder, self.builder.zero(element_of(a.v.type))
         if prod(sizes) >= LARGE_PRODUCT:
             (x, by_columns), (y, other) = [
                 (held.v, False) if held.transposed is None else (held.transposed, True)
@@ -192,7 +197,8 @@ class Language(RuleLanguage):
             ]
             found = builder.product(x, y, sizes, (by_columns, other), shape or (1,))
             return found if shape else builder.element(found, builder.constant(0))
-        kind = ArrayType(F64, shape)
+        element = element_of(a.v.type)
+        kind = ArrayType(element, shape)
 
         def term(indices: Sequence[Value]) -> list[Value]:
             rows, (k, *columns) = indices[: len(left)], indices[len(left) :]
@@ -211,6 +217,10 @@ def _entry(m: Language, held: Held, indices: list[Value]) -> Value:
     return m.element(held.transposed, indices[::-1])
 
 
-def _is_factor(value: Value) -> bool:
-    kind = value.type
-    return isinstance(kind, ArrayType) and kind.element == F64 and len(kind.shape) <= 2
+def _are_factors(values: Sequence[Value]) -> bool:
+    """Whether values are vectors or matrices of floats, all of one type."""
+    kinds = [value.type for value in values]
+    return len({element_of(kind) for kind in kinds}) == 1 and all(
+        isinstance(kind, ArrayType) and is_float(kind.element) and len(kind.shape) <= 2
+        for kind in kinds
+    )

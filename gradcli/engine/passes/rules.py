@@ -12,7 +12,6 @@ from ..formulas.derivative_ops import cotangent_op, tangent_op
 from ..formulas.reading import forward_formula, real_partial_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value
-from ..ir.types import is_float
 from ..ir.verifier import WHERE
 
 
@@ -71,7 +70,8 @@ def _is_flat(made: Operation, k: int) -> bool:
 
 
 def evaluate(builder: Builder, formula: Formula, operands: Sequence[Value], y: Value) -> Value:
-    """The value of a formula of operands and the result `y`, computed in floats."""
+    """The value of a formula of operands and the result `y`, computed in floats. Numbers of the
+    formula take the type of the floats that they meet."""
 
     def lifted(value: Any) -> Value:
         if isinstance(value, Value):
@@ -88,7 +88,7 @@ def evaluate(builder: Builder, formula: Formula, operands: Sequence[Value], y: V
     if any(name not in OPS for name in _kinds(formula)):
         raise NoRule("a rule is not elementwise")
     found = lifted(formula.evaluate(operands, y, call))
-    return found if is_float(found.type) else builder.cast(found, y.type)  # type: ignore[arg-type]
+    return builder.cast(found, y.type)  # type: ignore[arg-type]
 
 
 def _kinds(formula: Formula) -> list[str]:

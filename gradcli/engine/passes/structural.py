@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ops import OPS
 from ...ops.tangent import push
 from ..ir.builder import Builder
 from ..ir.instructions import Structural, Value
 from ..ir.places import Scattered
 from ..ir.structural import REFUSALS, Refused
-from ..ir.types import F64, ArrayType, Type, has_tangents
+from ..ir.types import ArrayType, Type, element_of, has_tangents
 from .rule_language import Held, Language
 from .rules import NoRule
-
-ADD = OPS["add"]
 
 
 def shares(
@@ -83,9 +80,7 @@ class _Rule:
             shape = like.shape if isinstance(like, ArrayType) else ()
             if not isinstance(value.type, ArrayType):
                 assert isinstance(like, ArrayType)
-                return self.m.builder.filled(like, self.m.builder.cast(value, F64))
+                return self.m.builder.filled(like, value)
             if value.type.shape != shape:
                 value = self.m.value(self.m.call(change, (found,), {"shape": shape}))
-        if has_tangents(value.type):
-            return value
-        return self.m.elementwise(ADD, [value, self.m.value(0.0)])
+        return self.m.of_type(value, element_of(like))

@@ -7,7 +7,7 @@ interpreter's in the last place, as NumPy's differ between processors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,8 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
+from ..ir.verifier import CHOICES
 from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
 from .names import NotCompiled
 from .scalars import Scalars
@@ -48,7 +49,7 @@ class Arrays(Scalars):
     def tied(self, array: Array) -> Array:
         """An array of which all elements depend on what any depends on, as the interpreter has
         it."""
-        if array.type != F64:
+        if not is_float(array.type):
             return array
         moving = [item for item in dict.fromkeys(array.items) if item not in self.builder.known]
         if not moving or len(set(array.items)) == 1:
@@ -61,7 +62,7 @@ class Arrays(Scalars):
 
     def beside(self, item: Value, other: Value) -> Value:
         """An element of an array with another one."""
-        if item is other or item.type != F64 or other in self.builder.known:
+        if item is other or not is_float(item.type) or other in self.builder.known:
             return item
         return self.builder.operation(BESIDE, [item, other])
 
@@ -81,20 +82,24 @@ class Arrays(Scalars):
         """An array of these elements, which become of one type."""
         if len(items) > MAX_ELEMENTS:
             raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements", span)
-        types = {F64 if isinstance(item, Mixed) else item.type for item in items}
-        kind = F64 if F64 in types or not types else I64 if I64 in types else BOOL
+        types = {item.real.type if isinstance(item, Mixed) else item.type for item in items}
+        kind = widest(types or {self.builder.real})
+        if {F32, I64} <= types and self.builder.real == F64:
+            kind = F64  # as NumPy has it, but for a run in float32
         sure = [item for item in items if not isinstance(item, Mixed)]
-        if len(sure) < len(items) and all(item.type != F64 for item in sure):
+        if len(sure) < len(items) and not any(is_float(item.type) for item in sure):
             raise NotCompiled("whether this array has ints or floats isn't known", span)
         return Array(shape, tuple([self.as_type(item, kind, span) for item in items]), kind)
 
     def as_type(self, number: Any, kind: Scalar, span: Span) -> Value:
-        return self.as_float(number, span) if kind == F64 else self.builder.cast(number, kind)
+        number = self.as_float(number, span) if isinstance(number, Mixed) else number
+        return self.builder.cast(number, kind)
 
     def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
         """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
         op, operands = self.as_square(op, operands)
         parts = [self.as_array(operand, span) for operand in operands]
+        parts = self.promoted(op, parts, span)
         shape = broadcast([p.shape for p in parts if isinstance(p, Array)])
         if shape is None or prod(shape) == 0:
             raise NotCompiled("the shapes of these arrays don't fit", span)
@@ -102,6 +107,37 @@ class Arrays(Scalars):
         self.count(span, prod(shape))
         items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
         return self.array(shape, items, span)
+
+    def promoted(self, op: Op, parts: Sequence[Any], span: Span) -> list[Any]:
+        """Operands of which some are arrays, as NumPy promotes them: float32 to float64 beside an
+        array of float64, and a number in float64 to float32 beside arrays of float32."""
+        first = 1 if op in CHOICES else 0
+        types = {getattr(part, "type", None) for part in parts[first:]}
+        if F32 not in types:
+            return list(parts)
+        arrays = [p.type for p in parts[first:] if not isinstance(p, Value | Mixed)]
+        has_ints = not all(map(is_float, arrays))
+        if has_ints and op.integers != "float":
+            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+        wide = F64 in arrays or (has_ints and self.builder.real == F64)
+        others, kind = (F32, F64) if wide else (F64, F32)
+        changed = [
+            self.of_type(part, kind, span) if getattr(part, "type", None) == others else part
+            for part in parts[first:]
+        ]
+        return [*parts[:first], *changed]
+
+    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number or an array as one of another type."""
+        if not isinstance(held, Array):
+            return self.as_type(held, kind, span)
+        return Array(held.shape, tuple([self.as_type(v, kind, span) for v in held.items]), kind)
+
+    def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
+        """The type of arrays that are joined."""
+        if F32 in kinds and I64 in kinds:
+            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+        return widest(kinds)
 
     def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
         """An op on arrays: a square as a product, as NumPy computes it."""
@@ -112,7 +148,9 @@ class Arrays(Scalars):
 
     def total(self, items: Sequence[Value], span: Span) -> Value:
         """The sum of elements, in the order of NumPy, which adds eight at a time."""
-        first = self.builder.constant(0 if items and items[0].type != F64 else 0.0)
+        kind = items[0].type if items else self.builder.real
+        assert isinstance(kind, Scalar)
+        first = self.builder.zero(kind)
         self.count(span, len(items))
         return self.added([first, self.pairwise(items, span)], span) if items else first
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
 from ..ir.verifier import on_scalars
 from .kinds import Array, Growing, Mixed, Stored
 from .moving import MOVES
@@ -143,13 +143,25 @@ class Builtins(WholeArrays):
     def float64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.converted(operands[0], F64, span)
 
+    def float32(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], F32, span)
+
+    def cast(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A number or an array as another type, given by its name."""
+        kind = OF_DTYPE.get(options["dtype"]) if type(options.get("dtype")) is str else None
+        if kind is None or kind == BOOL:
+            raise NotCompiled("a cast to this type is not compiled", span)
+        return self.converted(operands[0], kind, span)
+
     def int64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.converted(operands[0], I64, span)
 
     def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
         """A number or an array of another type."""
+        if not has_floats(self.builder.real, kind):
+            raise NotCompiled("float64 in a run in float32 is not compiled", span)
         held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
-        if kind != F64 and isinstance(held, Mixed):
+        if not is_float(kind) and isinstance(held, Mixed):
             raise NotCompiled("what is an int or a float, as an int, is not compiled", span)
         if isinstance(held, Pending):
             return self.mapped(lambda item: self.cast_number(item, kind, span), [held], span)
@@ -160,7 +172,7 @@ class Builtins(WholeArrays):
 
     def cast_number(self, held: Any, kind: Scalar, span: Span) -> Any:
         """A number of another type. Steps back where a float doesn't fit into an int."""
-        if kind == I64 and isinstance(held, Value) and held.type == F64:
+        if kind == I64 and isinstance(held, Value) and is_float(held.type):
             builder = self.builder
             for name, limit in (("ge", -(2.0**63)), ("lt", 2.0**63)):
                 builder.add(Check(builder.apply(name, [held, builder.constant(limit)], span)))
@@ -196,7 +208,7 @@ class Builtins(WholeArrays):
             for item in part.items[k * n : (k + 1) * n]
         ]
         kinds = {part.type for part in parts}
-        kind = next(each for each in (F64, I64, BOOL) if each in kinds)
+        kind = self.joined_type(kinds, span)
         shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
         self.count(span, len(items))
         found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
@@ -217,7 +229,9 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "zeros_like": Builtins.zeros_like,
     "ones_like": Builtins.ones_like,
     "float64": Builtins.float64,
+    "float32": Builtins.float32,
     "int64": Builtins.int64,
+    "cast": Builtins.cast,
     "stack": Builtins.stack,
     "concatenate": Builtins.concatenate,
     "cumsum": Builtins.cumsum,

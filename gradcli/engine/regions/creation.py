@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from ..ir.types import BOOL, I64, ArrayType, Scalar
 from ..ir.verifier import RESTATED
 from .arrays import is_many
 from .kinds import Array, Stored
@@ -64,7 +64,7 @@ class Creation(Moving):
             value = self.as_type(self.builder.constant(number), held.type.element, span)
             return Stored(self.builder.filled(held.type, value))
         array = self.some_array(held, span, whole=True)
-        value = self.builder.constant(number if array.type == I64 else float(number))
+        value = self.builder.number(number if array.type == I64 else float(number), array.type)
         if array.type == BOOL:
             raise NotCompiled("an array of bools like another is not compiled", span)
         return Array(array.shape, (value,) * len(array.items), array.type)
@@ -81,8 +81,9 @@ class Creation(Moving):
             def at(indices: Sequence[Value]) -> Value:
                 return builder.apply("where", [builder.apply("eq", indices, span), one, zero], span)
 
-            return Pending((n, n), F64, at, operations=1)
-        return Array((n, n), tuple([zero if k % (n + 1) else one for k in range(n * n)]), F64)
+            return Pending((n, n), builder.real, at, operations=1)
+        items = tuple([zero if k % (n + 1) else one for k in range(n * n)])
+        return Array((n, n), items, builder.real)
 
     def arange(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Pending:
         """The ints of a range, all of them known."""
@@ -113,7 +114,7 @@ class Creation(Moving):
         start, stop = [self.as_float(held, span) for held in operands]
         between, zero, one = (
             builder.constant(max(n - 1, 1)),
-            builder.zero(F64),
+            builder.zero(builder.real),
             builder.constant(1.0),
         )
         moves = {start, stop} - builder.known.keys()
@@ -139,7 +140,7 @@ class Creation(Moving):
             return builder.operation(RESTATED, [self.added(mean, span), value])
 
         if is_many((n,)):
-            return Pending((n,), F64, lambda indices: at(indices[0]), at, operations=8)
+            return Pending((n,), builder.real, lambda k: at(k[0]), at, operations=8)
         items = [at(builder.constant(k)) for k in range(n)]
         self.count(span, n)
-        return self.tied(Array((n,), tuple(items), F64))
+        return self.tied(Array((n,), tuple(items), builder.real))

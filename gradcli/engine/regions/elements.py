@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64
+from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled, Picks
@@ -313,7 +313,7 @@ class Elements(Parts):
             return Array(held.shape, tuple(items), held.type)
         if isinstance(value, Array):
             raise NotCompiled("an array is no element of an array", span)
-        if held.type != F64 and (isinstance(value, Mixed) or value.type == F64):
+        if not is_float(held.type) and (isinstance(value, Mixed) or is_float(value.type)):
             raise NotCompiled("a float doesn't fit into an array of ints", span)
         if held.type == BOOL and value.type != BOOL:
             raise NotCompiled("an int doesn't fit into an array of bools", span)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64
+from ..ir.types import BOOL, is_float
 from .arrays import is_many
 from .kinds import Stored
 from .lines import Found, Group, Lines
@@ -32,9 +32,10 @@ class Extremes(Products):
         """An extreme element: those that are equal to it share the derivative equally."""
         items = self.several(items, span)
         y = self.found_extreme(name, items, span)
-        if y.type != F64:
+        if not is_float(y.type):
             return y
-        builder, zero, one = self.builder, self.builder.constant(0.0), self.builder.constant(1.0)
+        builder = self.builder
+        zero, one = builder.number(0.0, y.type), builder.number(1.0, y.type)
         self.check_finite(y, span)
 
         def moved(item: Value, y: Value) -> Value:
@@ -59,7 +60,7 @@ class Extremes(Products):
         else:
             self.count(span, len(items))
             found = reduce(lambda a, b: self.builder.apply(name, [a, b], span), items)
-        if found.type != F64:
+        if not is_float(found.type):
             return found
         fixed = self.of_found(lambda y: self.builder.apply("fixed", [y], span), [found], span)
         return self.ready(fixed, span) if isinstance(fixed, Pending) else fixed
@@ -77,7 +78,7 @@ class Extremes(Products):
 
     def shifted(self, items: Group, span: Span) -> tuple[Group, Found]:
         """Elements less the largest of them, and that one."""
-        items = self.several(self.as_all(items, F64, span), span)
+        items = self.several(self.as_floats(items, span), span)
         top = self.found_extreme("maximum", items, span)
         self.check_finite(top, span)
         less = self.each(items, lambda a, b: self.builder.apply("sub", [a, b], span), span, top)

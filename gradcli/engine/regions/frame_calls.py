@@ -9,6 +9,7 @@ from ...diagnostics import Span
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
+from ..ir.types import F64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .kinds import Kind, flat, is_settled, kind_of
@@ -36,13 +37,14 @@ def lower_call(
     arguments: Sequence[Entry],
     named: Mapping[str, Entry],
     span: Span,
+    real: Scalar = F64,
     in_memory: bool = True,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
-    entries. `in_memory`: whether arrays of few elements are one value of the result, as larger ones
-    are. Raises NotCompiled."""
+    entries, in a run whose floats are `real`. `in_memory`: whether arrays of few elements are one
+    value of the result, as larger ones are. Raises NotCompiled."""
     block = Block()
-    lowering = Lowering(Builder(block), Liveness(()))
+    lowering = Lowering(Builder(block, real), Liveness(()))
 
     def held(entry: Entry) -> object:
         given = tuple([Value(kind) for kind in parameters_of(entry)])

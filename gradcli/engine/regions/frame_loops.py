@@ -10,7 +10,7 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import I64, ArrayType
+from ..ir.types import F64, I64, ArrayType, Scalar
 from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
@@ -47,14 +47,16 @@ def lower_loop(
     entries: Mapping[int, Entry],
     over: int | ArrayType,
     turns: int | None = None,
+    real: Scalar = F64,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries. `over` is the step of its
     range, or the type of the list that it goes over. The region may be made for so many `turns`.
+    `real` are the floats of the run.
 
     Raises NotCompiled.
     """
     changed = list({slot.index: slot for slot in assigned([node])}.values())
-    lowering, block = entered(node, entries, over)
+    lowering, block = entered(node, entries, over, real)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
@@ -83,11 +85,14 @@ def liveness_of(node: program.While | program.For) -> Liveness:
 
 
 def entered(
-    node: program.While | program.For, entries: Mapping[int, Entry], over: int | ArrayType
+    node: program.While | program.For,
+    entries: Mapping[int, Entry],
+    over: int | ArrayType,
+    real: Scalar,
 ) -> tuple[Lowering, Block]:
     """What a loop is lowered with, and the block of its region."""
     block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
-    lowering = Lowering(Builder(block), liveness_of(node))
+    lowering = Lowering(Builder(block, real), liveness_of(node))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import F64, I64, ArrayType
+from ..ir.types import FLOATS, I64, ArrayType
 from .kinds import Growing, Kind, ListOf, Stored, kind_of
 from .names import Name
 from .requests import Requests
@@ -56,7 +56,7 @@ def _appended(before: Kind, after: Kind) -> ArrayType | None:
         return None
     if len(after.items) != len(before.items) + 1:
         return None
-    for kind in (F64, I64):
+    for kind in (*FLOATS, I64):
         if all(item == kind for item in after.items):
             return ArrayType(kind, (len(before.items),))
     return None

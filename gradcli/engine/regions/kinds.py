@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from ...structs import Entity, Struct
 from ..ir.builder import Builder
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar
+from ..ir.types import BOOL, I64, ArrayType, Scalar, is_float
 from .names import ABSENT, Absent, Closure, Members, Transform, Unknown, Variable
 
 
@@ -81,7 +81,9 @@ class Record(Entity):
 
 
 class MixedKind(Struct):
-    """The kind of a `Mixed`."""
+    """The kind of a `Mixed`, by the type of its float."""
+
+    type: Scalar
 
 
 class MaybeOf(Struct):
@@ -152,8 +154,6 @@ Kind: TypeAlias = (
     | Absent
     | Unknown
 )
-MIXED = MixedKind()
-_NUMBERS = (I64, F64, MIXED)
 
 
 def kind_of(held: Any) -> Kind:
@@ -172,7 +172,8 @@ def kind_of(held: Any) -> Kind:
         assert isinstance(held.value.type, ArrayType)
         return GrowingOf(held.value.type)
     if isinstance(held, Mixed):
-        return MIXED
+        assert isinstance(held.real.type, Scalar)
+        return MixedKind(held.real.type)
     if isinstance(held, Maybe):
         return MaybeOf(kind_of(held.held))
     return held if isinstance(held, Absent | Unknown) else Known(held)
@@ -201,7 +202,10 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
         same = (a.type, a.listed) == (b.type, b.listed)
         return StoredOf(a.type, True, a.listed) if same else differ
-    return MIXED if a in _NUMBERS and b in _NUMBERS else differ
+    reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
+    real = reals[0]
+    is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
+    return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
 
 
 def _maybe(kind: Kind) -> Kind:
@@ -245,7 +249,7 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
     elif isinstance(kind, GrowingOf):
         yield from (kind.type, I64)
     elif isinstance(kind, MixedKind):
-        yield from (BOOL, I64, F64)
+        yield from (BOOL, I64, kind.type)
     elif isinstance(kind, MaybeOf):
         yield BOOL
         yield from types_of(kind.kind)
@@ -307,7 +311,8 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         return Stored(held.value, kind.variable, kind.listed)
     constant = builder.constant
     if held.type == I64:
-        return Mixed(constant(True), held, constant(0.0))
+        assert isinstance(kind, MixedKind)
+        return Mixed(constant(True), held, builder.zero(kind.type))
     return Mixed(constant(False), constant(0), held)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ...diagnostics import Span
 from ..backends.backend import INT_MAX, INT_MIN
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar, strides
+from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, strides
 from .elements import Elements
 from .kinds import Stored
 from .stored import Indices, Pending
@@ -37,11 +37,11 @@ Group: TypeAlias = Sequence[Value] | Lines  # elements that are reduced together
 Found: TypeAlias = Any  # what a group gives: a number, or a `Pending` with one for each line
 
 _FIRST: dict[str, dict[Scalar, Any]] = {
-    "maximum": {F64: -inf, I64: INT_MIN},
-    "minimum": {F64: inf, I64: INT_MAX},
+    "maximum": {**dict.fromkeys(FLOATS, -inf), I64: INT_MIN},
+    "minimum": {**dict.fromkeys(FLOATS, inf), I64: INT_MAX},
     "or": {BOOL: False},
     "and": {BOOL: True},
-    "add": {F64: 0.0, I64: 0},
+    "add": {**dict.fromkeys(FLOATS, 0.0), I64: 0},
 }
 
 
@@ -65,7 +65,7 @@ class Combining(Elements):
     def combined(self, way: str, items: Lines, span: Span) -> Found:
         """Elements, combined in a way of `each`."""
         (pending, axis), builder = items, self.builder
-        first = builder.constant(_FIRST[way][pending.type])
+        first = builder.number(_FIRST[way][pending.type], pending.type)
         if axis is None:
             flat, at = pending.flat, pending.at
             shape = pending.shape if flat is None else (pending.size,)

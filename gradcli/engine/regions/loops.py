@@ -14,11 +14,11 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, For, Value, While
-from ..ir.types import BOOL, F64, I64
+from ..ir.types import BOOL, I64, Scalar, is_float
 from .counting import Counting
 from .flow import appends, breaks, returns
 from .growing import Grown
-from .kinds import MIXED, Kind, ListOf, as_kind, flat, fresh, joined, kind_of
+from .kinds import Kind, ListOf, MixedKind, as_kind, flat, fresh, joined, kind_of
 from .names import (
     RETURNED,
     STOPPED,
@@ -312,7 +312,8 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
     if isinstance(before, ListOf) and isinstance(after, ListOf):
         changes = set(map(_change, before.items, after.items))
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
-    return "float" if before in (I64, MIXED) and after == F64 else ""
+    is_int = before == I64 or isinstance(before, MixedKind)
+    return "float" if is_int and isinstance(after, Scalar) and is_float(after) else ""
 
 
 def _flat(held: Sequence[Any]) -> Iterator[Value]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...diagnostics import Span
 from ..ir.instructions import Block, For, Region, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
+from ..ir.types import I64, ArrayType, Scalar, element_of, is_float
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
@@ -60,8 +60,8 @@ class Matrices(Transforms):
         block, kind = self.body(callee, given, named, span)
         if self.state_values() != states:
             raise NotCompiled("a function that updates variables is not differentiated here", span)
-        if isinstance(kind, ListOf) and set(kind.items) == {F64}:
-            whole = ArrayOf((len(kind.items),), F64)
+        if isinstance(kind, ListOf) and len(set(kind.items)) == 1 and _is_float(kind.items[0]):
+            whole = ArrayOf((len(kind.items),), kind.items[0])
             return tuple(self.rows(self.of_block(callee, block, given, whole, span), span))
         return self.of_block(callee, block, given, kind, span)
 
@@ -78,7 +78,7 @@ class Matrices(Transforms):
             raise NotCompiled("a Jacobian of many rows and columns is not compiled", span)
         try:
             if not columns:
-                one = self.builder.constant(1.0)
+                one = self.unit(source, self.builder.constant(0))
                 return self.along(callee, jvp(region, (0,), self.regions), given, one, kind, span)
             places = range(len(arguments))
             forward = n <= m
@@ -98,20 +98,21 @@ class Matrices(Transforms):
 
         if not rows:
             return row(self.builder.constant(0))
-        matrix = self.filled_by((*rows, *columns), column if forward else row, forward, n, span)
+        element = _element(kind if forward else source)
+        whole = ArrayType(element, (*rows, *columns))
+        matrix = self.filled_by(whole, column if forward else row, forward, n, span)
         return self.few_apart(Stored(matrix), span)
 
     def filled_by(
         self,
-        shape: tuple[int, ...],
+        kind: ArrayType,
         line: Callable[[Value], Any],
         by_column: bool,
         n: int,
         span: Span,
     ) -> Value:
-        """A matrix, in an array of some shape, with `n` columns, line by line."""
+        """A matrix, in an array of some kind, with `n` columns, line by line."""
         builder = self.builder
-        kind = ArrayType(F64, shape)
         m = kind.size // n
 
         def put(array: Value, at: Value) -> Value:
@@ -142,7 +143,7 @@ class Matrices(Transforms):
     def unit(self, kind: Kind, at: Value) -> Any:
         """An array of a kind, or a number, that is 1 at a place, and 0 elsewhere."""
         builder = self.builder
-        zero, one = builder.constant(0.0), builder.constant(1.0)
+        zero, one = [builder.number(number, _element(kind)) for number in (0.0, 1.0)]
         if isinstance(kind, Scalar):
             return one
         if isinstance(kind, StoredOf):
@@ -154,11 +155,20 @@ class Matrices(Transforms):
         return found
 
 
+def _element(kind: Kind) -> Scalar:
+    """The type of the numbers of a kind."""
+    return element_of(next(types_of(kind)))
+
+
+def _is_float(kind: Kind) -> TypeGuard[Scalar]:
+    return isinstance(kind, Scalar) and is_float(kind)
+
+
 def _shape(kind: Kind, span: Span) -> Sequence[int]:
     if isinstance(kind, StoredOf):
         return kind.type.shape
     if isinstance(kind, ArrayOf):
         return kind.shape
-    if kind != F64:
+    if not _is_float(kind):
         raise NotCompiled("the Jacobian of what is no array is not compiled", span)
     return ()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import F64, I64, Scalar, strides
+from ..ir.types import I64, Scalar, is_float, strides
 from .arrays import FEW, is_many
 from .kinds import Array, Mixed, Stored
 from .names import NotCompiled
@@ -85,7 +85,7 @@ class Parts(StoredArrays):
 
     def as_element(self, number: Any, kind: Scalar, span: Span) -> Value:
         """A number as an element of an array of some type."""
-        if kind != F64 and (isinstance(number, Mixed) or number.type == F64):
+        if not is_float(kind) and (isinstance(number, Mixed) or is_float(number.type)):
             raise NotCompiled("a float doesn't fit into an array of ints", span)
         return self.as_type(number, kind, span)
 

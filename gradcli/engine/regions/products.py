@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import LARGE_PRODUCT, Value
-from ..ir.types import BOOL, F64, I64, ArrayType
+from ..ir.types import BOOL, F32, I64, ArrayType, is_float, widest
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -20,7 +20,7 @@ class Products(Reductions):
     """The lowering of products, whose terms are added one after another."""
 
     def matmul(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        a, b = [self.factor(held, span) for held in operands]
+        a, b = self.factors(operands, span)
         left, right, n = a.shape[:-1], b.shape[1:], a.shape[-1]
         if n != b.shape[0] or len(left) > 1 or len(right) > 1:
             raise NotCompiled("the shapes of these factors don't fit", span)
@@ -30,7 +30,7 @@ class Products(Reductions):
         a, b = self.operand(a, span), self.operand(b, span)
         if size < LARGE_PRODUCT:
             return self.looped_product(a, b, span)
-        if F64 not in (a.type, b.type):
+        if a.type == b.type == I64:
             raise NotCompiled("a product of large arrays of ints is not compiled", span)
         shape, sizes = (*left, *right), (prod(left), n, prod(right))
         (x, by_columns), (y, right_by_columns) = [self.matrix(each, span) for each in (a, b)]
@@ -44,7 +44,15 @@ class Products(Reductions):
         if factor.transposed is not None:
             return factor.transposed, True
         floats = self.mapped(lambda v: self.as_float(v, span), [factor], span)
-        return self.made(factor if factor.type == F64 else floats, span), False
+        return self.made(factor if is_float(factor.type) else floats, span), False
+
+    def factors(self, operands: Sequence[Any], span: Span) -> list[Any]:
+        """Factors as arrays, of types that NumPy doesn't widen."""
+        found = [self.factor(held, span) for held in operands]
+        types = {each.type.element if isinstance(each, Stored) else each.type for each in found}
+        if F32 in types and len(types) > 1:
+            raise NotCompiled("a product of float32 and other numbers is not compiled", span)
+        return found
 
     def factor(self, held: Any, span: Span) -> Array | Stored | Pending:
         is_view = isinstance(held, Pending) and held.operations == 0 and is_many(held.shape)
@@ -77,7 +85,7 @@ class Products(Reductions):
     def looped_product(self, a: Pending, b: Pending, span: Span) -> Any:
         """A product whose terms are added one after another, row by row of the right factor."""
         builder, n = self.builder, a.shape[-1]
-        kind = F64 if F64 in (a.type, b.type) else I64
+        kind = widest({a.type, b.type})
         left, right = a.shape[:-1], b.shape[1:]
         shape = (*left, *right)
 
@@ -94,7 +102,7 @@ class Products(Reductions):
 
     def outer(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The products of each element of one array with each of another."""
-        factors = [self.factor(held, span) for held in operands]
+        factors = self.factors(operands, span)
         if is_many(tuple([prod(held.shape) for held in factors])):
             factors = [self.in_memory(held) for held in factors]
         a, b = [self.line_of(held, span) for held in factors]
@@ -103,7 +111,7 @@ class Products(Reductions):
             pair = [each.at([k]) for each, k in zip((a, b), indices, strict=True)]
             return self.builder.apply("mul", pair, span)
 
-        kind = F64 if F64 in (a.type, b.type) else I64
+        kind = widest({a.type, b.type})
         return self.whole(Pending((a.size, b.size), kind, at), span)
 
     # ---- other shapes ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ...lang.program.walks import own_nodes
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
-from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar
+from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
@@ -32,9 +32,6 @@ from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
-_DTYPES = {**OF_DTYPE, "float": F64, "int": I64}
-_TYPES: dict[type, Scalar] = {float: F64, int: F64, bool: BOOL}
-_CODES = {"f": F64, "i": F64, "b": BOOL}  # the same, of arrays
 
 
 class Lowered(NamedTuple):
@@ -72,22 +69,29 @@ class Lowered(NamedTuple):
 
 
 def lower_program(
-    node: program.Program, inputs: Mapping[str, Any], checks_expectations: bool = False
+    node: program.Program,
+    inputs: Mapping[str, Any],
+    checks_expectations: bool = False,
+    real: Scalar = F64,
 ) -> Lowered:
-    """The region of a program; `inputs` are values from outside, by name, of which only the types
-    count. `checks_expectations`: whether it steps back where an expectation fails; otherwise they
-    are in no region."""
-    return _Main(node, inputs, checks_expectations).lowered()
+    """The region of a program, whose floats are `real`; `inputs` are values from outside, by name,
+    of which only the types count. `checks_expectations`: whether it steps back where an expectation
+    fails; otherwise they are in no region."""
+    return _Main(node, inputs, checks_expectations, real).lowered()
 
 
 class _Main:
     def __init__(
-        self, node: program.Program, inputs: Mapping[str, Any], checks_expectations: bool
+        self,
+        node: program.Program,
+        inputs: Mapping[str, Any],
+        checks_expectations: bool,
+        real: Scalar,
     ) -> None:
         self.node, self.inputs = node, inputs
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
-        self.lowering = Lowering(Builder(self.block), Liveness((*node.body, *read)))
+        self.lowering = Lowering(Builder(self.block, real), Liveness((*node.body, *read)))
         self.lowering.checks_expectations = checks_expectations
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
@@ -196,7 +200,7 @@ class _Main:
             first = None if value is None else kind_of(value)
         self.lowering.names.held = before
         given = self.inputs.get(name)
-        kind = declared_kind(node.type, first, given)
+        kind = declared_kind(node.type, first, given, self.lowering.builder.real)
         if not isinstance(kind, Scalar | ArrayOf | StoredOf):
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
         state.results = tuple(flat(value))
@@ -217,18 +221,20 @@ def _asks_of_variables(node: Any) -> bool:
     return isinstance(node, program.Tape | program.Record | program.Attach)
 
 
-def declared_kind(declared: program.TypeSpec | None, first: Kind | None, given: Any) -> Kind | None:
+def declared_kind(
+    declared: program.TypeSpec | None, first: Kind | None, given: Any, real: Scalar
+) -> Kind | None:
     """The kind of a variable that is declared with a type, or a value, or is given one from
     outside; None where it isn't known."""
     if isinstance(first, StoredOf):
         first = ArrayOf(first.type.shape, first.type.element)
-    kind = getattr(first, "type", first) if first is not None else _scalar_given(given)
+    kind = getattr(first, "type", first) if first is not None else _scalar_given(given, real)
     shape = getattr(first, "shape", ()) if given is None else _shape_given(given)
     if declared is not None:
-        kind = _DTYPES.get(declared.dtype)
+        kind = {**OF_DTYPE, "float": real, "int": I64}.get(declared.dtype)
         if given is None and first is None:
             shape = declared.shape or ()
-    if not isinstance(kind, Scalar) or not isinstance(shape, tuple):
+    if not isinstance(kind, Scalar) or not has_floats(real, kind) or not isinstance(shape, tuple):
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None
@@ -241,9 +247,12 @@ def _shape_given(value: Any) -> tuple[int, ...]:
     return getattr(value, "shape", ())
 
 
-def _scalar_given(value: Any) -> Scalar | None:
-    """The type of numbers from outside, where the program doesn't say: ints become floats."""
+def _scalar_given(value: Any, real: Scalar) -> Scalar | None:
+    """The type of numbers from outside, where the program doesn't say: ints become floats of the
+    run."""
     while isinstance(value, list) and value:
         value = value[0]
     code = getattr(getattr(value, "dtype", None), "kind", None)
-    return _TYPES.get(type(value)) if code is None else _CODES.get(code)
+    if type(value) in (float, int, bool):
+        code = "b" if type(value) is bool else "f"
+    return {"f": real, "i": real, "b": BOOL}.get(code or "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Block, Check, For, Value
-from ..ir.types import BOOL, F64, I64, Scalar
+from ..ir.types import BOOL, I64, Scalar, is_float
 from .arrays import is_many
 from .kinds import Array, Stored
 from .lines import Combining, Found, Group, Lines
@@ -126,6 +126,11 @@ class Reductions(Combining):
             return items
         return self.each(items, lambda item: self.builder.cast(item, kind), span)
 
+    def as_floats(self, items: Group, span: Span) -> Group:
+        """Ints and bools as floats."""
+        kind = items.type if isinstance(items, Lines) else items[0].type
+        return items if is_float(kind) else self.as_all(items, self.builder.real, span)
+
     def several(self, items: Group, span: Span) -> Group:
         """Elements that can be read several times."""
         if not isinstance(items, Lines):
@@ -134,7 +139,7 @@ class Reductions(Combining):
 
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         def of(items: Group) -> Found:
-            total, size = self.total(self.as_all(items, F64, span), span), number_of(items)
+            total, size = self.total(self.as_floats(items, span), span), number_of(items)
 
             def divided(value: Value) -> Value:
                 return self.builder.apply("div", [value, self.builder.constant(size)], span)
@@ -161,7 +166,7 @@ class Reductions(Combining):
             return builder.apply("where", [large_enough, is_small, large_enough], span)
 
         def of(items: Group) -> Found:
-            items = self.several(self.as_all(items, F64, span), span)
+            items = self.several(self.as_floats(items, span), span)
             total = self.total(self.each(items, square, span), span)
             sizes = self.total(
                 self.each(items, lambda item: builder.apply("abs", [item], span), span), span

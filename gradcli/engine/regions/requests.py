@@ -15,7 +15,7 @@ from ...lang import program
 from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
 from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While
-from ..ir.types import STACK, ArrayType, has_tangents
+from ..ir.types import STACK, ArrayType, element_of, has_tangents
 from ..ir.verifier import RESTATED, WHERE
 from ..passes.activity import varied
 from ..passes.copying import used
@@ -228,11 +228,11 @@ class Requests(States):
     def seeds(self, target: Any, seed: Any, span: Span) -> list[Value]:
         """The cotangents of a target's floats."""
         if seed is None:
-            one = self.builder.constant(1.0)
             ends = [value.type for value in flat(target) if has_tangents(value.type)]
+            ones = [self.builder.number(1.0, element_of(kind)) for kind in ends]
             return [
                 self.builder.filled(kind, one) if isinstance(kind, ArrayType) else one
-                for kind in ends
+                for kind, one in zip(ends, ones, strict=True)
             ]
         if type(seed) is tuple and isinstance(target, Array):
             seed = self.as_array(seed, span)

@@ -8,7 +8,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, is_float
+from ..ir.types import BOOL, I64, Scalar, is_float
 from ..ir.verifier import WHERE, on_scalars
 from .branching import Branching
 from .kinds import Mixed
@@ -45,7 +45,7 @@ class Scalars(Branching):
     def int_power(self, base: Value, exponent: Value, span: Span) -> tuple[Value, Value]:
         """The operands of a power of an int: a float if the exponent is negative."""
         known = self.known_int(self.builder.cast(exponent, I64), span)
-        return (base if known >= 0 else self.builder.cast(base, F64)), exponent
+        return (base if known >= 0 else self.as_float(base, span)), exponent
 
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:
         """An op on operands of which the k-th is an int or a float. Beside a float, and where the
@@ -63,11 +63,13 @@ class Scalars(Branching):
     def as_float(self, number: Any, span: Span) -> Value:
         """A number as a float. One that is an int or a float depends on the float only where it is
         one."""
+        kind = self.builder.real
         if not isinstance(number, Mixed):
-            return self.builder.cast(number, F64)
+            return number if is_float(number.type) else self.builder.cast(number, kind)
 
         def whole() -> Value:
-            return self.builder.cast(number.whole, F64)
+            assert isinstance(number.real.type, Scalar)
+            return self.builder.cast(number.whole, number.real.type)
 
         found: Value = self.either(number.is_int, whole, lambda: number.real, span)
         return found

@@ -12,7 +12,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
-from ..ir.types import BOOL, F64, I64, Scalar, has_tangents
+from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
 from ..ir.verifier import RESTATED
 from .arrays import array_kind
 from .kinds import Array, Stored, kind_of, rebuilt, without_variable
@@ -20,7 +20,8 @@ from .matrices import Matrices
 from .names import NotCompiled, Variable
 from .stored import Pending
 
-_WIDER = {F64: (F64, I64, BOOL), I64: (I64, BOOL), BOOL: (BOOL,)}  # what a state is given of
+# What a state is given of.
+_WIDER = {**dict.fromkeys(FLOATS, (*FLOATS, I64, BOOL)), I64: (I64, BOOL), BOOL: (BOOL,)}
 
 
 class States(Matrices):

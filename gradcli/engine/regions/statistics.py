@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F64
+from ..ir.types import BOOL, is_float
 from .extremes import Extremes
 from .lines import Found, Group, Lines
 from .names import NotCompiled
@@ -55,7 +55,7 @@ class Statistics(Extremes):
         def square(item: Value) -> Value:
             return builder.apply("mul", [item, item], span)
 
-        items = self.several(self.as_all(items, F64, span), span)
+        items = self.several(self.as_floats(items, span), span)
         first = builder.apply("fixed", [self.first(items)], span)
         items = self.several(self.each(items, apart, span, first), span)
         mean = builder.apply("div", [self.total(items, span), count], span)
@@ -101,7 +101,7 @@ class Statistics(Extremes):
             self.count(span, 3 * len(items))
             best, place = items[0], builder.constant(0)
             for k, item in enumerate(items):
-                if item.type == F64:
+                if is_float(item.type):
                     builder.add(Check(builder.apply("eq", [item, item], span)))
                 if k:
                     is_better = builder.apply(comparison, [item, best], span)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Branch, Each, Value
-from ..ir.types import BOOL, F64, I64, ArrayType, Scalar, strides
+from ..ir.types import FLOATS, ArrayType, Scalar, strides
 from .arrays import MAX_ELEMENTS, Arrays, broadcast, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
@@ -180,7 +180,7 @@ class StoredArrays(Arrays):
             raise NotCompiled("arrays that don't fit together are not compiled", span)
         axis %= rank
         types = [part.type for part in parts]
-        kind = next((each for each in (F64, I64) if each in types), BOOL)
+        kind = self.joined_type(types, span)
         length = sum([shape[axis] for shape in shapes])
         shape = (*shapes[0][:axis], length, *shapes[0][axis + 1 :])
         array, steps, start = self.builder.room(ArrayType(kind, shape)), strides(shape), 0
@@ -205,11 +205,17 @@ class StoredArrays(Arrays):
         """An elementwise op on arrays of many elements."""
         op, operands = self.as_square(op, operands)
         parts = [self.operand(held, span) for held in operands]
-        floats = any(getattr(part, "type", None) == F64 for part in parts)
+        parts = self.promoted(op, parts, span)
+        floats = any(getattr(part, "type", None) in FLOATS for part in parts)
         for k, part in enumerate(parts):
             if isinstance(part, Mixed) and floats:
                 parts[k] = self.as_float(part, span)
         return self.mapped(lambda *values: self.scalar(op, values, span), parts, span)
+
+    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+        if isinstance(held, Pending):
+            return self.mapped(lambda item: self.as_type(item, kind, span), [held], span)
+        return super().of_type(held, kind, span)
 
     def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
         """What `change` gives of the elements of arrays, which are broadcast, and of numbers."""

@@ -11,7 +11,7 @@ from ...diagnostics import Span
 from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..ir.instructions import Block, Constant, Region, Value
-from ..ir.types import F64, ArrayType, has_tangents
+from ..ir.types import ArrayType, Scalar, has_tangents
 from ..ir.verifier import CHOOSE
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
@@ -71,9 +71,10 @@ class Transforms(Recursion):
                 return self.along(
                     callee, jvp(region, positions, self.regions), given, vector, kind, span
                 )
-            if kind != F64:
+            if not isinstance(kind, Scalar):  # of floats
                 raise NotCompiled("the derivative of what is no float is not compiled", span)
-            return self.back(callee, vjp(region, positions, self.regions), given, vector, span)
+            back = vjp(region, positions, self.regions)
+            return self.back(callee, back, given, vector, kind, span)
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None
 
@@ -148,11 +149,17 @@ class Transforms(Recursion):
         return (value, tangent) if callee.kind == "value_and_jvp" else tangent
 
     def back(
-        self, callee: Transform, region: Region, given: list[Any], vector: Any, span: Span
+        self,
+        callee: Transform,
+        region: Region,
+        given: list[Any],
+        vector: Any,
+        kind: Scalar,
+        span: Span,
     ) -> Any:
-        """Gradients, with the value if that is asked for."""
-        seed = self.builder.constant(1.0) if vector is None else vector
-        if (vector is None) == (callee.kind == "vjp") or kind_of(seed) != F64:
+        """Gradients of a number of a kind, with the value if that is asked for."""
+        seed = self.builder.number(1.0, kind) if vector is None else vector
+        if (vector is None) == (callee.kind == "vjp") or kind_of(seed) != kind:
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         arguments = [v for k in callee.wrt for v in flat(given[k])]
         value, *found = self.inline(region, [*arguments, seed])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..ir.instructions import Region, Value
-from ..ir.types import ArrayType, has_tangents
+from ..ir.types import F64, ArrayType, Scalar, has_tangents
 from ..passes.activity import varied
 from ..passes.calls import Regions
 from .branching import Scope
@@ -73,17 +73,18 @@ def lower_variable_loop(
     turns: int | None = None,
     once: bool = False,
     assumes: bool = True,
+    real: Scalar = F64,
 ) -> VariableLoop:
     """The region of a loop in a frame whose slots, those in `slots_into`, have these entries;
-    `over` and `turns` as `lower_loop` takes them. The parameters at the positions `traced` depend
-    on variables, besides the states of these. `once`: whether nothing that the loop asks for is
-    differentiated again. `assumes`: whether what depends on no variable before the loop is first
+    `over`, `turns` and `real` as `lower_loop` takes them. The parameters at the positions `traced`
+    depend on variables, besides the states of these. `once`: whether nothing that the loop asks for
+    is differentiated again. `assumes`: whether what depends on no variable before the loop is first
     taken to stay so.
 
     Raises NotCompiled.
     """
     slots = {slot.index: slot for slot in assigned([node]) if slot.index in entries}
-    lowering, block = entered(node, entries, over)
+    lowering, block = entered(node, entries, over, real)
     parameters = block.parameters[HEAD:]
     moving = [parameters[k] for k in sorted(traced)]
     lowering.once, outer = once, lowering.scopes[0]
@@ -117,7 +118,7 @@ def lower_variable_loop(
     depends = varied(block, set(moving))
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
-        return lower_variable_loop(node, entries, over, traced, turns, once, assumes=False)
+        return lower_variable_loop(node, entries, over, traced, turns, once, False, real)
     held, kinds = held[1:], [kind_of(each) for each in held[1:]]
     numbers = {variable.state: k for k, variable in enumerate(lowering.given_variables)}
     return VariableLoop(

@@ -10,7 +10,7 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.structural import Refused, operands_of
-from ..ir.types import BOOL, ArrayType
+from ..ir.types import BOOL, ArrayType, element_of, has_floats
 from .creation import Creation
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -32,6 +32,8 @@ class WholeArrays(Creation):
             found = self.builder.structural(op, values, chosen, span)
         except Refused as reason:
             raise NotCompiled(f"`{op.name}` of these operands: {reason}", span) from None
+        if not all(has_floats(self.builder.real, element_of(v.type)) for v in found):
+            raise NotCompiled(f"`{op.name}` gives float64 in a run in float32", span)
         held = [
             self.few_apart(Stored(value), span) if isinstance(value.type, ArrayType) else value
             for value in found

@@ -112,6 +112,7 @@ class Kernels:
                 options.mode == "forward",
                 options.max_memory,
                 backend_for(options.device),
+                options.dtype,
             )
         except NotCompiled as why:
             return reason_of(why.reason, why.span, self._node)
@@ -123,6 +124,6 @@ def _why_none(options: Options) -> str:
     """Why options leave all rows to the interpreter; "" where they don't."""
     if not policy().compiles:
         return "machine code is switched off"
-    if options.dtype != "float64":
-        return f"{options.dtype} is not compiled"
+    if options.dtype != "float64" and options.device != "cpu":
+        return f"{options.dtype} is not compiled for GPUs"
     return "" if options.max_steps is None else "the interpreter counts the steps"

@@ -158,9 +158,9 @@ PROGRAMS = {
 }
 
 
-def kernels_for(text: str, columns: dict[str, Any]) -> Kernels:
-    node = parsed(text)
-    return Kernels(Plan(node.source, OPTIONS, columns={name: name for name in columns}), node)
+def kernels_for(text: str, columns: dict[str, Any], **options: Any) -> Kernels:
+    node, asked = parsed(text), OPTIONS.with_changes(**options)
+    return Kernels(Plan(node.source, asked, columns={name: name for name in columns}), node)
 
 
 def column_of(text: str) -> dict[str, Any]:
@@ -176,6 +176,15 @@ def test_rows_are_those_of_the_interpreter(name: str) -> None:
     assert kernels_for(text, columns).has(columns)
     with np.errstate(all="ignore"):
         assert_same(parsed(text), columns)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_in_float32(name: str) -> None:
+    text = PROGRAMS[name]
+    columns = column_of(text)
+    assert kernels_for(text, columns, dtype="float32").has(columns)
+    with np.errstate(all="ignore"):
+        assert_same(parsed(text), columns, OPTIONS.with_changes(dtype="float32"), rtol=1e-4)
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
