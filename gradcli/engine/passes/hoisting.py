@@ -28,7 +28,7 @@ def hoist(region: Region) -> Region:
     names: dict[Value, Value] = {}
     _take_constants(block, constants, names)
     replace(block, names)
-    _hoist(block, set(block.parameters) | {made.result for made in constants.values()})
+    _hoist(block, {made.result: 0 for made in constants.values()}, 0)
     block.instructions[:0] = constants.values()
     return Region(region.name, block)
 
@@ -46,32 +46,30 @@ def _take_constants(block: Block, found: dict[str, Constant], names: dict[Value,
     block.instructions = kept
 
 
-def _hoist(block: Block, outside: set[Value]) -> None:
-    """Hoists out of the loops of a block; `outside` has the values that are defined before it."""
+def _hoist(block: Block, depths: dict[Value, int], depth: int) -> None:
+    """Hoists out of the loops of a block, which is in so many others. `depths` has how deep the
+    values are defined that it may use, and gets its own."""
     instructions: list[Instruction] = []
-    visible = outside | set(block.parameters)
+    depths.update(dict.fromkeys(block.parameters, depth))
     for made in block.instructions:
         for inner in blocks_of(made):
-            _hoist(inner, visible)
+            _hoist(inner, depths, depth + 1)
             if isinstance(made, While | For | Each):
-                for same in _invariant(inner, visible):
-                    visible.update(same.results)
-                    instructions.append(same)
-        visible.update(made.results)
+                instructions += _invariant(inner, depths, depth)
+        depths.update(dict.fromkeys(made.results, depth))
         instructions.append(made)
     block.instructions = instructions
 
 
-def _invariant(block: Block, outside: set[Value]) -> list[Instruction]:
-    """Takes from a block what it computes of values from outside alone. Ints stay: they may step
-    back, which only an iteration that is run may do."""
+def _invariant(block: Block, depths: dict[Value, int], depth: int) -> list[Instruction]:
+    """Takes from a block what it computes of values of a lower depth alone, which is theirs then.
+    Ints stay: they may step back, which only an iteration that is run may do."""
     taken: list[Instruction] = []
     kept: list[Instruction] = []
-    found = set(outside)
     for made in block.instructions:
         pure = isinstance(made, Operation | Cast) and is_float(made.result.type)
-        if pure and found.issuperset(made.operands):
-            found.update(made.results)
+        if pure and all(depths[value] <= depth for value in made.operands):
+            depths.update(dict.fromkeys(made.results, depth))
             taken.append(made)
         else:
             kept.append(made)
