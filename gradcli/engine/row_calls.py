@@ -60,7 +60,7 @@ class RowsCall:
         `memory` is that which the kernel may take at most, in bytes; `dtype` that of the run's
         floats. Raises NotCompiled, and NoRule."""
         inputs = {**shared, **{name: _of_a_row(column) for name, column in columns.items()}}
-        lowered = lower_program(node, inputs, checks_expectations=True, real=OF_DTYPE[dtype])
+        lowered = lower_program(node, inputs, for_rows=True, real=OF_DTYPE[dtype])
         for reason in lowered.reasons:
             raise reason
         if any(getattr(kind, "listed", False) for kind in lowered.results.values()):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, Span
 from ...lang import program
+from ...lang.program.statements import ATOL, RTOL
 from ..backends.backend import shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import truth
@@ -20,8 +21,6 @@ from ..values.kinds import List, describe, is_number, read, show, show_shape
 from ..values.lanes import Group, Lanes, spread
 from .claims import compile_claim
 from .texts import compile_shown
-
-RTOL, ATOL = 1e-9, 1e-12
 
 
 def note(

@@ -6,17 +6,19 @@ an `if` that ends some paths is lowered inside its branches, so that each block 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
+from ...lang.program.statements import ATOL, RTOL
 from ..ir.builder import Builder
-from ..ir.instructions import Check
+from ..ir.instructions import Check, Value
 from .elements import Path
 from .flow import COMPILED, is_loop, leaves, returns
 from .for_loops import ForLoops
-from .kinds import Maybe, without_variable
+from .kinds import Array, Maybe, Mixed, without_variable
 from .loops import End, Finish
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
@@ -26,14 +28,14 @@ MAX_PATHS = 64  # through a function, by an `if` that ends some of them
 class Lowering(ForLoops):
     """The lowering of one region.
 
-    checks_expectations  whether the region steps back where an expectation fails; otherwise it has
-                         none
+    for_rows  whether the region is for rows: it steps back where an expectation fails, and prints
+              nothing; otherwise it has no such statements
     """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.paths = 0
-        self.checks_expectations = False
+        self.for_rows = False
 
     # ---- paths -----------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ class Lowering(ForLoops):
                 return finish("break", None)
             if isinstance(statement, program.Continue):
                 return finish("continue", None)
-            if not isinstance(statement, COMPILED):
+            if not (isinstance(statement, COMPILED) or (self.for_rows and _is_of_rows(statement))):
                 return finish("stop", self.not_compiled(statement))
             if isinstance(statement, program.If) and leaves(statement):
                 return self.split(statement, statements[k + 1 :], finish)
@@ -157,9 +159,62 @@ class Lowering(ForLoops):
 
     def expect(self, node: program.Expect) -> None:
         """An expectation that fails makes the region step back."""
-        if not self.checks_expectations or node.close_to is not None:
+        if not self.for_rows:
             raise self.not_compiled(node)
-        self.builder.add(Check(self.condition(node.value)))
+        if node.close_to is None:
+            self.builder.add(Check(self.condition(node.value)))
+            return
+        given = {"rtol": RTOL, "atol": ATOL} | dict(node.options)
+        rtol, atol = [self.tolerance(given[name], node.span) for name in ("rtol", "atol")]
+        for a, b in self.pairs(node.value, node.close_to, node.span):
+            self.builder.add(Check(self.is_close(a, b, rtol, atol)))
+
+    def tolerance(self, given: Any, span: Span) -> Value:
+        held = self.builder.constant(given) if type(given) is float else self.expression(given)
+        return self.number(held, span)
+
+    def number(self, held: Any, span: Span) -> Value:
+        """What is held, as a float."""
+        held = self.value(held)
+        if not isinstance(held, Value | Mixed):
+            raise NotCompiled("a number is needed here", span)
+        return self.as_float(held, span)
+
+    def pairs(self, left: Any, right: Any, span: Span) -> Iterator[tuple[Value, Value]]:
+        """The numbers of two values of one shape, side by side, as floats."""
+        a, b = [self.value(self.expression(node)) for node in (left, right)]
+        if isinstance(a, Array) and isinstance(b, Array) and a.shape == b.shape:
+            for pair in zip(a.items, b.items, strict=True):
+                yield self.number(pair[0], span), self.number(pair[1], span)
+        else:
+            yield self.number(a, span), self.number(b, span)
+
+    def is_close(self, a: Value, b: Value, rtol: Value, atol: Value) -> Value:
+        """Whether a number surely is close to another. Where they are infinite or nan, the
+        interpreter decides."""
+        apply = self.builder.apply
+        apart = apply("abs", [apply("sub", [a, b])])
+        return apply("le", [apart, apply("add", [atol, apply("mul", [rtol, apply("abs", [b])])])])
+
+    def show(self, node: program.Print) -> None:
+        """Rows print nothing. What would be printed is computed, as it may fail."""
+        if not self.for_rows:
+            raise self.not_compiled(node)
+        for item in node.items:
+            parts = item.parts if isinstance(item, program.Text) else (item,)
+            for part in parts:
+                if isinstance(part, program.Field):
+                    self.field(part)
+                elif not isinstance(part, str):
+                    self.expression(part)
+
+    def field(self, node: program.Field) -> None:
+        """A value in a text. A format of floats fits any number."""
+        held = self.expression(node.value)
+        if node.format:
+            if node.format[-1] not in "eEfFgG":
+                raise NotCompiled("this format is not compiled", node.span)
+            self.number(held, node.span)
 
     def branch(self, node: program.If) -> None:
         merged = self.surviving(node, self.liveness.after(node))
@@ -181,6 +236,11 @@ class Lowering(ForLoops):
         self.forget_others(node, merged)
 
 
+def _is_of_rows(statement: Any) -> bool:
+    """Whether a statement is compiled in regions for rows alone."""
+    return isinstance(statement, program.Print | program.Expect)
+
+
 _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
     program.Assign: Lowering.assign,
     program.Augment: Lowering.augment,
@@ -189,6 +249,7 @@ _STATEMENTS: dict[type, Callable[[Any, Any], None]] = {
     program.While: Lowering.while_loop,
     program.For: Lowering.for_loop,
     program.Expect: Lowering.expect,
+    program.Print: Lowering.show,
     program.Update: Lowering.update,
     program.Tape: Lowering.tape,
     program.Pause: Lowering.pause,

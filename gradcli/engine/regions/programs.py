@@ -71,13 +71,12 @@ class Lowered(NamedTuple):
 def lower_program(
     node: program.Program,
     inputs: Mapping[str, Any],
-    checks_expectations: bool = False,
+    for_rows: bool = False,
     real: Scalar = F64,
 ) -> Lowered:
     """The region of a program, whose floats are `real`; `inputs` are values from outside, by name,
-    of which only the types count. `checks_expectations`: whether it steps back where an expectation
-    fails; otherwise they are in no region."""
-    return _Main(node, inputs, checks_expectations, real).lowered()
+    of which only the types count. `for_rows`: whether it is for rows, as `Lowering` says."""
+    return _Main(node, inputs, for_rows, real).lowered()
 
 
 class _Main:
@@ -85,14 +84,14 @@ class _Main:
         self,
         node: program.Program,
         inputs: Mapping[str, Any],
-        checks_expectations: bool,
+        for_rows: bool,
         real: Scalar,
     ) -> None:
         self.node, self.inputs = node, inputs
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
         self.lowering = Lowering(Builder(self.block, real), Liveness((*node.body, *read)))
-        self.lowering.checks_expectations = checks_expectations
+        self.lowering.for_rows = for_rows
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []

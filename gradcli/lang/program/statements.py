@@ -144,6 +144,9 @@ class Output(Node):
     items: tuple[tuple[str, Expression], ...]
 
 
+RTOL, ATOL = 1e-9, 1e-12  # the tolerances of `~=` where none are given
+
+
 class Expect(Node):
     """`expect condition`, or with `close_to` `expect condition ~= close_to within (…)`."""
 

@@ -148,6 +148,19 @@ PROGRAMS = {
     "a softmax": (
         "var x\na = softmax([x, 1.0, 2 * x])\noutput y = logsumexp([x, 0.5]) * a[0]\noutput b = a[1]"
     ),
+    "what is close": "var x\nexpect x ~= 1 within (atol=9)\noutput y = x",
+    "infinities that are close": 'var x\nexpect x*x ~= abs(x)*abs(x), "squares"\noutput y = x',
+    "arrays that are close": (
+        "var x\nexpect array([x, 1.0]) ~= array([x + 1e-13, 1.0]) within (rtol=0.1)\noutput y = x"
+    ),
+    "what is close in a function": (
+        "fn f(x) {\nfor i in range(3) { expect x ~= 1 within (rtol=i*3.0) }\nreturn x*x\n}\n"
+        "var x\noutput y = f(x)"
+    ),
+    "what is printed": (
+        'var x\nv = [1.0, 2.0]\nfn f(x) {\nprint "f", f"at {x:.3f} and {v}", v\nreturn x*x\n}\n'
+        "print x, f(x), v[int64(abs(x))]\noutput y = f(x)"
+    ),
     "a constant": "var x\noutput y = x + 1\noutput c = 3\noutput v = [1.0, 2.0]",
     "kinks": "var x\noutput y = abs(x) + maximum(x, 0.5) + relu(x - 1)",
     "where": "var x\noutput y = where(x > 0, sqrt(x), 0.0)",
@@ -237,8 +250,8 @@ def test_a_row_has_the_same_bits_wherever_it_stands(name: str, cuts: list[int]) 
 @pytest.mark.parametrize(
     "text",
     [
-        "var x\nexpect x ~= 1 within (atol=9)\noutput y = x",
-        "var x\nprint x\noutput y = x",
+        'var x\nprint f"{x:d}"\noutput y = x',
+        "var x\nexpect [x, 1] ~= [x, 2]\noutput y = x",
         "var x\ny = 2.0\nif x > 1 { x = 2 * x }\noutput y = y * x",
         'var x\noutput y = x\noutput s = "text"',
         "var x\noutput y = gammainc(2.0, abs(x))",
