@@ -26,11 +26,18 @@ ONE_BY_ONE = {
     "a break": "s = 0.0; for i in range(3) { if v[i] > 1.9 { break }; s = s + v[i] }",
     "a continue": "s = 0.0; for i in range(3) { if i == 1 { continue }; s = s + v[i]*v[i] }",
     "lists that change": "l = [x, y, x]; for i in range(3) { l[i] = l[i]*l[(i + 1) % 3] }; s = l[0] + l[2]",
+    "a while": "s = 0.0; i = 0; while i < len(v) { s = s + v[i]*i; i = i + 1 }",
+    "whiles in whiles": "w = m; i = 0; while i < 3 { j = 0; while j < i { w[i, j] = w[j, j]*v[i]; j += 1 }; i += 1 }; s = w.sum()",
+    "a while that continues": "s = 0.0; i = -1; while i < 2 { i += 1; if i == 1 { continue }; s = s + v[i] }",
+    "an int that is carried": "s = 0.0; k = 2; for i in range(3) { s = s*x + v[k]; k = (k + 2) % 3 }",
     "a gradient": "fn f(a) { t = 1.0; for i in range(3) { t = t*a[i] + a[2 - i] }; return t }; s = grad(f)(v).sum()",
 }  # fmt: skip
 LOOPS = {
     "many elements": "w = linspace(x, y, 20); s = 0.0; for i in range(20) { s = s + w[i]*i }",
     "many iterations": "s = 0.0; for i in range(40) { s = s*0.5 + v[i % 3] }",
+    "conditions of the data": "s = 0.0; i = 0; while s < 9.0 { s = s + v[i % 3]; i += 1 }",
+    "many turns of a while": "s = 0.0; i = 0; while i < 40 { s = s*0.5 + v[i % 3]; i += 1 }",
+    "a while that is left": "s = 0.0; i = 0; while i < 3 { if v[i] > 1.9 { break }; s = s + v[i]; i += 1 }",
     "no index": "s = x; for i in range(3) { s = s*y + i }",
     "much code": "s = x; for i in range(16) { for j in range(16) { for k in range(3) { s = s*0.9 + sin(v[k])*v[(i + j) % 3] } } }",
     "an index of the data": "s = 0.0; for i in range(40) { k = int64(s*s) % 3; s = s*0.5 + v[k] }",

@@ -48,7 +48,7 @@ class Builder:
         self.block, self.real = block, real
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
-        self._origins: dict[Value, Sequence[Value]] = {}  # what ints were computed from
+        self._origins: dict[Value, Sequence[Value]] = {}  # what ints and bools were computed from
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
@@ -202,12 +202,13 @@ class Builder:
         cast = [self.cast(value, kind) for value in values]
         result = Value(result_type(op, kind))
         self.add(Operation(op, (*chosen, *cast), result, span))
-        if result.type == I64:
+        if result.type in (I64, BOOL):
             self._origins[result] = values
         return result
 
     def sources(self, value: Value) -> set[Value]:
-        """The values that an int has been computed from by operations alone, but for constants."""
+        """The values that an int or a bool has been computed from by operations alone, but for
+        constants."""
         found: set[Value] = set()
         waiting = [value]
         while waiting:

@@ -82,9 +82,6 @@ class Loops(Counting):
     def bind(self, target: Any, value: Any) -> None:
         raise NotImplementedError
 
-    def while_loop(self, node: program.While) -> None:
-        self.loop(node, None)
-
     def loop(
         self, node: program.While | program.For, over: Over | None, short: bool = False
     ) -> None:
@@ -147,7 +144,10 @@ class Loops(Counting):
     def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
-        self.counters[index] = self.one_by_one_for(loop)
+        nodes = self.one_by_one_for(loop)
+        began = zip(carried, self.names.of(loop.names), strict=True)
+        known = [v for v, first in began if type(self.builder.known.get(first)) is int]
+        self.counters.update(dict.fromkeys([index, *known], nodes))
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
@@ -162,12 +162,14 @@ class Loops(Counting):
     def one_by_one_for(self, loop: Loop) -> frozenset[int]:
         """The loops, by identity, whose iterations would be lowered one by one so that what this
         one counts is known."""
-        if not isinstance(loop.range, Range):
-            return frozenset()
-        numbers = loop.range.numbers(self.builder)
-        if numbers is None:
-            return self.counting(loop.range.size)
-        fits = loop.short and len(numbers) <= MOST_TURNS and id(loop.node) not in self.too_large
+        fits = id(loop.node) not in self.too_large
+        if isinstance(loop.range, Range):
+            numbers = loop.range.numbers(self.builder)
+            if numbers is None:
+                return self.counting(loop.range.size)
+            fits = fits and loop.short and len(numbers) <= MOST_TURNS
+        else:
+            fits = fits and loop.range is None and loop.limit is None
         return frozenset([id(loop.node)] * fits)
 
     def turn(self, loop: Loop, index: Value) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Check, Value
 from .elements import Path
 from .flow import COMPILED, is_loop, leaves, returns
-from .for_loops import ForLoops
+from .iterating import Iterating
 from .kinds import Array, Maybe, Mixed, without_variable
 from .loops import End, Finish
 from .names import ABSENT, RETURNED, Name, NotCompiled
@@ -25,7 +25,7 @@ from .names import ABSENT, RETURNED, Name, NotCompiled
 MAX_PATHS = 64  # through a function, by an `if` that ends some of them
 
 
-class Lowering(ForLoops):
+class Lowering(Iterating):
     """The lowering of one region.
 
     for_rows  whether the region is for rows: it steps back where an expectation fails, and prints

@@ -7,6 +7,7 @@ an index into a list whose items are of different kinds, or one that picks one o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...diagnostics import Span
@@ -14,7 +15,7 @@ from ...lang import program
 from ..ir.instructions import Block, Value, size_of
 from .flow import breaks, returns
 from .kinds import Stored
-from .loops import Loop, Loops
+from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range
 
@@ -23,8 +24,21 @@ MAX_UNROLLED = 64  # items of a list that a loop goes over
 MOST_INSTRUCTIONS = 1024
 
 
-class ForLoops(Loops):
-    """The lowering of `for`."""
+class Iterating(Loops):
+    """The lowering of `for` and `while`, as loops or one iteration after another."""
+
+    def while_loop(self, node: program.While) -> None:
+        before, copied = dict(self.names.held), set(self.copied)
+        try:
+            with self.builder.undoing(NotCompiled):
+                self.loop(node, None)
+        except Picks as reason:
+            self.names.held, self.copied = before, copied
+            if id(node) not in reason.nodes:
+                raise
+            if not self.is_unrolled(lambda: self.unrolled_while(node)):
+                self.too_large.add(id(node))
+                self.loop(node, None)
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
@@ -62,7 +76,7 @@ class ForLoops(Loops):
             self.names.held, self.copied = before, copied
             if id(node) not in reason.nodes:
                 raise
-            if not self.is_unrolled(node, items()):
+            if not self.is_unrolled(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
                 self.too_large.add(id(node))
                 self.loop_or_each(node, over, size, items)
             return
@@ -71,13 +85,13 @@ class ForLoops(Loops):
             self.one_by_one.add(id(node))
         self.unrolled(node, items())
 
-    def is_unrolled(self, node: program.For, items: Any) -> bool:
-        """Whether a loop over a list is lowered one iteration after another. If that is too much
-        code, nothing is."""
+    def is_unrolled(self, lower: Callable[[], None]) -> bool:
+        """Whether a loop is lowered one iteration after another. If that is too much code, or
+        nothing says how many there are, nothing is."""
         before, copied = dict(self.names.held), set(self.copied)
         try:
             with self.builder.undoing(NotCompiled):
-                self.unrolled(node, items, MOST_INSTRUCTIONS)
+                lower()
         except Picks:
             raise
         except NotCompiled:
@@ -109,26 +123,48 @@ class ForLoops(Loops):
         if len(items) > MAX_UNROLLED:
             raise NotCompiled("a loop over a long list is not compiled", node.span)
         loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
-        going = self.builder.constant(True)
-        first = len(self.builder.block.instructions)
+        going, first = self.builder.constant(True), len(self.builder.block.instructions)
         for item in items:
-            added = self.builder.block.instructions[first:]
-            if most is not None and size_of(Block((), added)) > most:
-                raise NotCompiled("iterations of this loop are too many instructions", node.span)
-            given = self.one_of_list(loop, item, going)
-            self.names.put(loop.names, given[loop.leaves :])
-            going = given[0] if loop.leaves else going
+            going = self.next_turn(loop, going, partial(self.bind, node.target, item))
+            self.verify_size(first, most, node.span)
         self.forget_others(node, loop.names)
 
-    def one_of_list(self, loop: Loop, item: Any, going: Value) -> Any:
-        """An iteration for one item of a list, unless the loop has been left."""
+    def unrolled_while(self, node: program.While) -> None:
+        """A loop whose conditions are known, but for errors: one iteration after another."""
+        loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
+        going, first = self.builder.constant(True), len(self.builder.block.instructions)
+        for _ in range(MOST_TURNS + 1):
+            asked = self.both(going, lambda: self.condition(node.condition), node.span)
+            goes_on = self.builder.known.get(asked)
+            if goes_on is None:
+                self.verify_not_counted(asked, node.span)
+                raise NotCompiled("how many iterations this loop has isn't known", node.span)
+            if not goes_on:
+                self.forget_others(node, loop.names)
+                return
+            going = self.next_turn(loop, going, lambda: None)
+            self.verify_size(first, MOST_INSTRUCTIONS, node.span)
+        raise NotCompiled("this loop has many iterations", node.span)
+
+    def verify_size(self, first: int, most: int | None, span: Span) -> None:
+        """Raises NotCompiled if there are more instructions than that, from a place of the block
+        on."""
+        if most is not None:
+            added = self.builder.block.instructions[first:]
+            if size_of(Block((), added)) > most:
+                raise NotCompiled("iterations of this loop are too many instructions", span)
+
+    def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
+        """One more iteration, unless the loop has been left. Returns whether it goes on."""
         node = loop.node
         self.count(node.span)
 
         def turn() -> Any:
-            self.bind(node.target, item)  # type: ignore[union-attr]
+            begin()
             began = self.names.of(loop.names)
             return self.path(node.body, self.end_of_turn(loop, began))
 
         left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
-        return self.either(going, turn, lambda: left, node.span)
+        given = self.either(going, turn, lambda: left, node.span)
+        self.names.put(loop.names, given[loop.leaves :])
+        return given[0] if loop.leaves else going
