@@ -227,3 +227,27 @@ def test_programs_that_run_again_and_again() -> None:
         assert has_kernels
         assert_close(found, wanted, 10 * EPS)
         assert _types(found) == _types(wanted)
+
+
+WHOLE = [
+    "var x = 1.5\nvar w = [0.5, 2.0]\ny = x * w * w\nz = sum(w * w * w) * x * x\noutput y, z",
+    "var x = 0.7\nvar u = 0.3\ny = x*x*u*sin(u)\noutput y",
+    "var w = linspace(0.1, 1.0, 30)\ny = w[1:] * w[:-1] * w[1:]\noutput y\noutput sum(y)",
+]
+
+
+@pytest.mark.parametrize("asked", ["jacobian", "hessian"])
+@pytest.mark.parametrize("source", WHOLE)
+def test_jacobians_and_hessians(source: str, asked: str) -> None:
+    def answers(tier: int) -> tuple[Any, bool]:
+        program = gradcli.load(source=source).with_options(**{"dtype": "float32", asked: True})
+        with only(tier, FIRST_USE._replace(sweeps=1)):
+            found = [program.run() for _ in range(4)][-1]
+        assert program._hot is not None
+        return (found.jacobians, found.hessians), program._hot.has_kernels
+
+    wanted, _ = answers(INTERPRETED)
+    found, has_kernels = answers(NATIVE)
+    assert has_kernels
+    assert_close(found, wanted, 1e-5, 1e-6)
+    assert _types(found) == _types(wanted)
