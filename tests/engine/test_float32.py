@@ -105,6 +105,12 @@ def test_derivatives_are_those_of_the_interpreter(name: str, mode: str) -> None:
 
 
 PROGRAMS = {
+    "products of large matrices": (
+        "var m = reshape(linspace(0.1, 1.0, 1600), [40, 40])\nvar x = 0.5\n"
+        "for k in range(3) { a = m @ m.T * x; b = m @ m[0]; c = sum(a @ m); e = eye(2, 3) * x }\n"
+        "output a, b, c, e"
+    ),
+    "linspace": "var x = 0.3\nfor k in range(3) { a = linspace(x, 2, 30); b = linspace(0.0, x, 5) }\noutput a, b",
     **{name: region_cases.HEAD + source for name, source in region_cases.PROGRAMS.items()},
     **{name: array_programs.HEAD + source for name, source in array_programs.PROGRAMS.items()},
     **{
@@ -157,6 +163,7 @@ WIDENED = (
 
 # Programs with floats of both types; some have ints that NumPy makes float64 of.
 MIXED = [
+    "var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 1600), [40, 40])\nfor k in range(3) { f = float32(m); a = f @ f.T * x; b = sum(a @ f); c = dot(ravel(f), ravel(f)); d = f @ f[0] }\noutput a, b, c, d, grad(b, x)",
     'var x = 0.7\nb = arange(3) > 1\nc = arange(20) > 4\nfor k in range(3) { d = b * float32(x); e = c * float32(x); f = where(b, float32(x), arange(3)); g = concatenate([float32([x, x]), arange(3)]); h = arange(20) < float32(x * 9); i = maximum(arange(3), float32(x)); j = where(c, c, float32(x)) ; l = where(b, b, float32(x)) }\noutput d, e, f, g, h, i, j, l',
     'var x = 1.1\ns = 0.0\nfor i in range(5) { y = float32(x) * x + s * 0.1; s = float64(y) + x }\noutput y, s',
     'var x = 1.1\ny = float32(x)\nfor i in range(5) { y = y * x + 0.1 - sin(y) }\noutput y, y < 1.1, y == x',
