@@ -161,8 +161,15 @@ WIDENED = (
 )
 
 
+# Calls of `vmap`, which are kernels on rows.
+MAPPED = [
+    'fn f(a, b) { s = a; for i in range(4) { s = s * 0.5 + sin(s * b) + i }; return s * b }\nvar v = linspace(0.1, 1.0, 70)\nvar x = 0.7\ny = vmap(f, in_axes = [0, none])(float32(v), x)\nz = vmap(f)(float32(v), v)\noutput y, z',
+    'fn f(a) = [a * a, sin(a)]\nvar v = reshape(linspace(0.1, 1.0, 70), [35, 2])\ny = vmap(fn(r) = sum(r) * r)(float32(v))\nz = vmap(f)(float32(v[:, 0]))\nw = vmap(grad(fn(a) = sin(a) * a))(v[:, 1])\noutput y, z, w',
+    'fn f(a, b) { s = a; while s < 5.0 { s = s * 1.5 + b }; return s }\nvar v = linspace(0.1, 1.0, 70)\nconst c = 0.5\ny = vmap(f, in_axes = [0, none])(v, c)\nz = vmap(grad(f), in_axes = [0, none])(v, c)\noutput y, z, sum(y)',
+]  # fmt: skip
 # Programs with floats of both types; some have ints that NumPy makes float64 of.
 MIXED = [
+    *MAPPED,
     "var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 1600), [40, 40])\nfor k in range(3) { f = float32(m); a = f @ f.T * x; b = sum(a @ f); c = dot(ravel(f), ravel(f)); d = f @ f[0] }\noutput a, b, c, d, grad(b, x)",
     'var x = 0.7\nb = arange(3) > 1\nc = arange(20) > 4\nfor k in range(3) { d = b * float32(x); e = c * float32(x); f = where(b, float32(x), arange(3)); g = concatenate([float32([x, x]), arange(3)]); h = arange(20) < float32(x * 9); i = maximum(arange(3), float32(x)); j = where(c, c, float32(x)) ; l = where(b, b, float32(x)) }\noutput d, e, f, g, h, i, j, l',
     'var x = 1.1\ns = 0.0\nfor i in range(5) { y = float32(x) * x + s * 0.1; s = float64(y) + x }\noutput y, s',
@@ -196,7 +203,7 @@ def test_floats_of_both_types(source: str, dtype: str, mode: str) -> None:
         assert _types(each) == _types(wanted)
 
 
-@pytest.mark.parametrize("source", MIXED[:-1])
+@pytest.mark.parametrize("source", MIXED[len(MAPPED) : -1])
 def test_floats_of_both_types_are_compiled_in_float64(source: str) -> None:
     found = lower_program(gradcli.load(source=source)._resolved, {})
     verify([found.region, *found.others])
