@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .backends.backend import CPU
 from .ir.instructions import Block, Branch, Constant, Each, For, Region, blocks_of, every
-from .ir.types import F64, ArrayType, Type
+from .ir.types import DTYPES, FLOATS, ArrayType, Type, element_of
 from .jacobian.plans import Plan
 from .jacobian.structures import SEEDS
 from .lowering.region_calls import RegionCall
@@ -174,8 +174,10 @@ class PlannedCall:
         # The types of what a sweep gives, by value.
         ends = [*accumulate(map(len, sources), initial=0)]
         self._ends = [given[a:b] for a, b in pairwise(ends)] if plan.back else [value]
-        if any(_element(kind) != F64 for kind in (*value, *given)):
+        types = {*map(element_of, (*value, *given))}
+        if len(types) > 1 or not types <= {*FLOATS}:
             raise NotCompiled("derivatives of numbers of this type are not compiled", None)
+        self._dtype = DTYPES[types.pop()]
         _verify_worth(plan, sum([_work(each.block) for each in self._call.expanded]))
         self._seeds: dict[int, list[Any]] = {}
 
@@ -183,7 +185,8 @@ class PlannedCall:
         """The block by each of the plan's sources; None where one isn't connected, or anything
         isn't finite. Raises StepBack."""
         plan, xp = self._plan, CPU.xp
-        rows = [xp.empty((plan.sweeps, sum(map(_size, kinds)))) for kinds in self._ends]
+        sizes = [sum(map(_size, kinds)) for kinds in self._ends]
+        rows = [xp.empty((plan.sweeps, size), self._dtype) for size in sizes]
         for k in range(plan.sweeps):
             found = self._call.run([*numbers, *self._seed(k)], plan.sweeps)
             if self._flags and not any(found[: self._flags]):
@@ -233,10 +236,6 @@ def _flat(values: list[Any]) -> Any:
 
 def _size(kind: Type) -> int:
     return kind.size if isinstance(kind, ArrayType) else 1
-
-
-def _element(kind: Type) -> Type:
-    return kind.element if isinstance(kind, ArrayType) else kind
 
 
 def _places(kind: Kind, start: int) -> Iterator[range]:

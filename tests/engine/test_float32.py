@@ -105,6 +105,12 @@ def test_derivatives_are_those_of_the_interpreter(name: str, mode: str) -> None:
 
 
 PROGRAMS = {
+    "products of large matrices": (
+        "var m = reshape(linspace(0.1, 1.0, 1600), [40, 40])\nvar x = 0.5\n"
+        "for k in range(3) { a = m @ m.T * x; b = m @ m[0]; c = sum(a @ m); e = eye(2, 3) * x }\n"
+        "output a, b, c, e"
+    ),
+    "linspace": "var x = 0.3\nfor k in range(3) { a = linspace(x, 2, 30); b = linspace(0.0, x, 5) }\noutput a, b",
     **{name: region_cases.HEAD + source for name, source in region_cases.PROGRAMS.items()},
     **{name: array_programs.HEAD + source for name, source in array_programs.PROGRAMS.items()},
     **{
@@ -155,8 +161,17 @@ WIDENED = (
 )
 
 
+# Calls of `vmap`, which are kernels on rows.
+MAPPED = [
+    'fn f(a, b) { s = a; for i in range(4) { s = s * 0.5 + sin(s * b) + i }; return s * b }\nvar v = linspace(0.1, 1.0, 70)\nvar x = 0.7\ny = vmap(f, in_axes = [0, none])(float32(v), x)\nz = vmap(f)(float32(v), v)\noutput y, z',
+    'fn f(a) = [a * a, sin(a)]\nvar v = reshape(linspace(0.1, 1.0, 70), [35, 2])\ny = vmap(fn(r) = sum(r) * r)(float32(v))\nz = vmap(f)(float32(v[:, 0]))\nw = vmap(grad(fn(a) = sin(a) * a))(v[:, 1])\noutput y, z, w',
+    'fn f(a, b) { s = a; while s < 5.0 { s = s * 1.5 + b }; return s }\nvar v = linspace(0.1, 1.0, 70)\nconst c = 0.5\ny = vmap(f, in_axes = [0, none])(v, c)\nz = vmap(grad(f), in_axes = [0, none])(v, c)\noutput y, z, sum(y)',
+]  # fmt: skip
 # Programs with floats of both types; some have ints that NumPy makes float64 of.
 MIXED = [
+    *MAPPED,
+    "var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 1600), [40, 40])\nfor k in range(3) { f = float32(m); a = f @ f.T * x; b = sum(a @ f); c = dot(ravel(f), ravel(f)); d = f @ f[0] }\noutput a, b, c, d, grad(b, x)",
+    'var x = 0.7\nb = arange(3) > 1\nc = arange(20) > 4\nfor k in range(3) { d = b * float32(x); e = c * float32(x); f = where(b, float32(x), arange(3)); g = concatenate([float32([x, x]), arange(3)]); h = arange(20) < float32(x * 9); i = maximum(arange(3), float32(x)); j = where(c, c, float32(x)) ; l = where(b, b, float32(x)) }\noutput d, e, f, g, h, i, j, l',
     'var x = 1.1\ns = 0.0\nfor i in range(5) { y = float32(x) * x + s * 0.1; s = float64(y) + x }\noutput y, s',
     'var x = 1.1\ny = float32(x)\nfor i in range(5) { y = y * x + 0.1 - sin(y) }\noutput y, y < 1.1, y == x',
     'var x = 1.1\ns = 0.0\nfor i in range(5) { s = s + float32(x) * i }\noutput s',
@@ -188,7 +203,7 @@ def test_floats_of_both_types(source: str, dtype: str, mode: str) -> None:
         assert _types(each) == _types(wanted)
 
 
-@pytest.mark.parametrize("source", MIXED[:-2])
+@pytest.mark.parametrize("source", MIXED[len(MAPPED) : -1])
 def test_floats_of_both_types_are_compiled_in_float64(source: str) -> None:
     found = lower_program(gradcli.load(source=source)._resolved, {})
     verify([found.region, *found.others])
@@ -227,3 +242,27 @@ def test_programs_that_run_again_and_again() -> None:
         assert has_kernels
         assert_close(found, wanted, 10 * EPS)
         assert _types(found) == _types(wanted)
+
+
+WHOLE = [
+    "var x = 1.5\nvar w = [0.5, 2.0]\ny = x * w * w\nz = sum(w * w * w) * x * x\noutput y, z",
+    "var x = 0.7\nvar u = 0.3\ny = x*x*u*sin(u)\noutput y",
+    "var w = linspace(0.1, 1.0, 30)\ny = w[1:] * w[:-1] * w[1:]\noutput y\noutput sum(y)",
+]
+
+
+@pytest.mark.parametrize("asked", ["jacobian", "hessian"])
+@pytest.mark.parametrize("source", WHOLE)
+def test_jacobians_and_hessians(source: str, asked: str) -> None:
+    def answers(tier: int) -> tuple[Any, bool]:
+        program = gradcli.load(source=source).with_options(**{"dtype": "float32", asked: True})
+        with only(tier, FIRST_USE._replace(sweeps=1)):
+            found = [program.run() for _ in range(4)][-1]
+        assert program._hot is not None
+        return (found.jacobians, found.hessians), program._hot.has_kernels
+
+    wanted, _ = answers(INTERPRETED)
+    found, has_kernels = answers(NATIVE)
+    assert has_kernels
+    assert_close(found, wanted, 1e-5, 1e-6)
+    assert _types(found) == _types(wanted)

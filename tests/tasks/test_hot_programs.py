@@ -177,7 +177,7 @@ def test_why_there_is_no_gradient_is_asked_again_where_it_may_depend_on_the_path
 @pytest.mark.parametrize(
     "options",
     [
-        {"max_steps": 1000}, {"dtype": "float32", "jacobian": True},
+        {"max_steps": 1000},
         {"repeat": 2}, {"debug_nan": True}, {"max_memory": 10**9},
     ],
 )  # fmt: skip

@@ -32,18 +32,20 @@ class ArrayCall(Protocol):
 
 
 class Multiplied(Struct):
-    """The product of two matrices, of which some are column by column: see `Product`."""
+    """The product of two matrices of a dtype, of which some are column by column: see
+    `Product`."""
 
     sizes: tuple[int, int, int]
     transposed: tuple[bool, bool]
+    dtype: str
 
     def on_memory(self) -> Callable[..., None]:
-        (m, k, n), (left, right) = self.sizes, self.transposed
+        (m, k, n), (left, right), dtype = self.sizes, self.transposed, self.dtype
 
         def multiply(a: int, b: int, into: int) -> None:
-            x = _view(a, (k, m), "float64").T if left else _view(a, (m, k), "float64")
-            y = _view(b, (n, k), "float64").T if right else _view(b, (k, n), "float64")
-            CPU.xp.matmul(x, y, _view(into, (m, n), "float64"))
+            x = _view(a, (k, m), dtype).T if left else _view(a, (m, k), dtype)
+            y = _view(b, (n, k), dtype).T if right else _view(b, (k, n), dtype)
+            CPU.xp.matmul(x, y, _view(into, (m, n), dtype))
 
         return multiply
 

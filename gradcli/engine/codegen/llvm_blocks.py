@@ -39,7 +39,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import STACK, ArrayType
+from ..ir.types import DTYPES, STACK, ArrayType, element_of
 from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
@@ -185,7 +185,8 @@ class Emitter:
         self.guards.count(prod(made.sizes) // 4)
         found = self.new(made.result)
         left, right = self.read(made.operands)
-        multiplied = Multiplied(made.sizes, made.transposed)
+        dtype = DTYPES[element_of(made.result.type)]
+        multiplied = Multiplied(made.sizes, made.transposed, dtype)
         self.arrays.call(multiplied, [left, right, found], self.called)
         self.values[made.result] = found
 

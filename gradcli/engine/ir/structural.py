@@ -16,7 +16,7 @@ from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
 from ...structs import Entity, Struct
 from ..backends.backend import CPU, ieee
-from .types import BOOL, DTYPES, F32, F64, I64, ArrayType, Type, element_of, is_float
+from .types import BOOL, DTYPES, F32, F64, I64, ArrayType, Type, is_float
 from .values import Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
@@ -64,7 +64,7 @@ class Applied(Struct):
         """What it computes of arrays and numbers: one result, or a list of them."""
         op, options = self.op, self.given
         if op.category == "making":
-            options["dtype"] = "float32" if F32 in map(element_of, self.takes) else "float64"
+            options.setdefault("dtype", "float64")
         compute = partial(op.compute, CPU.xp, **options) if op.compute is not None else None
         assert compute is not None
         counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]

@@ -47,7 +47,7 @@ class Argument(NamedTuple):
         if self.axis is None:
             return self.value
         row = CPU.xp.take(primal(self.value), 0, self.axis)
-        return row if row.ndim else row.item()
+        return CPU.settle(row)
 
     def in_rows(self, run: Run, site: Site) -> Any:
         """The value, with its rows along the first axis."""

@@ -123,7 +123,7 @@ class MappedRegion(RegionCall):
                     found[k] = found[k] + column.sum(axis=-1)
                 else:
                     put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
-        return [value.item() if getattr(value, "shape", None) == () else value for value in found]
+        return [CPU.settle(v) if getattr(v, "shape", None) == () else v for v in found]
 
     def _computed(self, n: int, given: list[Any]) -> list[Any]:
         """The columns of some rows. Those for which the kernel on rows steps back are computed one

@@ -110,15 +110,15 @@ class Arrays(Scalars):
 
     def promoted(self, op: Op, parts: Sequence[Any], span: Span) -> list[Any]:
         """Operands of which some are arrays, as NumPy promotes them: float32 to float64 beside an
-        array of float64, and a number in float64 to float32 beside arrays of float32."""
+        array of float64 or of ints, and a number in float64 to float32 beside arrays of float32."""
         first = 1 if op in CHOICES else 0
         types = {getattr(part, "type", None) for part in parts[first:]}
         if F32 not in types:
             return list(parts)
         arrays = [p.type for p in parts[first:] if not isinstance(p, Value | Mixed)]
         has_ints = not all(map(is_float, arrays))
-        if has_ints and op.integers != "float":
-            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+        if has_ints and (op in CHOICES or op.integers != "float"):
+            self.verify_wide(span)
         wide = F64 in arrays or (has_ints and self.builder.real == F64)
         others, kind = (F32, F64) if wide else (F64, F32)
         changed = [
@@ -136,8 +136,15 @@ class Arrays(Scalars):
     def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
         """The type of arrays that are joined."""
         if F32 in kinds and I64 in kinds:
-            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+            self.verify_wide(span)
+            return F64
         return widest(kinds)
+
+    def verify_wide(self, span: Span) -> None:
+        """Refuses float32 beside an array of ints, of which NumPy makes float64, where there is
+        none."""
+        if self.builder.real != F64:
+            raise NotCompiled("float32 beside an array of ints is not compiled", span)
 
     def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
         """An op on arrays: a square as a product, as NumPy computes it."""

@@ -112,6 +112,8 @@ class Creation(Moving):
             raise NotCompiled("this call of `linspace` is not compiled", span)
         builder = self.builder
         start, stop = [self.as_float(held, span) for held in operands]
+        if start.type != self.builder.real or stop.type != self.builder.real:
+            raise NotCompiled("other floats than the run's are not compiled in `linspace`", span)
         between, zero, one = (
             builder.constant(max(n - 1, 1)),
             builder.zero(builder.real),

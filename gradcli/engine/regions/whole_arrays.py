@@ -10,7 +10,7 @@ from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Value
 from ..ir.structural import Refused, operands_of
-from ..ir.types import BOOL, ArrayType, element_of, has_floats
+from ..ir.types import BOOL, F64, ArrayType, element_of, has_floats
 from .creation import Creation
 from .kinds import Array, Stored
 from .names import NotCompiled
@@ -23,6 +23,8 @@ class WholeArrays(Creation):
 
     def of_whole(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """What a structural entry of the table gives: an array, a number, or a list of these."""
+        if op.category == "making" and self.builder.real != F64:
+            raise NotCompiled(f"this call of `{op.name}` is not compiled in float32", span)
         if op.signature.variadic and not op.signature.leading:
             operands = self.parts_of(operands, span)
         values = [self.in_one(held, span) for held in operands_of(op, operands)]
