@@ -129,7 +129,7 @@ PROGRAMS = {
     "an expectation": "var x\nexpect x > 0\noutput y = log(x)",
     "one of some rows": "var x\nif x > 1 { expect x < 30 }\noutput y = x",
     "a table that all rows share": (
-        "var x\nt = sin(arange(24) * 0.7) / 3\ns = 0.0\nfor k in range(24) { s = s + t[k] * cos(k) }\n"
+        "var x\nt = sin(linspace(0.0, 16.1, 24)) / 3\ns = 0.0\nfor k in range(24) { s = s + t[k] * cos(k) }\n"
         "output y = s * x + sum(t * x)\noutput s"
     ),
     "a table that rows change": (
