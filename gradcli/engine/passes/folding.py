@@ -66,9 +66,8 @@ class _Folding:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
-        self.constants: dict[
-            tuple[str, Scalar], Value
-        ] = {}  # that are defined where the builder stands
+        # The constants that are defined where the builder stands.
+        self.constants: dict[tuple[str, Scalar], Value] = {}
 
     def all(self, instructions: Sequence[Instruction]) -> None:
         for made in instructions:
