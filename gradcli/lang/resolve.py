@@ -69,7 +69,7 @@ class Resolver(ModuleResolver):
         super().__init__(source, scopes)
         self._loader = loader
         self._role, self._imported = role, role == "import"
-        self._outputs = Journal()
+        self.outputs = Journal()
         self._in_expect = False
         self._is_expression = tree.is_expression and role == "program"
         self._inputs = self._declare_inputs(tree, given) if self._is_expression else []
@@ -251,7 +251,7 @@ class Resolver(ModuleResolver):
     # ---- control flow ----
 
     def _if(self, node: syntax.If) -> program.Statement:
-        journals = (self.frame.assigned, self.frame.declared, self._outputs, self.registered)
+        journals = (self.frame.assigned, self.frame.declared, self.outputs, self.registered)
         marks = [journal.mark() for journal in journals]
         surely: set[str] | None = None  # assigned in every branch whose end can be reached
         perhaps: list[list[str]] = [[] for _ in journals[1:]]
@@ -357,14 +357,14 @@ class Resolver(ModuleResolver):
             name = (
                 label.name if isinstance(label, syntax.Name) else " ".join(item.span.text.split())
             )
-            if name in self._outputs:
+            if name in self.outputs:
                 self.report.add(
                     "E213",
                     f"there are two outputs `{name}`",
                     label.span,
                     help="name one: `output other = …`",
                 )
-            self._outputs.add(name)
+            self.outputs.add(name)
             items.append((name, self.expression(item)))
         return program.Output(tuple(items), span=node.span)
 

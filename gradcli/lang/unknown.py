@@ -7,7 +7,7 @@ from ..ops import BUILTINS, registry
 from ..ops.elsewhere import PACKAGES, suggestion
 from . import program, syntax
 from .constants import CONSTANTS
-from .flow import Frame
+from .flow import Frame, Journal
 from .foreign import foreign_phrase
 
 # a search for the closest name is dear; a file with more unknown names than this has another
@@ -16,11 +16,13 @@ MAX_SUGGESTIONS = 20
 
 
 class UnknownNames:
-    """The part of the resolver that reports names. `report` collects the errors."""
+    """The part of the resolver that reports names. `report` collects the errors, and `outputs` the
+    names of the outputs."""
 
     source: Source
     report: Report
     frame: Frame
+    outputs: Journal
 
     def registered_function(self, name: str, span: Span) -> program.Expression | None:
         """The function that another package has registered under a name that nothing else has."""
@@ -44,6 +46,8 @@ class UnknownNames:
         """What an unknown name means in another language, or one in sight that it is close to."""
         if len(self.report.diagnostics) >= MAX_SUGGESTIONS:
             return ""
+        if name in self.outputs:
+            return f"only an output is called so: write `{name} = …` first, then `output {name}`"
         known = [*self.frame.scope.visible(), *BUILTINS, *CONSTANTS]
         found = suggestion(name, known, kind == "function")
         phrase = None if found else foreign_phrase(self.source, span.start)
