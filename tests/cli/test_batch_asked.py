@@ -311,10 +311,10 @@ REPORTED = ["--rows", "d.csv", "-o", "o.csv", "-v", "--report", "r.json"]
     [
         ("var x\nvar y\noutput f = x * y", 3, "", "3 rows by machine code"),
         (
-            "var x\nvar y\nprint x\noutput f = x * y",
+            'var x\nvar y\nprint f"{x:9}"\noutput f = x * y',
             0,
-            "line 3: `print` is not compiled",
-            "3 rows by the interpreter: line 3: `print` is not compiled",
+            "line 3: this format is not compiled",
+            "3 rows by the interpreter: line 3: this format is not compiled",
         ),
     ],
 )

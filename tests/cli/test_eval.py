@@ -274,7 +274,7 @@ def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.Monke
     region = Region("main", Block((base,), [power], (power.result,)))
     monkeypatch.setattr(
         "gradcli.engine.region_texts.lower_program",
-        lambda node, inputs: lower_program(node, inputs)._replace(region=region),
+        lambda *given, **options: lower_program(*given, **options)._replace(region=region),
     )
     assert gradcli("eval", "-e", "var n = 2\ny = n", "--show", "llvm").out == (
         "; from n to y\n; p, line 3: `pow` of ints has no machine code\n"

@@ -23,7 +23,7 @@ n = 0
 while n < 20000 { s = s + sin(x * n) / (n + 1); n = n + 1 }
 output s
 """
-INTERPRETED = SLOW + "print s\n"  # which isn't compiled
+INTERPRETED = SLOW + 'print f"{s:9}"\n'  # which isn't compiled
 SINGLE = """var x
 v = zeros([int64(100000 * x) % 1000 + 1]) + x
 output s = v[0] * 2

@@ -68,7 +68,7 @@ def _invariant(block: Block, depths: dict[Value, int], depth: int) -> list[Instr
     kept: list[Instruction] = []
     for made in block.instructions:
         pure = isinstance(made, Operation | Cast) and is_float(made.result.type)
-        if pure and all(depths[value] <= depth for value in made.operands):
+        if pure and all(value in depths and depths[value] <= depth for value in made.operands):
             depths.update(dict.fromkeys(made.results, depth))
             taken.append(made)
         else:

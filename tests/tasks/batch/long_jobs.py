@@ -17,7 +17,7 @@ def with_data(folder: Path) -> Path:
     (folder / "loop.tg").write_text(
         "var x\nvar y\ni = 0\nwhile x == 5.0 { i = 1 - i }\noutput f = x * y\n"
     )
-    interpreted = "print x\n"  # which isn't compiled
+    interpreted = 'print f"{x:9}"\n'  # which isn't compiled
     (folder / "interpreted.tg").write_text((folder / "loop.tg").read_text() + interpreted)
     return folder
 

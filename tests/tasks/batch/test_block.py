@@ -275,7 +275,7 @@ def test_no_row_succeeds_and_keys_are_kept(tmp_path: Path) -> None:
         ("var x: float[2]\noutput f = sum(x * x[0])", "thread"),
         ("var x: float[2]\noutput f = sum(exp(x) * x[0])", "thread"),
         ("var x: float[2]\ny = x[0]\nfor i in range(5) { y = y * x[1] + i }\noutput y", "thread"),
-        ("var x: float[2]\nprint x\noutput f = sum(exp(x) * x[0])", "process"),
+        ('var x: float[2]\nprint f"{x:9}"\noutput f = sum(exp(x) * x[0])', "process"),
     ],
 )
 def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path) -> None:
