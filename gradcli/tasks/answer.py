@@ -31,7 +31,8 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     facts = Facts(node)
     asks = not facts.asks_for_nothing
     asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
-    asks_for_structure = asks_in_rows and (options.sparse or not facts.has_few_elements)
+    says_how = options.sparse or options.mode == "forward"
+    asks_for_structure = asks_in_rows and (says_how or not facts.has_few_elements)
     compiled = compile_program(options.settings, node, facts=facts)
     compiled.by_variables = (
         alone

@@ -25,10 +25,10 @@ def run_again(source: str, given: Mapping[str, Any] | None = None, times: int = 
     return found.outputs, found.gradients
 
 
-def answer(source: str, **options: Any) -> Any:
+def answer(source: str, given: dict[str, Any] | None = None, **options: Any) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
     try:
-        found = evaluate(source, **options)
+        found = evaluate(source, given, **options)
     except GradcliError as error:
         if any(d.code.startswith("E1") for d in error.diagnostics):
             raise  # no program at all

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.lowering.region_calls import RegionCall
+from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.values.boxes import UNBOXED, level_of
 
 from .hot_and_cold import answer, assert_close, expected
@@ -159,3 +162,42 @@ def test_what_a_jacobian_records(
         found = answer(source)
     assert (max(levels, default=UNBOXED) > UNBOXED) == is_one
     assert_close(found, expected(source), 1e-13)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"jacobian": True}, {"hessian": True}, {"jacobian": True, "mode": "forward"}]
+)
+def test_values_from_outside_that_have_more_elements(options: dict[str, Any]) -> None:
+    """Which elements depend on which isn't known then, so all may."""
+    source = f"{HEAD}{LOOPS['an array']}\noutput z; output w = v*z; output hessian(z, v), jacobian(v*z, v)"
+    given = {"v": np.linspace(0.1, 1.0, 12)}
+    with only(WRITTEN, FIRST_USE):
+        found = answer(source, given, **options)
+    with only(INTERPRETED):
+        assert_close(found, answer(source, given, **options), 1e-11, 1e-13)
+
+
+TALL = f"{HEAD}{FUNCTIONS}output jacobian(tall)(x)"
+
+
+def test_a_tall_jacobian_without_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A region may have a pullback alone: then rows are computed one after another."""
+
+    def refused(*given: Any) -> Any:
+        raise NoRule("there are no tangents")
+
+    monkeypatch.setattr("gradcli.engine.lowering.region_calls.jvp", refused)
+    levels = levels_of_calls(monkeypatch)
+    with only(WRITTEN, FIRST_USE):
+        found = answer(TALL)
+    assert max(levels) > UNBOXED
+    assert_close(found, expected(TALL), 1e-13)
+
+
+def test_tangents_that_find_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stepped_back(*given: Any) -> Any:
+        raise StepBack
+
+    monkeypatch.setattr(RegionCall, "pushed", stepped_back)
+    with only(WRITTEN, FIRST_USE):
+        assert "E405" in answer(TALL)

@@ -164,6 +164,7 @@ BY_OTHERS = [
     "g = jvp(x*y, x, 1.0)",
     "tape t { z = x*y }; g = [1.0 for v in t.watched_variables()]",
     "g = hessian(x*y, x, sparse = true)",
+    'g = jacobian([x, y], x, mode = "forward")',
     "var v = ones(9); g = hessian(sum(x*v), v)",
     "var v = [x, 1.0]; g = jacobian(x*v, v)",
     "tape t { z = x*y }; g = t.jacobian(z, x)",

@@ -16,7 +16,7 @@ _OTHER = (program.Attach, program.Record, program.Backward)
 # of.
 _REVERSE = frozenset(("grad", "vjp", "hvp"))
 # These do so, too, by few elements; by others they ask what each element depends on.
-_OF_ELEMENTS = frozenset(("jacobian", "hessian"))
+_BY_FEW = frozenset(("jacobian", "hessian"))
 _ALL_VARIABLES = "trainable_variables"
 _USED = "watched_variables"  # in order of their first use, which no region tells
 
@@ -32,10 +32,10 @@ class _Variables(NamedTuple):
 
 class _Request(NamedTuple):
     """What derivatives are asked for by. `by` is None where that isn't an expression of its own,
-    and `of_elements`, whether it must have few elements."""
+    and `needs_few`, whether that must have few elements."""
 
     by: Any
-    of_elements: bool = False
+    needs_few: bool = False
 
 
 def asks_by_variables(nodes: Nodes) -> bool:
@@ -74,13 +74,13 @@ def _requests(found: ByKind) -> Iterator[_Request]:
     for node in (node for kind in WITH_OPS for node in found.get(kind, ())):
         if node.op is None or not is_request(node.op) or node.op.transforms:
             continue
-        of_elements = node.op.name in _OF_ELEMENTS and not _is_sparse(node)
-        if not (of_elements or node.op.name in _REVERSE):
+        needs_few = node.op.name in _BY_FEW and not _says_how(node)
+        if not (needs_few or node.op.name in _REVERSE):
             yield _Request(None)
         elif isinstance(node, program.Apply):
-            yield _Request(node.operands[1], of_elements)
+            yield _Request(node.operands[1], needs_few)
         else:
-            yield _Request(_argument(node, 0), of_elements)
+            yield _Request(_argument(node, 0), needs_few)
     for node in found.get(program.MethodCall, ()):
         if node.name == _USED:
             yield _Request(None)
@@ -88,11 +88,11 @@ def _requests(found: ByKind) -> Iterator[_Request]:
             yield _Request(_argument(node, 1) if node.name == "gradient" else None)
 
 
-def _is_sparse(node: Any) -> bool:
-    """Whether a request may be for entries that aren't structurally zero."""
+def _says_how(node: Any) -> bool:
+    """Whether a request says which entries it asks for, or in which mode."""
     given = [name for name, _ in getattr(node, "options", ())]
     given += [argument.keyword for argument in getattr(node, "arguments", ())]
-    return "sparse" in given
+    return "sparse" in given or "mode" in given
 
 
 def _argument(node: Any, place: int) -> Any:
@@ -104,15 +104,15 @@ def _argument(node: Any, place: int) -> Any:
 
 
 def _is_by_variables(request: _Request, variables: _Variables) -> bool:
-    source, of_elements = request
+    source, needs_few = request
     items: tuple[Any, ...] | None = None
     if isinstance(source, program.ListDisplay):
         items = source.items
     elif isinstance(source, program.DictDisplay):
         items = source.values
     if items is not None:
-        return all(_is_by_variables(_Request(item, of_elements), variables) for item in items)
+        return all(_is_by_variables(_Request(item, needs_few), variables) for item in items)
     if isinstance(source, program.Member):
-        return source.name in variables.members and not of_elements
-    names = variables.few if of_elements else variables.names
+        return source.name in variables.members and not needs_few
+    names = variables.few if needs_few else variables.names
     return isinstance(source, program.Read) and source.slot.name in names

@@ -16,7 +16,7 @@ from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
 from ...structs import Entity, Struct
 from ..backends.backend import CPU, ieee
-from .types import BOOL, DTYPES, F32, F64, I64, ArrayType, Type, is_float
+from .types import BOOL, DTYPES, F32, F64, I64, OF_DTYPE, ArrayType, Type, is_float
 from .values import Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
@@ -26,7 +26,6 @@ REFUSALS = (
 )  # fmt: skip
 LARGE = 2**21  # elements of a result that no sample has
 SLICE = "slice"  # what a slice begins with among options, where it is a tuple
-_KINDS = {"d": F64, "f": F32, "l": I64, "?": BOOL}
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
@@ -119,7 +118,7 @@ def _sample(kind: Type) -> Any:
 
 def _type_of(value: Any) -> Type:
     value = CPU.xp.asarray(value)
-    kind = _KINDS.get(value.dtype.char)
+    kind = OF_DTYPE.get(value.dtype.name)
     if kind is None:
         what = "complex numbers" if value.dtype.kind == "c" else f"numbers of type {value.dtype}"
         raise Refused(f"{what} are not compiled")

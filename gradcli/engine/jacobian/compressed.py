@@ -18,6 +18,7 @@ from ..ad.targets import number_of, zeros_like
 from ..backends.backend import CPU, count, dtype_name, is_complex, is_inexact, shape_of
 from ..backends.tiers import FEW_SWEEPS
 from ..operations.apply import apply
+from ..trace.pullbacks import Linearized
 from ..trace.records import groups_of, path
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
@@ -167,6 +168,8 @@ class _Jacobian:
         real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
         if self.run.rules or self.groups or not real:
             mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
+        if mode == "auto" and self.width < self.height and not self._pushes:
+            mode = "reverse"
         symmetric = symmetric and not self.run.rules  # custom rules needn't be derivatives
         found, is_gradient = None, not (self.shape or sparse or mode == "forward")
         paths = not is_gradient and (sparse or min(self.height, self.width) > FEW_SWEEPS)
@@ -191,6 +194,12 @@ class _Jacobian:
         return Plan(
             sources, self.shape, shapes, back, sweeps, colour, entries, seeds, sparse, paths
         )
+
+    @property
+    def _pushes(self) -> bool:
+        """Whether tangents go through all records that hold their derivatives themselves."""
+        held = [(r.options, r.site.operands) for r in self.records]
+        return all(o.pushes(operands) for o, operands in held if isinstance(o, Linearized))
 
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
         plan = self.plan(mode, sparse, symmetric)

@@ -20,9 +20,9 @@ from typing import Any
 
 from ...ops import OPS
 from ...ops.rules import all_axes
-from ..ad.own_rules import OwnCall
 from ..backends.backend import CPU, count, shape_of
 from ..operations.rows.on_lanes import differ_between_rows
+from ..trace.pullbacks import Pullback
 from ..trace.records import Record
 from ..values.lanes import Lanes
 from .intervals import lines, operand_intervals, united_lines
@@ -145,7 +145,7 @@ class Propagation:
         inputs = self._inputs(record)
         shapes = [shape_of(part) for part in y] if type(y) is list else [shape_of(y)]
         found = None if inputs else [empty(count(shape)) for shape in shapes]
-        if inputs and type(options) is not OwnCall and not _differs(record):
+        if inputs and not isinstance(options, Pullback) and not _differs(record):
             found = (
                 self._moved(record, inputs, shapes)
                 or self._reduced(record, inputs, shapes)

@@ -25,6 +25,7 @@ from ..passes.fusion import fuse
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.ownership import owned
+from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
 from ..trace.pullbacks import Linearized, ReverseSweep
 from ..trace.recording import record_parts
@@ -238,12 +239,22 @@ class RegionPullback(Linearized):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
 
+    def pushes(self, operands: Places) -> bool:
+        try:
+            self._call.forward(operands)
+        except NoRule:
+            return False
+        return True
+
     def push(self, run: Run, site: Site, along: list[Any]) -> list[Any]:
         """The tangents of the moving results."""
         moved = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]
         active = tuple([k for k, _ in moved])
         values = [*self._values, *[t for _, t in moved]]
-        _, tangents = self._call.pushed(run, site, values, self._calls, active)
+        try:
+            _, tangents = self._call.pushed(run, site, values, self._calls, active)
+        except StepBack:  # for want of memory: the region itself did not
+            raise MemoryError from None
         return [tangents.get(k) for k in self._moving]
 
     def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:

@@ -65,6 +65,11 @@ class Linearized(Pullback):
 
     __slots__ = ()
 
+    def pushes(self, operands: tuple[int, ...]) -> bool:
+        """Whether there are tangents along these operands."""
+        raise NotImplementedError
+
     def push(self, run: Run, site: Site, along: list[Any]) -> list[Any]:
-        """The tangents of the results for those of the inputs; None for one that nothing moves."""
+        """The tangents of the results for those of the inputs; None for one that nothing moves.
+        Raises MemoryError."""
         raise NotImplementedError
