@@ -6,7 +6,8 @@ an index into a list whose items are of different kinds, or one that picks one o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -28,17 +29,7 @@ class Iterating(Loops):
     """The lowering of `for` and `while`, as loops or one iteration after another."""
 
     def while_loop(self, node: program.While) -> None:
-        before, copied = dict(self.names.held), set(self.copied)
-        try:
-            with self.builder.undoing(NotCompiled):
-                self.loop(node, None)
-        except Picks as reason:
-            self.names.held, self.copied = before, copied
-            if id(node) not in reason.nodes:
-                raise
-            if not self.is_unrolled(lambda: self.unrolled_while(node)):
-                self.too_large.add(id(node))
-                self.loop(node, None)
+        self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
@@ -61,43 +52,60 @@ class Iterating(Loops):
     def loop_or_each(
         self, node: program.For, over: Over, size: int, items: Callable[[], Any]
     ) -> None:
-        """A loop over so many items. Where it isn't compiled as a loop, few are taken one by one;
-        and where it picks one of few elements, as far as that isn't too much code."""
+        """A loop over so many items. Where it isn't compiled as a loop, few are taken one by
+        one."""
         if size > MAX_UNROLLED:
             self.loop(node, over)
             return
-        before, copied = dict(self.names.held), set(self.copied)
-        try:
-            if id(node) not in self.one_by_one:
-                with self.builder.undoing(NotCompiled):
-                    self.loop(node, over, short=isinstance(over, Range))
+        if id(node) not in self.one_by_one:
+            try:
+                with self.attempt():
+                    self.loop_or_turns(
+                        node,
+                        lambda: self.loop(node, over, short=isinstance(over, Range)),
+                        lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
+                    )
                 return
-        except Picks as reason:
-            self.names.held, self.copied = before, copied
-            if id(node) not in reason.nodes:
+            except Picks:
                 raise
-            if not self.is_unrolled(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
-                self.too_large.add(id(node))
-                self.loop_or_each(node, over, size, items)
-            return
-        except NotCompiled:  # an index that has to be known, or lists of other lengths
-            self.names.held, self.copied = before, copied
-            self.one_by_one.add(id(node))
+            except NotCompiled:  # an index that has to be known, or lists of other lengths
+                self.one_by_one.add(id(node))
         self.unrolled(node, items())
 
-    def is_unrolled(self, lower: Callable[[], None]) -> bool:
-        """Whether a loop is lowered one iteration after another. If that is too much code, or
-        nothing says how many there are, nothing is."""
-        before, copied = dict(self.names.held), set(self.copied)
+    def loop_or_turns(
+        self,
+        node: program.While | program.For,
+        as_loop: Callable[[], None],
+        by_turns: Callable[[], None],
+    ) -> None:
+        """A loop. Where an index that it counts picks one of few elements, it is lowered iteration
+        by iteration, unless that is too much code, or nothing says how many there are."""
         try:
-            with self.builder.undoing(NotCompiled):
-                lower()
+            with self.attempt():
+                as_loop()
+            return
+        except Picks as reason:
+            if id(node) not in reason.nodes:
+                raise
+        try:
+            with self.attempt():
+                by_turns()
         except Picks:
             raise
         except NotCompiled:
-            self.names.held, self.copied = before, copied
-            return False
-        return True
+            self.stays_loop.add(id(node))
+            as_loop()
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Takes back what is lowered meanwhile, where that isn't compiled."""
+        held, copied = dict(self.names.held), set(self.copied)
+        try:
+            with self.builder.undoing(NotCompiled):
+                yield
+        except NotCompiled:
+            self.names.held, self.copied = held, copied
+            raise
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
         """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may

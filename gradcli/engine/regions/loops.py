@@ -74,7 +74,7 @@ class Loops(Counting):
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.one_by_one: set[int] = set()  # loops whose iterations are lowered each by itself
-        self.too_large: set[int] = set()  # those whose iterations would be too many instructions
+        self.stays_loop: set[int] = set()  # those whose iterations would be too much code
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
         raise NotImplementedError
@@ -162,7 +162,7 @@ class Loops(Counting):
     def one_by_one_for(self, loop: Loop) -> frozenset[int]:
         """The loops, by identity, whose iterations would be lowered one by one so that what this
         one counts is known."""
-        fits = id(loop.node) not in self.too_large
+        fits = id(loop.node) not in self.stays_loop
         if isinstance(loop.range, Range):
             numbers = loop.range.numbers(self.builder)
             if numbers is None:
