@@ -17,12 +17,12 @@ from llvmlite import ir
 from ..ir.instructions import Each, Value, size_of
 from ..ir.types import ArrayType
 from ..passes.copying import used
-from .llvm_frame import ADDRESS, BIT, INT, REALS, STATUS, Frame, count_up
+from .llvm_frame import ADDRESS, INT, REALS, STATUS, Frame, count_up
 from .llvm_memory import in_memory, load, size_in_memory, store
+from .llvm_regions import DONE, RAISED, STEPPED_BACK, Noting
 
 BLOCK, LANES = 128, 8
 WIDEST = 512  # bits
-DONE, STEPPED_BACK, RAISED = range(3)
 Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
 
 
@@ -59,10 +59,8 @@ class _Wide(ir.Function):  # type: ignore[misc]
         buf[-1] = f'{buf[-1].rstrip()} "prefer-vector-width"="{WIDEST}"\n'
 
 
-class _Frame(Frame):
+class _Frame(Noting):
     """A function that gives its status, and numbers."""
-
-    is_masked = True
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -71,19 +69,10 @@ class _Frame(Frame):
             function.attributes.add(name)
         self.held, *self.arguments = function.args
         self.kind = function.function_type.return_type
-        self.bad = self.variable(ir.Constant(BIT, 0))
-
-    def step_back_if(self, condition: Any) -> None:
-        make = self.builder
-        make.store(make.or_(make.load(self.bad), condition), self.bad)
 
     def room(self, kind: Any) -> Any:
         """A place for a value."""
         return self.variable(ir.Constant(kind, ir.Undefined))
-
-    def status(self) -> Any:
-        bad = self.builder.load(self.bad)
-        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
 
     def done(self, results: Sequence[Any]) -> None:
         make, found = self.builder, ir.Constant(self.kind, ir.Undefined)

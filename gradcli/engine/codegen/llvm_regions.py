@@ -56,6 +56,25 @@ def ended(frame: Frame, status: Any, end: int) -> Any:
     return frame.builder.icmp_signed("==", status, STATUS(end))
 
 
+class Noting(Frame):
+    """A function that goes on where it would step back, which is noted."""
+
+    is_masked = True
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._bad = self.variable(ir.Constant(BIT, 0))
+
+    def step_back_if(self, condition: Any) -> None:
+        make = self.builder
+        make.store(make.or_(make.load(self._bad), condition), self._bad)
+
+    def status(self) -> Any:
+        """How the function ends that comes to its end."""
+        bad = self.builder.load(self._bad)
+        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
+
+
 class Called(Frame):
     """The function of a region that others call."""
 
@@ -92,23 +111,8 @@ class Called(Frame):
             make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
 
 
-class WithoutBranches(Called):
-    """The function of straight code, which LLVM computes for several rows at once: where it would
-    step back, that is noted, and it goes on."""
-
-    is_masked = True
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        self._bad = self.variable(ir.Constant(BIT, 0))
-
-    def step_back_if(self, condition: Any) -> None:
-        make = self.builder
-        make.store(make.or_(make.load(self._bad), condition), self._bad)
+class WithoutBranches(Noting, Called):
+    """The function of straight code, which LLVM computes for several rows at once."""
 
     def safe(self, place: Any) -> Any:
         return self.builder.select(self.builder.load(self._bad), ir.Constant(INT, 0), place)
-
-    def status(self) -> Any:
-        bad = self.builder.load(self._bad)
-        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))

@@ -38,8 +38,9 @@ def apart(region: Region, by_row: Sequence[bool]) -> Apart:
     block = copied(region.block, {})
     places = [k for k, varies in enumerate(by_row) if not varies]
     given = tuple([block.parameters[k] for k in places])
-    shared, cheap = set(given), dict[Value, Instruction]()
+    shared = set(given)
     before: list[Instruction] = []
+    again: list[Instruction] = []  # what a row makes itself
     of_row: list[Instruction] = []
     for made in block.instructions:
         if not shared.issuperset(_read(made)) or _has_stack(made):
@@ -47,9 +48,8 @@ def apart(region: Region, by_row: Sequence[bool]) -> Apart:
             continue
         shared.update(made.results)
         before.append(made)
-        if isinstance(made, Constant | NewArray | Room):  # a row makes these itself
-            cheap[made.results[0]] = made
-    again = [made for made in before if made.results and made.results[0] in cheap]
+        if isinstance(made, Constant | NewArray | Room):
+            again.append(made)
     inner = Block((), [*again, *of_row], block.results)
     needed = [v for v in used([inner]) if v in shared and v not in given]
     parameters = (*block.parameters, *needed)
