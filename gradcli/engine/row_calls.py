@@ -9,6 +9,7 @@ from ..lang.program import Declare, Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU, Backend
+from .codegen.kernel import Refusal
 from .codegen.step_back import StepBack
 from .ir.types import DTYPES, OF_DTYPE, ArrayType, Scalar, has_tangents
 from .lowering.region_rows import RegionRows
@@ -80,7 +81,8 @@ class RowsCall:
         ]
         self._kernel, self._memory = RegionRows(call, by_row, backend), memory
         if not self._kernel.is_there:
-            raise NotCompiled("there is no machine code", None)
+            refusal = self._kernel.refusal or Refusal("there is no machine code")
+            raise NotCompiled(*refusal)
 
     def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
         """What `size` rows give, and the numbers of those that the interpreter must run. None if it

@@ -316,6 +316,12 @@ REPORTED = ["--rows", "d.csv", "-o", "o.csv", "-v", "--report", "r.json"]
             "line 3: this format is not compiled",
             "3 rows by the interpreter: line 3: this format is not compiled",
         ),
+        (
+            "var x\nvar y\na = [[2.0, x], [x, 3.0]]\noutput f = det(a) * y",
+            0,
+            "line 4: `det` is not compiled on rows",
+            "3 rows by the interpreter: line 4: `det` is not compiled on rows",
+        ),
     ],
 )
 def test_the_report_says_what_computed_the_rows(

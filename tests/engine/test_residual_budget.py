@@ -14,7 +14,7 @@ from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.lowering.region_calls import RegionCall, RegionPullback
+from gradcli.engine.lowering.region_calls import RegionCall, LinearizedRegion
 
 FEW = 2**12  # bytes, which some hundred iterations need
 FUNCTIONS = {
@@ -38,13 +38,13 @@ FUNCTIONS = {
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The pullbacks whose loops are in blocks."""
     found: list[Any] = []
-    pulled = RegionPullback.pulled_in_blocks
+    pulled = LinearizedRegion.pulled_in_blocks
 
-    def noted(self: RegionPullback, *given: Any) -> Any:
+    def noted(self: LinearizedRegion, *given: Any) -> Any:
         found.append(self)
         return pulled(self, *given)
 
-    monkeypatch.setattr(RegionPullback, "pulled_in_blocks", noted)
+    monkeypatch.setattr(LinearizedRegion, "pulled_in_blocks", noted)
     return found
 
 

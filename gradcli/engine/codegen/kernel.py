@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from ...diagnostics import Span
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..ir.instructions import Region, Structural, every, size_of
@@ -79,13 +80,24 @@ def _machine_code(
         return python.compiled(region, others, stack_bytes=stack_bytes)
 
 
-def fits_rows(*regions: Region) -> bool:
-    """Whether LLVM compiles a region and those that it calls for rows, in time. What would call
-    NumPy for each row is the interpreter's, which calls it for many at once."""
-    if any(isinstance(made, Structural) for each in regions for made in every(each.block)):
-        return False
+class Refusal(NamedTuple):
+    """Why something isn't compiled, and where it stands in the program, if at one place."""
+
+    reason: str
+    span: Span | None = None
+
+
+def refused_on_rows(*regions: Region) -> Refusal | None:
+    """Why LLVM compiles no kernel of a region and those that it calls for rows; None where it does.
+    What would call NumPy for each row is the interpreter's, which calls it for many at once."""
+    for made in (made for each in regions for made in every(each.block)):
+        if isinstance(made, Structural):
+            return Refusal(f"`{made.op.name}` is not compiled on rows", made.span)
     size = sum([size_of(each.block) for each in regions])
-    return policy().compiles and size <= MOST_ON_ROWS and can_compile(size)
+    if size > MOST_ON_ROWS:
+        return Refusal("these are too many instructions for a kernel on rows")
+    has_code = policy().compiles and can_compile(size)
+    return None if has_code else Refusal("there is no machine code")
 
 
 def rows_kernel(
@@ -93,7 +105,7 @@ def rows_kernel(
 ) -> OnRows | None:
     """A region as a function of columns on the device of a backend. None where there is no machine
     code, or compiling would take long."""
-    if not fits_rows(region, *others):
+    if refused_on_rows(region, *others):
         return None
     from .scalar_ops import NotNative
 

@@ -128,8 +128,8 @@ class MappedCall:
             )
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None
-        if not self._call.rows.fits:
-            raise NotCompiled("this call has too many instructions for a kernel on rows", span)
+        if (refusal := self._call.rows.refusal) is not None:
+            raise NotCompiled(refusal.reason, refusal.span or span)
         self.size = size_of(self._call.region.block)
 
     def run(self, run: Run, site: Site, values: Sequence[Any], rows: Sequence[Any]) -> Any:

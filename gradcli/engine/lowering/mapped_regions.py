@@ -88,8 +88,8 @@ class MappedRegion(RegionCall):
         self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int
     ) -> MappedRegion:
         made = MappedRegion(region, self.regions, by_row, summed, pairs)
-        if not made.rows.fits:
-            raise NoRule("this derivative has too many instructions for a kernel on rows")
+        if made.rows.refusal is not None:
+            raise NoRule(made.rows.refusal.reason)
         return made
 
     # ---- rows ------------------------------------------------------------------------------------

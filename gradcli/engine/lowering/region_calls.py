@@ -108,7 +108,7 @@ class RegionCall:
         found = self.apply(run, site, below, calls)
         if moving:
             trace = values[active[0]][2].trace
-            pullback = RegionPullback(self, moving, below, calls)
+            pullback = LinearizedRegion(self, moving, below, calls)
             outputs = [found[k] for k in moving]
             boxed = record_parts(
                 trace, site.in_derivative(self.op), values, below, pullback, outputs, active
@@ -203,7 +203,7 @@ def _expanded(region: Region) -> Region:
     return without_dead_code(fuse(folded), last=True)
 
 
-class RegionPullback(Linearized):
+class LinearizedRegion(Linearized):
     """The options of a region's record: the call, its parameters, and how many calls like it there
     are, about."""
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..backends.backend import CPU, Backend
-from ..codegen.kernel import OnRows, fits_rows, rows_kernel
+from ..codegen.kernel import OnRows, Refusal, refused_on_rows, rows_kernel
 from ..passes.shared_values import apart
 from .region_calls import RegionCall, compiled_form
 
@@ -27,10 +27,10 @@ class RegionRows:
         # The numbers that rows shared last, as texts, and what follows from them.
         self._last: tuple[list[str], list[Any]] | None = None
 
-    @property
-    def fits(self) -> bool:
-        """Whether LLVM compiles the kernel, in time."""
-        return fits_rows(*self._regions)
+    @cached_property
+    def refusal(self) -> Refusal | None:
+        """Why LLVM compiles no kernel; None where it does."""
+        return refused_on_rows(*self._regions)
 
     @cached_property
     def _kernel(self) -> OnRows | None:
