@@ -14,7 +14,7 @@ from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.lowering.region_calls import RegionCall, LinearizedRegion
+from gradcli.engine.lowering.region_calls import LinearizedRegion, RegionCall
 
 FEW = 2**12  # bytes, which some hundred iterations need
 FUNCTIONS = {
