@@ -28,6 +28,7 @@ PROGRAMS = {
     "paths without a gradient": "y = 1.5\nif x > 0 { y = x * x } else { if x < -1 { y = sum(v) } }\noutput y",
     "functions": "fn f(a) { if a > 1 { return a }; return exp(a) * sum(v) }\ng = grad(f)\noutput f(x) + g(x) * x, jvp(f)(x, 2.0)",
     "large arrays": "m = outer(v, arange(30) * x)\noutput logsumexp(m), sum(m @ m.T), sum(max(m, axis = 1) * v)",
+    "what rows share": "t = sin(arange(24) * 0.7)\nu = exp(t[3]) * k\nfor i in range(k) { t[i] = u * i }\noutput sum(t * x), u * x, t[int64(abs(x))] * v[0], u",
     "elements": "a = zeros([20])\nfor i in range(20) { a[i] = x * i; a[i] = a[i] + a[i - 1] * 0.5 }\noutput sum(a), a[3]",
     "ints": "n = int64(x * 10)\nfor i in range(k) { n = n * 3 - i }\noutput n, n % 7, x * n",
     "long loops": "s = x\nfor i in range(900) { s = sin(s) + v[i % 4] * 0.01 }\noutput s",
