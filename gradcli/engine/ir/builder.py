@@ -40,12 +40,18 @@ _ON_INTS: dict[str, Callable[..., int]] = {
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 
 
+class TooLong(Exception):  # noqa: N818 - an answer, not an error
+    """More instructions were added than may be."""
+
+
 class Builder:
     """Adds instructions to the innermost open block."""
 
-    def __init__(self, block: Block, real: Scalar = F64) -> None:
-        """`real` is the type of the floats of a text, and of what is made of ints."""
-        self.block, self.real = block, real
+    def __init__(self, block: Block, real: Scalar = F64, most: int | None = None) -> None:
+        """`real` is the type of the floats of a text, and of what is made of ints. At `most` so
+        many instructions are added, with those that are taken out again; then `TooLong` is raised.
+        """
+        self.block, self.real, self._rest = block, real, most
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
         self._origins: dict[Value, Sequence[Value]] = {}  # what ints and bools were computed from
@@ -60,6 +66,10 @@ class Builder:
             self.block = outer
 
     def add(self, instruction: Instruction) -> None:
+        if self._rest is not None:
+            self._rest -= 1
+            if self._rest < 0:
+                raise TooLong
         self.block.instructions.append(instruction)
 
     @contextmanager

@@ -26,7 +26,7 @@ class FunctionCalls:
     """What makes the calls of a function, whatever they are made with."""
 
     def __init__(self, span: Span) -> None:
-        self._calls = Variants(lambda observed, names: FunctionCall(observed, names, span))
+        self._calls = Variants(lambda observed, names, most: FunctionCall(observed, names, span, most))
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
@@ -59,8 +59,8 @@ class FunctionCalls:
         observed = observe_values(run, values)
         if observed.is_boxed and not run.one_record:
             return UNSET
-        call = self._calls.of(observed, tuple(names))
-        if call is None or work < call.cost:
+        call = self._calls.of(observed, tuple(names), work)
+        if call is None or type(call) is int:
             return UNSET
         if observed.is_boxed and call.has_long_lists:
             return UNSET  # for each number would have to be recorded
@@ -77,13 +77,15 @@ class FunctionCall:
     entries  of the function and its arguments
     """
 
-    def __init__(self, observed: Observed, names: Sequence[str], span: Span) -> None:
-        """Raises NotCompiled."""
+    def __init__(self, observed: Observed, names: Sequence[str], span: Span, most: int | None) -> None:
+        """Raises NotCompiled, and TooLong."""
         self.entries = tuple(observed.entries.values())
         function, *arguments = self.entries
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
-        self._lowered = lower_call(function, arguments[:first], named, span, observed.real)
+        self._lowered = lower_call(
+            function, arguments[:first], named, span, observed.real, most=most
+        )
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
 
     @cached_property

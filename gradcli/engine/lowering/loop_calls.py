@@ -42,7 +42,7 @@ class LoopCalls:
         self._appends = appends(node)
         self._touches = {id(node): touches_variables(node)}  # by function, too
         self._on_variables: VariableLoopCalls | None = None
-        self._calls = Variants(lambda observed, over: LoopCall(node, observed, *over), head=HEAD)
+        self._calls = Variants(lambda observed, over, most: LoopCall(node, observed, *over, most), head=HEAD)
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
@@ -62,11 +62,11 @@ class LoopCalls:
         if observed.is_boxed and not frame[0].one_record:
             return None
         turns = len(some) if self._appends else None
-        call = self._calls.of(observed, (over, turns))
+        call = self._calls.of(observed, (over, turns), work)
+        if type(call) is int:
+            return call
         if call is None or (observed.is_boxed and call.has_long_lists):
             return None  # for each number of a list would have to be recorded
-        if work < call.cost:
-            return call.cost
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed, calls)
@@ -129,9 +129,10 @@ class LoopCall:
         observed: Observed,
         over: int | ArrayType,
         turns: int | None,
+        most: int | None,
     ) -> None:
-        """Raises NotCompiled."""
-        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real)
+        """Raises NotCompiled, and TooLong."""
+        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real, most)
         self._changed = self._lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)

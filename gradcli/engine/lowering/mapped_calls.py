@@ -66,7 +66,7 @@ class MappedCalls:
         self._site = Site(MAPPED, span)
         self._numbers = self._work = 0  # that were given, and operations on rows
         self._rows = 0  # of the last call
-        self._calls = Variants(lambda observed, how: MappedCall(observed, how[0], how[1], span))
+        self._calls = Variants(lambda observed, how, _: MappedCall(observed, how[0], how[1], span))
 
     def run(
         self, run: Run, function: Transform, arguments: Sequence[Any], named: Mapping[str, Any]
@@ -86,6 +86,7 @@ class MappedCalls:
             return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
+        assert type(call) is not int
         work = self._work + self._numbers * (0 if call is None else call.size)
         if call is None or work < policy().heat.operations:
             return UNSET
@@ -106,6 +107,8 @@ class MappedCall:
 
     size  how many instructions its region has
     """
+
+    cost = 0
 
     def __init__(
         self, observed: Observed, by_row: Sequence[bool], names: Sequence[str], span: Span

@@ -42,7 +42,7 @@ class VariableLoopCalls:
         self._site = site
         self._may_end = may_end(node)
         self._calls = Variants(
-            lambda observed, more: VariableLoopCall(node, observed, *more), head=HEAD
+            lambda observed, more, most: VariableLoopCall(node, observed, *more, most), head=HEAD
         )
 
     def run(
@@ -57,11 +57,11 @@ class VariableLoopCalls:
         if over is None or not some or not _sees_all(run):
             return None
         turns = len(some) if appends else None
-        call = self._calls.of(observed, (over, observed.traced, turns, run.once))
+        call = self._calls.of(observed, (over, observed.traced, turns, run.once), work)
+        if type(call) is int:
+            return call
         if call is None or not (run.one_record or call.is_plain):
             return None
-        if work < call.cost:
-            return call.cost
         calls = 1
         if type(some) is range and not (self._may_end or appends) and call.is_new:
             is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
@@ -100,10 +100,11 @@ class VariableLoopCall:
         traced: frozenset[int],
         turns: int | None,
         once: bool,
+        most: int | None,
     ) -> None:
-        """Raises NotCompiled."""
+        """Raises NotCompiled, and TooLong."""
         self._lowered = lower_variable_loop(
-            node, observed.entries, over, traced, turns, once, real=observed.real
+            node, observed.entries, over, traced, turns, once, real=observed.real, most=most
         )
         self._may_end = may_end(node)
         self.is_new = True

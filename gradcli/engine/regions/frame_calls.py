@@ -39,12 +39,15 @@ def lower_call(
     span: Span,
     real: Scalar = F64,
     in_memory: bool = True,
+    most: int | None = None,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
     entries, in a run whose floats are `real`. `in_memory`: whether arrays of few elements are one
-    value of the result, as larger ones are. Raises NotCompiled."""
+    value of the result, as larger ones are.
+
+    Raises NotCompiled; TooLong where that takes more instructions than `most`."""
     block = Block()
-    lowering = Lowering(Builder(block, real), Liveness(()))
+    lowering = Lowering(Builder(block, real, most), Liveness(()))
 
     def held(entry: Entry) -> object:
         given = tuple([Value(kind) for kind in parameters_of(entry)])

@@ -48,15 +48,16 @@ def lower_loop(
     over: int | ArrayType,
     turns: int | None = None,
     real: Scalar = F64,
+    most: int | None = None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries. `over` is the step of its
     range, or the type of the list that it goes over. The region may be made for so many `turns`.
     `real` are the floats of the run.
 
-    Raises NotCompiled.
+    Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     changed = list({slot.index: slot for slot in assigned([node])}.values())
-    lowering, block = entered(node, entries, over, real)
+    lowering, block = entered(node, entries, over, real, most)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
@@ -89,10 +90,11 @@ def entered(
     entries: Mapping[int, Entry],
     over: int | ArrayType,
     real: Scalar,
+    most: int | None,
 ) -> tuple[Lowering, Block]:
     """What a loop is lowered with, and the block of its region."""
     block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
-    lowering = Lowering(Builder(block, real), liveness_of(node))
+    lowering = Lowering(Builder(block, real, most), liveness_of(node))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given

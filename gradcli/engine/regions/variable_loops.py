@@ -74,6 +74,7 @@ def lower_variable_loop(
     once: bool = False,
     assumes: bool = True,
     real: Scalar = F64,
+    most: int | None = None,
 ) -> VariableLoop:
     """The region of a loop in a frame whose slots, those in `slots_into`, have these entries;
     `over`, `turns` and `real` as `lower_loop` takes them. The parameters at the positions `traced`
@@ -81,10 +82,10 @@ def lower_variable_loop(
     is differentiated again. `assumes`: whether what depends on no variable before the loop is first
     taken to stay so.
 
-    Raises NotCompiled.
+    Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     slots = {slot.index: slot for slot in assigned([node]) if slot.index in entries}
-    lowering, block = entered(node, entries, over, real)
+    lowering, block = entered(node, entries, over, real, most)
     parameters = block.parameters[HEAD:]
     moving = [parameters[k] for k in sorted(traced)]
     lowering.once, outer = once, lowering.scopes[0]
@@ -118,7 +119,7 @@ def lower_variable_loop(
     depends = varied(block, set(moving))
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
-        return lower_variable_loop(node, entries, over, traced, turns, once, False, real)
+        return lower_variable_loop(node, entries, over, traced, turns, once, False, real, most)
     held, kinds = held[1:], [kind_of(each) for each in held[1:]]
     numbers = {variable.state: k for k, variable in enumerate(lowering.given_variables)}
     return VariableLoop(
