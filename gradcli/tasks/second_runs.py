@@ -16,7 +16,7 @@ from .answer import Answer
 from .evaluation import Options
 
 EXPLAIN_STEPS = (
-    100_000  # statements that a second run may take which nobody asked for: some two seconds
+    20_000  # statements that a second run may take which nobody asked for: a second or two
 )
 FLOATS = "keep floats: `floor`, `round` and `trunc` do"
 UNSAID = (
