@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..ir.instructions import Value
+from ..ir.instructions import Block, Check, For, Value
 from ..ir.types import BOOL, I64, Scalar, is_float
 from ..ir.verifier import WHERE, on_scalars
 from .branching import Branching
@@ -28,7 +28,7 @@ class Scalars(Branching):
             if not isinstance(operand, Value):
                 raise NotCompiled(f"`{op.infix or op.name}` takes numbers", span)
         if op.name == "pow" and not any(is_float(v.type) for v in operands):
-            operands = self.int_power(operands[0], operands[1], span)
+            return self.int_power(op, operands[0], self.builder.cast(operands[1], I64), span)
         if op is WHERE and operands[0].type != BOOL:
             raise NotCompiled("the condition of `where` is a bool", span)
         return self.builder.operation(op, operands, span)
@@ -42,10 +42,36 @@ class Scalars(Branching):
             raise UnknownInt(span, held)
         return known
 
-    def int_power(self, base: Value, exponent: Value, span: Span) -> tuple[Value, Value]:
-        """The operands of a power of an int: a float if the exponent is negative."""
-        known = self.known_int(self.builder.cast(exponent, I64), span)
-        return (base if known >= 0 else self.as_float(base, span)), exponent
+    def int_power(self, op: Op, base: Value, exponent: Value, span: Span) -> Any:
+        """A power of an int: a float if the exponent is negative. The exponent has to be known,
+        unless a loop counts it."""
+        builder = self.builder
+
+        def real() -> Value:
+            return builder.operation(op, [self.as_float(base, span), exponent], span)
+
+        if exponent in self.from_0 and exponent not in builder.known:
+            return self.product(base, exponent, span)
+        if self.counters.keys().isdisjoint(builder.sources(exponent)):
+            if self.known_int(exponent, span) < 0:
+                return real()
+            return builder.operation(op, [base, exponent], span)
+        zero = builder.constant(0)
+        is_int = builder.apply("ge", [exponent, zero], span)
+        whole = self.either(is_int, lambda: self.product(base, exponent, span), lambda: zero, span)
+        return Mixed(is_int, whole, self.either(is_int, lambda: builder.constant(0.0), real, span))
+
+    def product(self, base: Value, times: Value, span: Span) -> Value:
+        """The product of an int with itself, so many times. More than 63 times it is left to the
+        interpreter."""
+        builder = self.builder
+        builder.add(Check(builder.apply("lt", [times, builder.constant(64)])))
+        index, before, result = Value(I64), Value(I64), Value(I64)
+        factor, one = builder.cast(base, I64), builder.constant(1)
+        with builder.inside(Block((index, before))) as block:
+            block.results = (builder.apply("mul", [before, factor], span),)
+        builder.add(For(times, (one,), block, (result,)))
+        return result
 
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:
         """An op on operands of which the k-th is an int or a float. Beside a float, and where the
