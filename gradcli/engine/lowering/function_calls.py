@@ -26,7 +26,9 @@ class FunctionCalls:
     """What makes the calls of a function, whatever they are made with."""
 
     def __init__(self, span: Span) -> None:
-        self._calls = Variants(lambda observed, names, most: FunctionCall(observed, names, span, most))
+        self._calls = Variants(
+            lambda observed, names, most: FunctionCall(observed, names, span, most)
+        )
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
@@ -60,7 +62,7 @@ class FunctionCalls:
         if observed.is_boxed and not run.one_record:
             return UNSET
         call = self._calls.of(observed, tuple(names), work)
-        if call is None or type(call) is int:
+        if call is None or isinstance(call, int):
             return UNSET
         if observed.is_boxed and call.has_long_lists:
             return UNSET  # for each number would have to be recorded
@@ -77,7 +79,9 @@ class FunctionCall:
     entries  of the function and its arguments
     """
 
-    def __init__(self, observed: Observed, names: Sequence[str], span: Span, most: int | None) -> None:
+    def __init__(
+        self, observed: Observed, names: Sequence[str], span: Span, most: int | None
+    ) -> None:
         """Raises NotCompiled, and TooLong."""
         self.entries = tuple(observed.entries.values())
         function, *arguments = self.entries

@@ -42,7 +42,9 @@ class LoopCalls:
         self._appends = appends(node)
         self._touches = {id(node): touches_variables(node)}  # by function, too
         self._on_variables: VariableLoopCalls | None = None
-        self._calls = Variants(lambda observed, over, most: LoopCall(node, observed, *over, most), head=HEAD)
+        self._calls = Variants(
+            lambda observed, more, most: LoopCall(node, observed, most, *more), head=HEAD
+        )
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
@@ -63,7 +65,7 @@ class LoopCalls:
             return None
         turns = len(some) if self._appends else None
         call = self._calls.of(observed, (over, turns), work)
-        if type(call) is int:
+        if isinstance(call, int):
             return call
         if call is None or (observed.is_boxed and call.has_long_lists):
             return None  # for each number of a list would have to be recorded
@@ -127,9 +129,9 @@ class LoopCall:
         self,
         node: program.While | program.For,
         observed: Observed,
+        most: int | None,
         over: int | ArrayType,
         turns: int | None,
-        most: int | None,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
         self._lowered = lower_loop(node, observed.entries, over, turns, observed.real, most)

@@ -86,7 +86,7 @@ class MappedCalls:
             return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
-        assert type(call) is not int
+        assert not isinstance(call, int)
         work = self._work + self._numbers * (0 if call is None else call.size)
         if call is None or work < policy().heat.operations:
             return UNSET

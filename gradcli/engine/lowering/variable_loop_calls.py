@@ -42,7 +42,8 @@ class VariableLoopCalls:
         self._site = site
         self._may_end = may_end(node)
         self._calls = Variants(
-            lambda observed, more, most: VariableLoopCall(node, observed, *more, most), head=HEAD
+            lambda observed, more, most: VariableLoopCall(node, observed, most, *more),
+            head=HEAD,
         )
 
     def run(
@@ -58,7 +59,7 @@ class VariableLoopCalls:
             return None
         turns = len(some) if appends else None
         call = self._calls.of(observed, (over, observed.traced, turns, run.once), work)
-        if type(call) is int:
+        if isinstance(call, int):
             return call
         if call is None or not (run.one_record or call.is_plain):
             return None
@@ -96,11 +97,11 @@ class VariableLoopCall:
         self,
         node: program.While | program.For,
         observed: Observed,
+        most: int | None,
         over: int | ArrayType,
         traced: frozenset[int],
         turns: int | None,
         once: bool,
-        most: int | None,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
         self._lowered = lower_variable_loop(

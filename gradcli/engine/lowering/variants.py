@@ -29,15 +29,13 @@ Made = TypeVar("Made", bound=Paid)
 
 
 class Variants(Generic[Made]):
-    """What `make` makes of the entries that are observed at a place, of more that decides it, and of
-    as many instructions as it says at most.
+    """What `make` makes of the entries that are observed at a place, of more that decides it, and
+    of as many instructions as it may take.
 
     head  how many parameters of a region stand before those of the entries
     """
 
-    def __init__(
-        self, make: Callable[[Observed, Any, int | None], Made], head: int = 0
-    ) -> None:
+    def __init__(self, make: Callable[[Observed, Any, int | None], Made], head: int = 0) -> None:
         self._make, self._head = make, head
         self._made: dict[Hashable, Made | None] = {}
         self._needed: dict[Hashable, set[int]] = {}  # the positions of ints that must be known

@@ -13,11 +13,13 @@ from .rules import NoRule
 class Regions:
     """The regions that may be called. The derivative of a call is a call of a derivative, which is
     made once for each choice of parameters and results, and may be one of regions that call
-    themselves. Of some, and of what is derived from these, the pullback computes them again."""
+    themselves. Of some, and of what is derived from these, the pullback computes them again; others
+    have a rule of their own."""
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._named = {region.name: region for region in regions}
         self._again: set[str] = set()
+        self._rules: dict[str, Region] = {}  # by the names of the regions that they are of
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
@@ -29,9 +31,21 @@ class Regions:
         self.add(Region(name, region.block))
         return name
 
+    def add_rule(self, name: str, rule: Region) -> None:
+        """Adds the rule of a region: it takes the parameters of the region, whose results are all
+        floats, and a cotangent for each; and gives a cotangent for each parameter that may have
+        one, and whether it is connected. Parameters behind these have none."""
+        self._rules[name] = rule
+        self.add(rule)
+
+    def rule_of(self, name: str) -> Region | None:
+        """The rule of a region, if it has one of its own."""
+        return self._rules.get(name)
+
     def is_again(self, name: str) -> bool:
-        """Whether the pullback of a region computes it again."""
-        return name in self._again
+        """Whether the pullback of a region starts from its parameters: it computes the region
+        again, or is the region's own rule."""
+        return name in self._again or name in self._rules
 
     def called_by(self, region: Region) -> list[Region]:
         """The regions that a region calls, also by others."""

@@ -8,6 +8,7 @@ is computed again, however deep calls are inside each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from ..ir.instructions import Block, Call, Region, Value
 from ..ir.types import BOOL, STACK, ArrayType, has_tangents
@@ -17,6 +18,7 @@ from .calls import Regions
 from .copying import copied
 from .derivatives import Derivative, Derivatives, pairs, passed, values_of
 from .hoisting import hoist
+from .rules import NoRule
 
 
 def vjp(
@@ -118,6 +120,51 @@ def divided(
     return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", back)
 
 
+def pulled_by_rule(
+    region: Region,
+    rule: Region,
+    wrt: Sequence[int],
+    of: Sequence[int],
+    unsure: Sequence[int],
+    sums: Sequence[int],
+) -> Region:
+    """The pullback of a region by its rule, which takes and gives what `pullback_of` does.
+
+    Raises NoRule where the rule gives no cotangent of a parameter.
+    """
+    block = Block(tuple([Value(each.type) for each in region.block.parameters]))
+    inputs = [block.parameters[k] for k in wrt]
+    seeds = [Value(region.block.results[k].type) for k in of]
+    before = [Value(inputs[k].type) for k in sums]
+    flags = {k: Value(BOOL) for k in unsure}
+    pullback = Pullback(block, set(inputs), Regions())
+    given: Derivatives = {
+        inputs[k]: Derivative(value, flags.get(n))
+        for n, (k, value) in enumerate(zip(sums, before, strict=True), len(of))
+    }
+    with pullback.builder.inside(block):
+        arriving = dict(zip(of, seeds, strict=True))
+        dys = [
+            arriving.get(k) or pullback.builder.zero(each.type)
+            for k, each in enumerate(region.block.results)
+        ]
+        found = tuple([Value(each.type) for each in rule.block.results])
+        pullback.builder.add(Call(rule.name, (*block.parameters, *dys), found))
+        arrives = reduce(pullback.either, [flags.get(k) for k in range(len(of))])
+        moving = [each for each in block.parameters if has_tangents(each.type)]
+        ruled = dict(zip(moving, pairs(found), strict=False))
+        for each in inputs:
+            if each not in ruled:
+                raise NoRule("a rule that gives nothing for a captured name is not compiled")
+            share = ruled[each]
+            assert share.connected is not None
+            connected = pullback.both(arrives, share.connected)
+            pullback.add(given, each, Derivative(share.value, connected))
+        block.results = pullback.results(inputs, map(given.get, inputs))
+    block.parameters += (*seeds, *before, *flags.values())
+    return Region(f"{region.name}_ruled", block)
+
+
 class Pullback(BlockPullback):
     """The pullback of a block with calls."""
 
@@ -170,11 +217,25 @@ class Pullback(BlockPullback):
             ("pulled",),
             made.region,
             (active, places, sums, unsure),
-            lambda region: [pullback_of(region, active, places, self.regions, unsure, sums)],
+            lambda region: [self.pulled(region, active, places, unsure, sums)],
         )
         results = values_of(operands)
         self.builder.add(Call(back, (*made.operands, *passed(given)), results, made.span))
         cotangents.update(zip(operands, pairs(results), strict=True))
+
+    def pulled(
+        self,
+        region: Region,
+        wrt: Sequence[int],
+        of: Sequence[int],
+        unsure: Sequence[int],
+        sums: Sequence[int],
+    ) -> Region:
+        """The pullback of a region, as `pullback_of` gives it; by its own rule, if it has one."""
+        rule = self.regions.rule_of(region.name)
+        if rule is None:
+            return pullback_of(region, wrt, of, self.regions, unsure, sums)
+        return pulled_by_rule(region, rule, wrt, of, unsure, sums)
 
     def given(self, result: Value, cotangents: Derivatives) -> Derivative:
         """The cotangent of a result."""

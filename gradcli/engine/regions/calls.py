@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ...diagnostics import Span
@@ -25,7 +27,9 @@ class Calls(Expressions):
         self.own_parameters: set[int] = set()  # slots of the function that is being inlined
         self.bodies: dict[int, Liveness] = {}  # of functions
 
-    def call_body(self, function: program.Function) -> Any:
+    def call_body(
+        self, function: program.Function, then: Callable[[Any], Any] | None = None
+    ) -> Any:
         raise NotImplementedError
 
     def liveness_of(self, function: program.Function) -> Liveness:
@@ -63,8 +67,8 @@ class Calls(Expressions):
         return self.inlined(callee, given, named, span)
 
     def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        if callee.function.rule is not None or callee.function.opaque:
-            raise NotCompiled("a function with a rule of its own is not compiled", span)
+        if callee.function.opaque:
+            raise NotCompiled("an opaque function is not compiled", span)
         return self.entered(callee, self.arguments(callee, given, named, span), span)
 
     def arguments(
@@ -84,6 +88,13 @@ class Calls(Expressions):
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         """What a call gives: the body of the function is lowered where it is called."""
+        with self.frame_of(callee, arguments, span):
+            returned = self.surely(self.call_body(callee.function))
+            return None if returned is ABSENT else returned
+
+    @contextmanager
+    def frame_of(self, callee: Closure, arguments: list[Any], span: Span) -> Iterator[None]:
+        """Lowers in a new frame, of a call."""
         if self.depth == MAX_INLINED:
             raise NotCompiled("calls are too deep inside each other", span)
         function, held = callee.function, self.names.held
@@ -100,8 +111,7 @@ class Calls(Expressions):
         self.depth += 1
         self.deepest = max(self.deepest, self.depth)
         try:
-            returned = self.surely(self.call_body(function))
-            return None if returned is ABSENT else returned
+            yield
         finally:
             self.depth -= 1
             self.frame, self.liveness, self.own_parameters = outer

@@ -39,11 +39,16 @@ class Lowering(Iterating):
 
     # ---- paths -----------------------------------------------------------------------------------
 
-    def call_body(self, function: program.Function) -> Any:
+    def call_body(
+        self, function: program.Function, then: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """What a function returns, or what `then` makes of that on each path."""
+
         def finish(end: End, value: Any) -> Any:
             if end == "stop":
                 raise value
-            return value if end == "return" else ABSENT
+            returned = value if end == "return" else ABSENT
+            return returned if then is None else then(returned)
 
         outer, self.paths = self.paths, 0
         try:

@@ -9,7 +9,7 @@ from the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...diagnostics import Span
@@ -147,7 +147,7 @@ class Recursion(Calls):
         if self.states:
             self.copy_returned(found.region, given, span)
         operands = [self.next_level(span), *_flat(held)]
-        if not found.is_open and _is_small(found.region.block):
+        if not found.is_open and callee.function.rule is None and _is_small(found.region.block):
             return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
         self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
@@ -259,7 +259,9 @@ class Recursion(Calls):
         differ = Unknown("what a recursive function returns is of different kinds", span)
         while True:
             made.was_asked = False
-            block, result = self.lowered_region(made, span)
+            block, result = self.lowered_region(
+                made, span, lambda given: Calls.entered(self, made.callee, given, span)
+            )
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)
             is_same, made.result = wider == made.result, wider
@@ -270,8 +272,11 @@ class Recursion(Calls):
             block.results = tuple(flat(as_kind(self.builder, result, wider)))
         return block
 
-    def lowered_region(self, made: Specialised, span: Span) -> tuple[Block, Any]:
-        """The body of a function as a block, and what it returns."""
+    def lowered_region(
+        self, made: Specialised, span: Span, body_of: Callable[[list[Any]], Any]
+    ) -> tuple[Block, Any]:
+        """A block that takes what a function's region does, and what `body_of` its arguments
+        gives."""
         outer = self.names.held, self.level, self.entering, self.depth, self.deepest
         size, self.size = self.size, 0
         arguments = [fresh(kind) for kind in made.arguments]
@@ -284,7 +289,7 @@ class Recursion(Calls):
                 with self.builder.inside(Block()) as body:
                     numbers = {k: self.builder.constant(n) for k, n in made.known.items()}
                     given = [numbers.get(k, each) for k, each in enumerate(arguments)]
-                    result = Calls.entered(self, made.callee, given, span)
+                    result = body_of(given)
                 most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
                 self.builder.add(Check(self.builder.apply("le", [self.level, most])))
                 block.instructions += body.instructions

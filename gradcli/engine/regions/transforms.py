@@ -21,7 +21,7 @@ from ..passes.rules import NoRule
 from ..passes.vjp import vjp
 from .kinds import Array, Kind, Stored, flat, fresh, is_value, kind_of, plain, rebuilt, types_of
 from .names import Closure, NotCompiled, Transform
-from .recursion import Recursion
+from .own_rules import OwnRules
 from .reductions import Options
 
 REVERSE = ("grad", "value_and_grad", "vjp")
@@ -30,7 +30,7 @@ SECOND = ("jacobian", "hessian", "hvp")
 MODES = ("auto", "forward", "reverse")
 
 
-class Transforms(Recursion):
+class Transforms(OwnRules):
     """The lowering of derivatives of functions."""
 
     def apply(

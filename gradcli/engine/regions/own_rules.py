@@ -1,0 +1,167 @@
+"""Functions with a derivative rule of their own, in IR: a call of one is a call of a region, which
+has a rule that is a region, too.
+
+The rule's region runs the body of the function again, for the names that the rule reads, and then
+the rule, where the body returns. Forward mode goes through the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from ...diagnostics import Span
+from ...lang.program.liveness import Liveness
+from ...ops import OPS
+from ..ir.builder import Builder
+from ..ir.instructions import Region, Value
+from ..ir.types import ArrayType, has_tangents
+from ..ir.verifier import WHERE
+from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain
+from .names import Closure, Name, NotCompiled
+from .recursion import Recursion, Specialised
+
+EQ, ALL, ISFINITE = (OPS[name] for name in ("eq", "all", "isfinite"))
+
+
+class OwnRules(Recursion):
+    """The lowering of functions with rules of their own."""
+
+    def __init__(self, builder: Builder, liveness: Liveness) -> None:
+        super().__init__(builder, liveness)
+        self.open_rules: set[str] = set()  # by their regions: those that are being lowered
+
+    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+        if callee.function.rule is None:
+            return super().entered(callee, arguments, span)
+        return self.called_region(callee, arguments, span)
+
+    def specialised_on(
+        self,
+        held: Sequence[Any],
+        callee: Closure,
+        arguments: list[Kind],
+        outside: dict[Name, Kind],
+        span: Span,
+    ) -> Specialised:
+        """The region of a function, with its rule."""
+        found = super().specialised_on(held, callee, arguments, outside, span)
+        name, has_rule = found.region.name, callee.function.rule is not None
+        is_known = name in self.open_rules or self.regions.rule_of(name) is not None
+        if has_rule and not found.is_open and not is_known:
+            self.open_rules.add(name)
+            try:
+                self.regions.add_rule(name, self.lowered_rule(found, span))
+            finally:
+                self.open_rules.remove(name)
+        return found
+
+    def lowered_rule(self, made: Specialised, span: Span) -> Region:
+        """The rule of a function as a region."""
+        rule = made.callee.function.rule
+        assert rule is not None
+        assert made.result is not None
+        dy = fresh(plain(made.result))
+        if not all(has_tangents(each.type) for each in flat(dy)):
+            raise NotCompiled("a rule for what is no float is not compiled", span)
+
+        def answer(_: Any) -> Any:
+            given = self.value(self.entered(Closure(rule, self.frame, ()), [dy], span))
+            return tuple(self.paired_answers(arguments, given, dy, span))
+
+        def body_of(given: list[Any]) -> Any:
+            arguments[:] = given
+            with self.frame_of(made.callee, arguments, span):
+                return self.call_body(made.callee.function, answer)
+
+        arguments: list[Any] = []
+        block, found = self.lowered_region(made, span, body_of)
+        block.parameters += tuple(flat(dy))
+        block.results = tuple(flat(found))
+        return Region(f"rule_of_{made.region.name}", block)
+
+    def paired_answers(
+        self, arguments: list[Any], answer: Any, dy: Any, span: Span
+    ) -> Iterator[Value]:
+        """The cotangents of arguments, each with whether it is connected, of what a rule returns:
+        a list of one for each, or for a single one the cotangent itself."""
+        if len(arguments) == 1 and not _is_wrapped(arguments[0], answer):
+            answer = (answer,)
+        if type(answer) is not tuple or len(answer) != len(arguments):
+            raise NotCompiled("a rule doesn't return one gradient for each parameter", span)
+        for held, g in zip(arguments, answer, strict=True):
+            yield from self.answers(held, g, dy, span)
+
+    def answers(self, held: Any, g: Any, dy: Any, span: Span) -> Iterator[Value]:
+        """Those of one argument."""
+        g = self.value(g)
+        moving = [each for each in flat(held) if has_tangents(each.type)]
+        if g is None:
+            for each in moving:
+                is_array = isinstance(each.type, ArrayType)
+                yield self.builder.zero(each.type) if is_array else self.builder.constant(-0.0)
+                yield self.builder.constant(False)
+        elif isinstance(held, tuple | Record):
+            items = held if isinstance(held, tuple) else held.items
+            parts = g.items if isinstance(g, Record) else self.rows(g, span)
+            keys = [each.keys if isinstance(each, Record) else None for each in (held, g)]
+            if keys[0] != keys[1] or len(parts) != len(items):
+                raise NotCompiled("a rule returns a gradient of another structure", span)
+            for item, part in zip(items, parts, strict=True):
+                yield from self.answers(item, part, dy, span)
+        elif moving:
+            for each in flat(self.strict_answer(self.fitted_answer(held, g, span), dy, span)):
+                yield each
+                yield self.builder.constant(True)
+
+    def fitted_answer(self, held: Any, g: Any, span: Span) -> Any:
+        """A gradient by a number or an array, as floats."""
+        g = self.whole(self.as_array(g, span) if type(g) is tuple else g, span)
+        if isinstance(held, Value) and isinstance(g, Value | Mixed):
+            return self.as_float(g, span)
+        if isinstance(held, Array) and isinstance(g, Array) and g.shape == held.shape:
+            return Array(g.shape, tuple([self.as_float(v, span) for v in g.items]), held.type)
+        if isinstance(held, Stored) and isinstance(g, Stored) and g.type == held.type:
+            return g
+        raise NotCompiled("a rule returns a gradient of another shape or dtype", span)
+
+    def strict_answer(self, g: Any, dy: Any, span: Span) -> Any:
+        """A gradient, but 0 where it isn't finite and the cotangent is 0: its element in the same
+        place, if it has the same shape, otherwise all of it."""
+        false, zero = self.builder.constant(False), self.builder.constant(0.0)
+        parts = [self.apply(EQ, [part, zero], span) for part in _parts(dy)]
+        if len(parts) == 1 and _shape(dy) == _shape(g):
+            [idle] = parts
+        else:
+            whole = [self.apply(ALL, [part], span) for part in parts]
+            idle = reduce(lambda a, b: self.apply(WHERE, [a, b, false], span), whole)
+        unused = self.apply(WHERE, [self.apply(ISFINITE, [g], span), false, idle], span)
+        return self.whole(self.apply(WHERE, [unused, zero, g], span), span)
+
+
+def _is_wrapped(held: Any, answer: Any) -> bool:
+    """Whether the answer for a single argument is a list with its gradient, and not a gradient that
+    is a list."""
+    if type(answer) is not tuple or len(answer) != 1:
+        return False
+    [inner] = answer
+    if type(held) is tuple:
+        return type(inner) is tuple and not (len(held) == 1 and type(held[0]) is tuple)
+    return inner is None or isinstance(held, Record) or _shape(inner) == _shape(held)
+
+
+def _parts(held: Any) -> Iterator[Any]:
+    """The numbers and arrays in what is held."""
+    if isinstance(held, tuple | Record):
+        for item in held if isinstance(held, tuple) else held.items:
+            yield from _parts(item)
+    else:
+        yield held
+
+
+def _shape(held: Any) -> tuple[int, ...] | None:
+    """The shape of an array; () for a number, and None for what is neither."""
+    if isinstance(held, Array | Stored):
+        return held.shape
+    return () if isinstance(held, Value | Mixed) else None
