@@ -38,10 +38,7 @@ REASONS = {
         "this makes the region too large",
     ),
     "output sin": (3, "this output is no number, and no list of these"),
-    "fn f(a) { return a } backward (dy) { return dy }\noutput f(x)": (
-        4,
-        "a function with a rule of its own is not compiled",
-    ),
+    "opaque fn f(a) { return a }\noutput f(x)": (4, "an opaque function is not compiled"),
     "output grad(x**2, n)": (3, "a gradient that isn't connected is not compiled"),
     "output n ** n": (3, "an int that isn't known here is not compiled"),
     "z = 1j\noutput z": (3, "complex numbers are not compiled"),

@@ -20,6 +20,7 @@ class Regions:
         self._named = {region.name: region for region in regions}
         self._again: set[str] = set()
         self._rules: dict[str, Region] = {}  # by the names of the regions that they are of
+        self._along_rules: set[str] = set()  # of these, what also gives tangents
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
@@ -41,6 +42,12 @@ class Regions:
     def rule_of(self, name: str) -> Region | None:
         """The rule of a region, if it has one of its own."""
         return self._rules.get(name)
+
+    def verify_pulled_back(self, name: str) -> None:
+        """Raises NoRule for a region that goes through the body of one with a rule of its own:
+        backwards, its values have that rule, and its tangents have none."""
+        if name in self._along_rules:
+            raise NoRule("a gradient of a tangent through a rule is not compiled")
 
     def is_again(self, name: str) -> bool:
         """Whether the pullback of a region starts from its parameters: it computes the region
@@ -79,6 +86,8 @@ class Regions:
         if names[0] not in self._named:
             self._named.update({new: Region(new, Block()) for new in names})  # which calls find
             self._again.update(names if name in self._again else ())
+            if ways == ("along",) and (name in self._rules or name in self._along_rules):
+                self._along_rules.update(names)
             try:
                 for new, region in zip(names, derive(self.of(name)), strict=True):
                     self._named[new].block = without_dead_code(fold(region)).block

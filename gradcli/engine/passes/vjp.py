@@ -173,6 +173,7 @@ class Pullback(BlockPullback):
         cotangents of arrays are handed over, and given back with what the call adds to them."""
         if not self.is_active(made):
             return
+        self.regions.verify_pulled_back(made.region)
         if self.regions.is_again(made.region):
             self.again(made, cotangents)
             return
@@ -210,7 +211,7 @@ class Pullback(BlockPullback):
             return
         operands = [made.operands[k] for k in active]
         given = [cotangents.pop(made.results[k]) for k in places]
-        sums = [k for k, v in enumerate(operands) if v in cotangents]
+        sums = [operands.index(v) for v in dict.fromkeys(operands) if v in cotangents]
         given += [cotangents.pop(operands[k]) for k in sums]
         unsure = [k for k, g in enumerate(given) if g.connected is not None]
         [back] = self.regions.derived(
@@ -221,7 +222,8 @@ class Pullback(BlockPullback):
         )
         results = values_of(operands)
         self.builder.add(Call(back, (*made.operands, *passed(given)), results, made.span))
-        cotangents.update(zip(operands, pairs(results), strict=True))
+        for operand, share in zip(operands, pairs(results), strict=True):
+            self.add(cotangents, operand, share)
 
     def pulled(
         self,

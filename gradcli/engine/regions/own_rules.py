@@ -15,9 +15,10 @@ from ...diagnostics import Span
 from ...lang.program.liveness import Liveness
 from ...ops import OPS
 from ..ir.builder import Builder
-from ..ir.instructions import Region, Value
+from ..ir.instructions import Block, Region, Value
 from ..ir.types import ArrayType, has_tangents
 from ..ir.verifier import WHERE
+from ..passes.failing import may_fail
 from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain
 from .names import Closure, Name, NotCompiled
 from .recursion import Recursion, Specialised
@@ -67,8 +68,13 @@ class OwnRules(Recursion):
             raise NotCompiled("a rule for what is no float is not compiled", span)
 
         def answer(_: Any) -> Any:
-            given = self.value(self.entered(Closure(rule, self.frame, ()), [dy], span))
-            return tuple(self.paired_answers(arguments, given, dy, span))
+            with self.builder.inside(Block()) as block:
+                given = self.value(self.entered(Closure(rule, self.frame, ()), [dy], span))
+                answers = tuple(self.paired_answers(arguments, given, dy, span))
+            if may_fail(block, self.regions):  # when the call isn't there any more
+                raise NotCompiled("a rule that may fail is not compiled", span)
+            self.builder.block.instructions += block.instructions
+            return answers
 
         def body_of(given: list[Any]) -> Any:
             arguments[:] = given
