@@ -38,6 +38,10 @@ REASONS = {
         "this makes the region too large",
     ),
     "output sin": (3, "this output is no number, and no list of these"),
+    "fn f(a) { return a * x } backward (dy) { return dy }\noutput f(2.0)": (
+        4,
+        "a rule of a function that captures variables is not compiled",
+    ),
     "opaque fn f(a) { return a }\noutput f(x)": (4, "an opaque function is not compiled"),
     "output grad(x**2, n)": (3, "a gradient that isn't connected is not compiled"),
     "output n ** n": (3, "an int that isn't known here is not compiled"),

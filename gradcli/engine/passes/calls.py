@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from ..ir.instructions import Block, Call, Region, blocks_of
+from ..ir.instructions import Block, Call, Region, Value, blocks_of, every
 from .dead_code import without_dead_code
 from .folding import fold
 from .rules import NoRule
+
+
+class Ruled(NamedTuple):
+    """What is known of the region of a function with a rule of its own, or of one that is derived
+    from that.
+
+    captured  the positions of parameters that hold what the function captures
+    rule      the rule of the region itself
+    is_along  whether it carries tangents along, through the body of the function
+    """
+
+    captured: range
+    rule: Region | None
+    is_along: bool = False
 
 
 class Regions:
@@ -19,8 +34,7 @@ class Regions:
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._named = {region.name: region for region in regions}
         self._again: set[str] = set()
-        self._rules: dict[str, Region] = {}  # by the names of the regions that they are of
-        self._along_rules: set[str] = set()  # of these, what also gives tangents
+        self._ruled: dict[str, Ruled] = {}
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
@@ -32,27 +46,33 @@ class Regions:
         self.add(Region(name, region.block))
         return name
 
-    def add_rule(self, name: str, rule: Region) -> None:
+    def add_rule(self, name: str, rule: Region, captured: range) -> None:
         """Adds the rule of a region: it takes the parameters of the region, whose results are all
-        floats, and a cotangent for each; and gives a cotangent for each parameter that may have
-        one, and whether it is connected. Parameters behind these have none."""
-        self._rules[name] = rule
+        floats, and a cotangent for each; and gives a cotangent for each float of the parameters
+        that aren't `captured`, by their positions, and whether it is connected."""
+        self._ruled[name] = Ruled(captured, rule)
         self.add(rule)
 
     def rule_of(self, name: str) -> Region | None:
         """The rule of a region, if it has one of its own."""
-        return self._rules.get(name)
+        return self._ruled[name].rule if name in self._ruled else None
 
-    def verify_pulled_back(self, name: str) -> None:
-        """Raises NoRule for a region that goes through the body of one with a rule of its own:
-        backwards, its values have that rule, and its tangents have none."""
-        if name in self._along_rules:
-            raise NoRule("a gradient of a tangent through a rule is not compiled")
+    def verify_rules(self, block: Block, varied: set[Value]) -> None:
+        """Raises NoRule where rules have no cotangents for the `varied` values of a block: those
+        that a function with a rule captures, and those of which it has carried tangents along."""
+        for made in every(block):
+            ruled = self._ruled.get(made.region) if isinstance(made, Call) else None
+            if ruled is not None:
+                asked = (
+                    made.operands if ruled.is_along else [made.operands[k] for k in ruled.captured]
+                )
+                if not varied.isdisjoint(asked):
+                    raise NoRule("what a rule has no gradient for is not compiled")
 
     def is_again(self, name: str) -> bool:
         """Whether the pullback of a region starts from its parameters: it computes the region
         again, or is the region's own rule."""
-        return name in self._again or name in self._rules
+        return name in self._again or self.rule_of(name) is not None
 
     def called_by(self, region: Region) -> list[Region]:
         """The regions that a region calls, also by others."""
@@ -86,8 +106,9 @@ class Regions:
         if names[0] not in self._named:
             self._named.update({new: Region(new, Block()) for new in names})  # which calls find
             self._again.update(names if name in self._again else ())
-            if ways == ("along",) and (name in self._rules or name in self._along_rules):
-                self._along_rules.update(names)
+            if name in self._ruled:
+                derived = Ruled(self._ruled[name].captured, None, ways == ("along",))
+                self._ruled.update(dict.fromkeys(names, derived))
             try:
                 for new, region in zip(names, derive(self.of(name)), strict=True):
                     self._named[new].block = without_dead_code(fold(region)).block

@@ -18,7 +18,6 @@ from .calls import Regions
 from .copying import copied
 from .derivatives import Derivative, Derivatives, pairs, passed, values_of
 from .hoisting import hoist
-from .rules import NoRule
 
 
 def vjp(
@@ -45,6 +44,7 @@ def vjp(
     seeds = [Value(value.type) for value in (*targets, *[inputs[k] for k in sums])]
     flags = {k: Value(BOOL) for k in unsure}
     pullback = Pullback(block, varied(block, set(inputs)), regions or Regions())
+    pullback.regions.verify_rules(block, pullback.varied)
     n = len(targets)
     cotangents: Derivatives = {
         inputs[k]: Derivative(seed, flags.get(n + j))
@@ -101,6 +101,7 @@ def divided(
         return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", Block())
     inputs = [block.parameters[k] for k in wrt]
     pullback = Pullback(block, varied(block, set(inputs)), regions, start)
+    regions.verify_rules(block, pullback.varied)
     pullback.inputs = set()
     size, given = len(block.instructions), Value(STACK)
     kept, pullback.stack = pullback.stack or start, given
@@ -128,10 +129,7 @@ def pulled_by_rule(
     unsure: Sequence[int],
     sums: Sequence[int],
 ) -> Region:
-    """The pullback of a region by its rule, which takes and gives what `pullback_of` does.
-
-    Raises NoRule where the rule gives no cotangent of a parameter.
-    """
+    """The pullback of a region by its rule, which takes and gives what `pullback_of` does."""
     block = Block(tuple([Value(each.type) for each in region.block.parameters]))
     inputs = [block.parameters[k] for k in wrt]
     seeds = [Value(region.block.results[k].type) for k in of]
@@ -154,8 +152,6 @@ def pulled_by_rule(
         moving = [each for each in block.parameters if has_tangents(each.type)]
         ruled = dict(zip(moving, pairs(found), strict=False))
         for each in inputs:
-            if each not in ruled:
-                raise NoRule("a rule that gives nothing for a captured name is not compiled")
             share = ruled[each]
             assert share.connected is not None
             connected = pullback.both(arrives, share.connected)
@@ -173,7 +169,6 @@ class Pullback(BlockPullback):
         cotangents of arrays are handed over, and given back with what the call adds to them."""
         if not self.is_active(made):
             return
-        self.regions.verify_pulled_back(made.region)
         if self.regions.is_again(made.region):
             self.again(made, cotangents)
             return

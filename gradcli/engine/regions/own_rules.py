@@ -7,7 +7,7 @@ the rule, where the body returns. Forward mode goes through the body.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import ArrayType, has_tangents
 from ..ir.verifier import WHERE
 from ..passes.failing import may_fail
-from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain
+from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain, types_of
 from .names import Closure, Name, NotCompiled
 from .recursion import Recursion, Specialised
 
@@ -27,15 +27,26 @@ EQ, ALL, ISFINITE = (OPS[name] for name in ("eq", "all", "isfinite"))
 
 
 class OwnRules(Recursion):
-    """The lowering of functions with rules of their own."""
+    """The lowering of functions with rules of their own.
+
+    traces_variables  whether a value that isn't constant may be traced without being told so: then
+                      no function with a rule captures one
+    """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.open_rules: set[str] = set()  # by their regions: those that are being lowered
+        self.traces_variables = False
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         if callee.function.rule is None:
             return super().entered(callee, arguments, span)
+        captured = self.names.of(self.reached(callee, arguments))
+        if self.traces_variables and any(
+            has_tangents(each.type) and each not in self.builder.known
+            for each in _values(self.values(captured))
+        ):
+            raise NotCompiled("a rule of a function that captures variables is not compiled", span)
         return self.called_region(callee, arguments, span)
 
     def specialised_on(
@@ -53,7 +64,13 @@ class OwnRules(Recursion):
         if has_rule and not found.is_open and not is_known:
             self.open_rules.add(name)
             try:
-                self.regions.add_rule(name, self.lowered_rule(found, span))
+                parameters = len(found.region.block.parameters)
+                captured = len([each for kind in outside.values() for each in types_of(kind)])
+                self.regions.add_rule(
+                    name,
+                    self.lowered_rule(found, span),
+                    range(parameters - captured, parameters),
+                )
             finally:
                 self.open_rules.remove(name)
         return found
@@ -155,6 +172,11 @@ def _is_wrapped(held: Any, answer: Any) -> bool:
     if type(held) is tuple:
         return type(inner) is tuple and not (len(held) == 1 and type(held[0]) is tuple)
     return inner is None or isinstance(held, Record) or _shape(inner) == _shape(held)
+
+
+def _values(held: Iterable[Any]) -> Iterator[Value]:
+    for each in held:
+        yield from flat(each)
 
 
 def _parts(held: Any) -> Iterator[Any]:

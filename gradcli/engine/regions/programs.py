@@ -91,7 +91,7 @@ class _Main:
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
         self.lowering = Lowering(Builder(self.block, real), Liveness((*node.body, *read)))
-        self.lowering.for_rows = for_rows
+        self.lowering.for_rows, self.lowering.traces_variables = for_rows, True
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
