@@ -11,18 +11,14 @@ from .folding import fold
 from .rules import NoRule
 
 
-class Ruled(NamedTuple):
-    """What is known of the region of a function with a rule of its own, or of one that is derived
-    from that.
+class Rule(NamedTuple):
+    """The rule of its own that a function has. Its region takes what the function's region does,
+    which gives floats, and a cotangent for each; and gives a cotangent, and whether it is
+    connected, for each of the `moving` parameters, by their positions. Others are `captured`."""
 
-    captured  the positions of parameters that hold what the function captures
-    rule      the rule of the region itself
-    is_along  whether it carries tangents along, through the body of the function
-    """
-
-    captured: range
-    rule: Region | None
-    is_along: bool = False
+    region: Region
+    moving: Sequence[int]
+    captured: Sequence[int]
 
 
 class Regions:
@@ -34,7 +30,8 @@ class Regions:
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._named = {region.name: region for region in regions}
         self._again: set[str] = set()
-        self._ruled: dict[str, Ruled] = {}
+        self._rules: dict[str, Rule] = {}
+        self._bodies: set[str] = set()  # those that carry tangents through the body of such
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
@@ -46,28 +43,24 @@ class Regions:
         self.add(Region(name, region.block))
         return name
 
-    def add_rule(self, name: str, rule: Region, captured: range) -> None:
-        """Adds the rule of a region: it takes the parameters of the region, whose results are all
-        floats, and a cotangent for each; and gives a cotangent for each float of the parameters
-        that aren't `captured`, by their positions, and whether it is connected."""
-        self._ruled[name] = Ruled(captured, rule)
-        self.add(rule)
+    def add_rule(self, name: str, rule: Rule) -> None:
+        """Adds the rule of a region."""
+        self._rules[name] = rule
 
-    def rule_of(self, name: str) -> Region | None:
+    def rule_of(self, name: str) -> Rule | None:
         """The rule of a region, if it has one of its own."""
-        return self._ruled[name].rule if name in self._ruled else None
+        return self._rules.get(name)
 
     def verify_rules(self, block: Block, varied: set[Value]) -> None:
         """Raises NoRule where rules have no cotangents for the `varied` values of a block: those
-        that a function with a rule captures, and those of which it has carried tangents along."""
+        that a function with a rule captures, and those whose tangents go through its body."""
         for made in every(block):
-            ruled = self._ruled.get(made.region) if isinstance(made, Call) else None
-            if ruled is not None:
-                asked = (
-                    made.operands if ruled.is_along else [made.operands[k] for k in ruled.captured]
-                )
-                if not varied.isdisjoint(asked):
-                    raise NoRule("what a rule has no gradient for is not compiled")
+            if not isinstance(made, Call):
+                continue
+            rule = self.rule_of(made.region)
+            asked = [made.operands[k] for k in rule.captured] if rule else made.operands
+            if (rule or made.region in self._bodies) and not varied.isdisjoint(asked):
+                raise NoRule("what a rule has no gradient for is not compiled")
 
     def is_again(self, name: str) -> bool:
         """Whether the pullback of a region starts from its parameters: it computes the region
@@ -106,9 +99,8 @@ class Regions:
         if names[0] not in self._named:
             self._named.update({new: Region(new, Block()) for new in names})  # which calls find
             self._again.update(names if name in self._again else ())
-            if name in self._ruled:
-                derived = Ruled(self._ruled[name].captured, None, ways == ("along",))
-                self._ruled.update(dict.fromkeys(names, derived))
+            if name in self._rules or name in self._bodies:
+                self._bodies.update(names)
             try:
                 for new, region in zip(names, derive(self.of(name)), strict=True):
                     self._named[new].block = without_dead_code(fold(region)).block

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from ..ir.instructions import Block, Call, Region, Value
+from ..ir.instructions import Block, Call, Constant, Region, Value
 from ..ir.types import BOOL, STACK, ArrayType, has_tangents
 from .activity import varied
 from .block_pullbacks import BlockPullback
-from .calls import Regions
-from .copying import copied
+from .calls import Regions, Rule
+from .copying import copied, inlined
 from .derivatives import Derivative, Derivatives, pairs, passed, values_of
 from .hoisting import hoist
 
@@ -121,46 +121,6 @@ def divided(
     return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", back)
 
 
-def pulled_by_rule(
-    region: Region,
-    rule: Region,
-    wrt: Sequence[int],
-    of: Sequence[int],
-    unsure: Sequence[int],
-    sums: Sequence[int],
-) -> Region:
-    """The pullback of a region by its rule, which takes and gives what `pullback_of` does."""
-    block = Block(tuple([Value(each.type) for each in region.block.parameters]))
-    inputs = [block.parameters[k] for k in wrt]
-    seeds = [Value(region.block.results[k].type) for k in of]
-    before = [Value(inputs[k].type) for k in sums]
-    flags = {k: Value(BOOL) for k in unsure}
-    pullback = Pullback(block, set(inputs), Regions())
-    given: Derivatives = {
-        inputs[k]: Derivative(value, flags.get(n))
-        for n, (k, value) in enumerate(zip(sums, before, strict=True), len(of))
-    }
-    with pullback.builder.inside(block):
-        arriving = dict(zip(of, seeds, strict=True))
-        dys = [
-            arriving.get(k) or pullback.builder.zero(each.type)
-            for k, each in enumerate(region.block.results)
-        ]
-        found = tuple([Value(each.type) for each in rule.block.results])
-        pullback.builder.add(Call(rule.name, (*block.parameters, *dys), found))
-        arrives = reduce(pullback.either, [flags.get(k) for k in range(len(of))])
-        moving = [each for each in block.parameters if has_tangents(each.type)]
-        ruled = dict(zip(moving, pairs(found), strict=False))
-        for each in inputs:
-            share = ruled[each]
-            assert share.connected is not None
-            connected = pullback.both(arrives, share.connected)
-            pullback.add(given, each, Derivative(share.value, connected))
-        block.results = pullback.results(inputs, map(given.get, inputs))
-    block.parameters += (*seeds, *before, *flags.values())
-    return Region(f"{region.name}_ruled", block)
-
-
 class Pullback(BlockPullback):
     """The pullback of a block with calls."""
 
@@ -168,6 +128,10 @@ class Pullback(BlockPullback):
         """A call becomes one of a forward part, and its pullback one of the other part. The
         cotangents of arrays are handed over, and given back with what the call adds to them."""
         if not self.is_active(made):
+            return
+        rule = self.regions.rule_of(made.region)
+        if rule is not None:
+            self.by_rule(made, rule, cotangents)
             return
         if self.regions.is_again(made.region):
             self.again(made, cotangents)
@@ -197,6 +161,28 @@ class Pullback(BlockPullback):
             connected = self.either(before.connected, part.connected) if before else part.connected
             self.add(cotangents, operand, Derivative(part.value, connected))
 
+    def by_rule(self, made: Call, rule: Rule, cotangents: Derivatives) -> None:
+        """The pullback of a call of a function with a rule of its own: the rule, inlined."""
+        given = [cotangents.pop(value, None) for value in made.results]
+        there = [each.connected for each in given if each is not None]
+        if not there:
+            return
+        dys = [
+            self.builder.zero(value.type) if each is None else each.value
+            for value, each in zip(made.results, given, strict=True)
+        ]
+        instructions, results = inlined(rule.region.block, (*made.operands, *dys))
+        self.builder.block.instructions += instructions
+        known = {each.result: each.value for each in instructions if isinstance(each, Constant)}
+        arrives = reduce(self.either, there)
+        moving = [made.operands[k] for k in rule.moving]
+        for operand, share in zip(moving, pairs(results), strict=True):
+            assert share.connected is not None
+            surely = known.get(share.connected)
+            if surely is not False:
+                connected = arrives if surely else self.both(arrives, share.connected)
+                self.add(cotangents, operand, Derivative(share.value, connected))
+
     def again(self, made: Call, cotangents: Derivatives) -> None:
         """The pullback of a call that computes it again. All cotangents are handed over, so that
         each sum has the order that it has without a call."""
@@ -213,26 +199,12 @@ class Pullback(BlockPullback):
             ("pulled",),
             made.region,
             (active, places, sums, unsure),
-            lambda region: [self.pulled(region, active, places, unsure, sums)],
+            lambda region: [pullback_of(region, active, places, self.regions, unsure, sums)],
         )
         results = values_of(operands)
         self.builder.add(Call(back, (*made.operands, *passed(given)), results, made.span))
         for operand, share in zip(operands, pairs(results), strict=True):
             self.add(cotangents, operand, share)
-
-    def pulled(
-        self,
-        region: Region,
-        wrt: Sequence[int],
-        of: Sequence[int],
-        unsure: Sequence[int],
-        sums: Sequence[int],
-    ) -> Region:
-        """The pullback of a region, as `pullback_of` gives it; by its own rule, if it has one."""
-        rule = self.regions.rule_of(region.name)
-        if rule is None:
-            return pullback_of(region, wrt, of, self.regions, unsure, sums)
-        return pulled_by_rule(region, rule, wrt, of, unsure, sums)
 
     def given(self, result: Value, cotangents: Derivatives) -> Derivative:
         """The cotangent of a result."""

@@ -18,6 +18,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.types import ArrayType, has_tangents
 from ..ir.verifier import WHERE
+from ..passes.calls import Rule
 from ..passes.failing import may_fail
 from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain, types_of
 from .names import Closure, Name, NotCompiled
@@ -64,19 +65,13 @@ class OwnRules(Recursion):
         if has_rule and not found.is_open and not is_known:
             self.open_rules.add(name)
             try:
-                parameters = len(found.region.block.parameters)
-                captured = len([each for kind in outside.values() for each in types_of(kind)])
-                self.regions.add_rule(
-                    name,
-                    self.lowered_rule(found, span),
-                    range(parameters - captured, parameters),
-                )
+                self.regions.add_rule(name, self.lowered_rule(found, span))
             finally:
                 self.open_rules.remove(name)
         return found
 
-    def lowered_rule(self, made: Specialised, span: Span) -> Region:
-        """The rule of a function as a region."""
+    def lowered_rule(self, made: Specialised, span: Span) -> Rule:
+        """The rule of a function."""
         rule = made.callee.function.rule
         assert rule is not None
         assert made.result is not None
@@ -102,7 +97,12 @@ class OwnRules(Recursion):
         block, found = self.lowered_region(made, span, body_of)
         block.parameters += tuple(flat(dy))
         block.results = tuple(flat(found))
-        return Region(f"rule_of_{made.region.name}", block)
+        parameters = made.region.block.parameters
+        outside = [each for kind in made.outside.values() for each in types_of(kind)]
+        first = len(parameters) - len(outside)
+        moving = [k for k in range(first) if has_tangents(parameters[k].type)]
+        region = Region(f"rule_of_{made.region.name}", block)
+        return Rule(region, moving, range(first, len(parameters)))
 
     def paired_answers(
         self, arguments: list[Any], answer: Any, dy: Any, span: Span
