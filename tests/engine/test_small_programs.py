@@ -30,6 +30,9 @@ def test_all_tiers_and_modes_agree(first: int) -> None:
 DIFFERED = {  # once
     "a name of a variable, which the right operand updates": "frozen c = 1\n"
     "fn g(b) { c := 0; return 1 }\nf = c\noutput f + g(1)",
+    "a derivative in a branch that isn't taken, of a loop before it": "var x = 4.25\nvar w = 2.0\n"
+    "f = w - w\nk = 0\nwhile abs(f) < 9 and k < 6 { k += 1; f = square(x) }\n"
+    "if k > 7 { g = grad(w * f, x, seed = f) }\noutput f",
 }
 
 

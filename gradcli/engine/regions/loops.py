@@ -257,8 +257,16 @@ class Loops(Counting):
         else:
             block.parameters = (iteration.number, *_flat(iteration.carried))
             self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
-        self.names.put(loop.names, results)
+        same = self.unchanged_states(loop, iteration)
+        pairs = zip(loop.names, carried, results, strict=True)
+        self.names.put(loop.names, [a if name in same else b for name, a, b in pairs])
         return own
+
+    def unchanged_states(self, loop: Loop, iteration: Iteration) -> set[Name]:
+        """The states of variables that no iteration changes."""
+        given = iteration.given[loop.leaves :]
+        pairs = zip(loop.names, iteration.carried, given, strict=True)
+        return {name for name, a, b in pairs if name in self.states and a is b}
 
     def add_while(
         self,
