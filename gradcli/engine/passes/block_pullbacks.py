@@ -39,7 +39,6 @@ from .copying import copied, defined, replace, used
 from .derivatives import Derivative, Derivatives, pairs, values_of
 from .pullbacks import Pullbacks
 from .residuals import computed_again
-from .rules import NoRule
 
 
 class BlockPullback(Pullbacks):
@@ -201,9 +200,6 @@ class BlockPullback(Pullbacks):
         if self.stacks(made):
             self.stack = results[-1]
         for k, (value, a, b) in enumerate(zip(touched, *ends, strict=True)):
-            if value.type == STACK and (a is None) != (b is None):
-                # The pullbacks of pushes before the branch would take what no side has put there.
-                raise NoRule("a gradient of a derivative in a branch is not compiled")
             if a or b:
                 certain = a and b and a.connected is b.connected is None
                 flag = None if certain or value.type == STACK else results[2 * k + 1]

@@ -14,7 +14,7 @@ from ...diagnostics import Span
 from ...lang import program
 from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
-from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While
+from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While, every
 from ..ir.types import STACK, ArrayType, element_of, has_tangents
 from ..ir.verifier import RESTATED, WHERE
 from ..passes.activity import varied
@@ -29,6 +29,7 @@ from .reductions import Options
 from .states import States, shape_and_type
 
 _JOINING = (Branch, For, While, Call)  # whose results may be values as they were before
+_KEEPING = (For, While, Call)  # what pullbacks need is on a stack
 _GRADIENT = Signature('target, sources; unconnected="none", seed=none')
 
 
@@ -266,6 +267,10 @@ class Requests(States):
             is_here = any(id(each) in there for each in kept)
             if is_here and any(id(each) not in there for each in pullback):
                 raise NotCompiled("what another tape pulls back, too, is not compiled", span)
+        if not self.once and self.pulls_back_before(scope, made, sources):
+            raise NotCompiled(
+                "a gradient in a branch, through a loop before it, is not compiled", span
+            )
         others = self.suspects(scope, made, variables, began) if window is None else set()
         try:
             before, after, found = pull_back(made, seeds, {*sources, *others}, self.regions)
@@ -281,6 +286,18 @@ class Requests(States):
         block.instructions[place:place] = before
         self.builder.block.instructions += after
         return found
+
+    def pulls_back_before(
+        self, scope: Scope, made: Sequence[Instruction], sources: Iterable[Value]
+    ) -> bool:
+        """Whether this is one side of a branch, and a loop or a call before the branch is pulled
+        back here. Where another side is taken, nothing takes from the stack what these keep, and
+        the gradient of that isn't compiled."""
+        here = {id(each) for each in scope.path[-1].instructions}
+        before = [each for each in made if id(each) not in here]
+        keep = [each for each in before if any(isinstance(m, _KEEPING) for m in every(_of(each)))]
+        moving = varied(Block((), list(made)), set(sources)) if keep else set()
+        return any(not moving.isdisjoint(each.results) for each in keep)
 
     def suspects(
         self,
@@ -323,6 +340,10 @@ class Requests(States):
         if part.connected is None:
             return part.value
         return self.or_zero(part.value, part.connected, span)
+
+
+def _of(made: Instruction) -> Block:
+    return Block((), [made])
 
 
 def _is_stack(value: Value) -> bool:
