@@ -16,6 +16,7 @@ from ..ir.verifier import on_scalars
 from .kinds import Array, Growing, Mixed, Stored
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
+from .ranges import Ints, Range, Zipped
 from .reductions import Options
 from .stored import Pending
 from .whole_arrays import WholeArrays
@@ -107,8 +108,7 @@ class Builtins(WholeArrays):
         held = operands[0]
         if isinstance(held, Growing):
             return held.count
-        rows = held.shape[0] if isinstance(held, Stored) else len(self.rows(held, span))
-        return self.builder.constant(rows)
+        return self.builder.constant(self.length_of(held, span))
 
     def append(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         held, number = operands
@@ -128,14 +128,23 @@ class Builtins(WholeArrays):
         array = builder.put(held.value, held.count, number)
         return Growing(array, builder.apply("add", [held.count, builder.constant(1)], span))
 
-    def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
-        return self.some_array(operands[0], span)
+    def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        [held] = operands
+        if isinstance(held, Stored):
+            return Stored(held.value)
+        return self.some_array(held, span)
 
     def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        if any(isinstance(held, Stored | Ints | Zipped) for held in operands):
+            return Zipped(tuple(operands))
         return tuple(zip(*[self.rows(held, span) for held in operands], strict=False))
 
     def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        rows = self.rows(operands[0], span)
+        [held] = operands
+        if isinstance(held, Stored | Zipped):
+            zero, one, size = map(self.builder.constant, (0, 1, self.length_of(held, span)))
+            return Zipped((Ints(Range(zero, one, size)), held))
+        rows = self.rows(held, span)
         return tuple([(self.builder.constant(k), row) for k, row in enumerate(rows)])
 
     # ---- arrays ----------------------------------------------------------------------------------

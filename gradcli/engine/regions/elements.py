@@ -14,7 +14,7 @@ from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled, Picks
 from .parts import Parts, Step
-from .ranges import Ints
+from .ranges import Ints, Zipped
 
 NEW_AXIS = None
 # What an index has in its brackets: steps, `...` for the axes in between, and new axes.
@@ -120,6 +120,8 @@ class Elements(Parts):
             return list(held)
         if isinstance(held, Ints):
             return self.ints(held, span)
+        if isinstance(held, Zipped):
+            return list(zip(*[self.rows(part, span) for part in held.parts], strict=False))
         if isinstance(held, Stored):
             held = self.unpacked(held, span)
         if not isinstance(held, Array):
@@ -128,6 +130,26 @@ class Elements(Parts):
         size = len(held.items) // n if n else 0
         parts = [held.items[k * size : (k + 1) * size] for k in range(n)]
         return [Array(rest, part, held.type) if rest else part[0] for part in parts]
+
+    def length_of(self, held: Any, span: Span) -> int:
+        """How many items a sequence has. Raises UnknownInt where that isn't known."""
+        if isinstance(held, Stored):
+            return held.shape[0]
+        if isinstance(held, Ints):
+            return max(self.known_int(held.range.size, span), 0)
+        if isinstance(held, Zipped):
+            return min([self.length_of(part, span) for part in held.parts])
+        return len(self.rows(held, span))
+
+    def item_at(self, held: Any, index: Value, span: Span) -> Any:
+        """The item of a sequence at an index that is within it."""
+        if isinstance(held, Stored):
+            return self.stored_part(held, [index], span)
+        if isinstance(held, Ints):
+            return held.range.at(self.builder, index, span)
+        if isinstance(held, Zipped):
+            return tuple([self.item_at(part, index, span) for part in held.parts])
+        return self.part(held, [index], span)
 
     def ints(self, held: Ints, span: Span) -> list[Any]:
         """The ints of a range that is known."""

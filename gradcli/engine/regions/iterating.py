@@ -18,7 +18,7 @@ from .flow import breaks, returns
 from .kinds import Stored
 from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
-from .ranges import Ints, Items, Over, Range
+from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 # Instructions of the iterations of a loop that counts the indices of few elements.
@@ -38,6 +38,9 @@ class Iterating(Loops):
             self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
         elif isinstance(held, Ints):
             self.over_ints(node, held.range)
+        elif isinstance(held, Zipped):
+            over = self.items(held, iterable.span)
+            self.loop_or_each(node, over, self.length_of(held, iterable.span), lambda: held)
         else:
             self.unrolled(node, held)
 
@@ -119,11 +122,11 @@ class Iterating(Loops):
                 raise
             raise UnknownInt(reason.span, over.size, reason.reason) from None
 
-    def items(self, held: Stored, span: Span) -> Items:
-        """The elements or rows of an array."""
+    def items(self, held: Stored | Zipped, span: Span) -> Items:
+        """The elements or rows of an array, or of several sequences side by side."""
         constant = self.builder.constant
-        read = lambda index: self.stored_part(held, [index], span)  # noqa: E731
-        return Items(read, constant(0), constant(held.shape[0]))
+        read = lambda index: self.item_at(held, index, span)  # noqa: E731
+        return Items(read, constant(0), constant(self.length_of(held, span)))
 
     def unrolled(self, node: program.For, items: Any, most: int | None = None) -> None:
         """A loop over a list: one iteration after another, of `most` instructions together."""

@@ -51,6 +51,12 @@ class Ints(Entity):
     range: Range
 
 
+class Zipped(Entity):
+    """Sequences side by side as a value, up to the end of the shortest."""
+
+    parts: tuple[Any, ...]
+
+
 class Items(NamedTuple):
     """The elements or rows of an array that a loop goes over: `size` of them from `start` on, an
     index. `read` gives the one at an index."""

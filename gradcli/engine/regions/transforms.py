@@ -19,7 +19,19 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .kinds import Array, Kind, Stored, flat, fresh, is_value, kind_of, plain, rebuilt, types_of
+from .kinds import (
+    Array,
+    Kind,
+    Record,
+    Stored,
+    flat,
+    fresh,
+    is_value,
+    kind_of,
+    plain,
+    rebuilt,
+    types_of,
+)
 from .names import Closure, NotCompiled, Transform
 from .own_rules import OwnRules
 from .reductions import Options
@@ -99,7 +111,7 @@ class Transforms(OwnRules):
         parameters: list[Value] = []
         for k in callee.wrt:
             kinds = list(types_of(kind_of(given[k])))
-            known = isinstance(given[k], Value | Array | Stored | tuple)
+            known = isinstance(given[k], Value | Array | Stored | tuple | Record)
             listed = isinstance(given[k], Stored) and given[k].listed
             if not kinds or not known or listed or not all(map(has_tangents, kinds)):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
