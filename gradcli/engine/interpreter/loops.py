@@ -20,10 +20,11 @@ from ..lanes.merging import MERGE
 from ..lanes.parts import Alive, Split
 from ..operations.iteration import LAZY, iterate
 from ..operations.rows.ranges import RowRange
+from ..operations.sequences import Window
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, show
 
-_KNOWN = (range, list)  # sequences whose items can be taken some at a time
+_KNOWN = (range, list, Window)  # sequences whose items can be taken some at a time
 
 Step: TypeAlias = Callable[[list[Any], Any], Completion]
 
@@ -193,13 +194,21 @@ def _names(target: program.Target) -> list[program.NameTarget]:
     return [part for part in parts if isinstance(part, program.NameTarget)]
 
 
+def _compile_part(c: Compiler, node: program.Expression) -> Closure:
+    """The closure of what `zip` and `enumerate` go over, which they may do themselves."""
+    is_lazy = isinstance(node, program.Apply) and node.op.name in ("zip", "enumerate")
+    return _compile_sequence(c, node) if is_lazy else c.expression(node)
+
+
 def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
     """The closure of what a `for` iterates over; `range`, `zip` and `enumerate` make no list."""
     if isinstance(node, program.Apply) and node.op.name in LAZY:
         lazy, site = LAZY[node.op.name], Site(node.op, node.span)
-        operands = [c.expression(o) for o in node.operands if o is not None]
+        given = [o for o in node.operands if o is not None]
         if node.op.name == "range":
-            operands = [deciding(c, operand, node.span) for operand in operands]
+            operands = [deciding(c, c.expression(o), node.span) for o in given]
+        else:
+            operands = [_compile_part(c, o) for o in given]
         return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
     value, span = c.value(node), node.span
     return lambda frame: iterate(frame[0], value(frame), span)

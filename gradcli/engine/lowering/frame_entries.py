@@ -26,6 +26,7 @@ from ..regions.entries import (
     VariableEntry,
 )
 from ..regions.flow import assigned
+from ..regions.names import SEQUENCE
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..trace.run import Run
 from ..values.boxes import Dual, primal
@@ -85,13 +86,16 @@ def observe(
     slots: Iterable[program.Slot],
     assigned: Iterable[program.Slot] = (),
     changes: bool = False,
+    sequence: Any = UNSET,
 ) -> Observed:
     """What slots of a frame hold, and those that functions in them read. Some of them are
-    `assigned`; `changes`: whether states of variables may change."""
+    `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
+    over is in a slot of its own."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
     observer.changes = changes
-    return observer.observed({slot.index: slot for slot in slots})
+    entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
+    return observer.observed({slot.index: slot for slot in slots}, entries)
 
 
 def observe_values(run: Run, values: Sequence[Any]) -> Observed:
@@ -116,8 +120,7 @@ class _Observer:
         self.functions: list[program.Function] = []
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
 
-    def observed(self, slots: dict[int, program.Slot]) -> Observed:
-        entries: dict[int, Entry] = {}
+    def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
         self.more = slots
         while waiting := [slot for k, slot in self.more.items() if k not in entries]:
             for slot in waiting:

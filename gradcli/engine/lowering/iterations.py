@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from ..ir.types import ArrayType
+from ..backends.backend import CPU
+from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
+from ..regions.frame_loops import COUNTED, ITEMS, Iterated
+from ..values.kinds import UNSET, List
 from .frame_entries import number_type
 
-Items: TypeAlias = range | list[Any]
+Items: TypeAlias = range | Window
 
 
 class Ran(NamedTuple):
@@ -19,9 +22,28 @@ class Ran(NamedTuple):
     stopped: bool
 
 
-def over_of(items: Items) -> int | ArrayType | None:
-    """The step of a range, or the type of the numbers in a list; None where these have none."""
-    if type(items) is range:
-        return items.step
-    kind = number_type(items)
-    return None if kind is None else ArrayType(kind, (len(items),))
+class Sequences:
+    """What the region of a loop takes of the sequences that it goes over: `over` says what they
+    are, None where that isn't compiled; `value` holds them, and is unset for a range."""
+
+    def __init__(self, items: Items) -> None:
+        self.over: Iterated | None
+        if type(items) is range:
+            self.over, self.value = items.step, UNSET
+        else:
+            assert type(items) is Window
+            self.over, self.value = _of(items.source)
+
+
+def _of(source: Source) -> tuple[Any, Any]:
+    if isinstance(source, Zipped):
+        parts = [_of(part) for part in source.parts]
+        over = tuple([over for over, _ in parts])
+        return None if None in over else over, List([value for _, value in parts])
+    if isinstance(source, Counted):
+        return COUNTED, None
+    if isinstance(source, Rows):
+        return ITEMS, source.value
+    assert isinstance(source, Listed)
+    is_known = number_type(source.items) is not None
+    return (ITEMS, CPU.xp.array(source.items)) if is_known else (None, None)

@@ -15,6 +15,7 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..backends.tiers import IN_LOOPS, policy
 from ..compilation.compiler import Compiler
+from ..operations.sequences import Listed, Window
 from ..regions.flow import assigned, breaks, returns
 
 if TYPE_CHECKING:
@@ -53,13 +54,15 @@ class LongLoop:
         self._count = self._work = self._times = 0
         self._cost = 0  # the work that pays for compiling the loop, as far as that is known
 
-    def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
+    def run(self, frame: list[Any], items: Any, through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
         interpreter's loop."""
-        if type(items) is not range and type(items) is not list:
-            items = ENDLESS  # of `while`
+        if isinstance(self._node, program.While):
+            items = ENDLESS
         elif len(items) < self._least:
             return through(frame, items)
+        elif type(items) is list:
+            items = Window(Listed(items))
         completion, rest = self._begun(frame, items, through)
         while completion is None and rest:
             ran = self.run_iterations(frame, rest)

@@ -8,11 +8,10 @@ from typing import Any
 from ...lang import program
 from ..backends.backend import CPU
 from ..codegen.python import StepBack
-from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import appends, assigned, touches_variables
-from ..regions.frame_loops import HEAD, lower_loop
+from ..regions.frame_loops import HEAD, Iterated, lower_loop
 from ..regions.kinds import has_long_lists
 from ..regions.names import RETURNED, STOPPED
 from ..regions.variable_loops import slots_into
@@ -21,7 +20,7 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
 from .frame_entries import Observed, observe, slots_of
-from .iterations import Items, Ran, over_of
+from .iterations import Items, Ran, Sequences
 from .region_calls import RegionCall, cost_of
 from .region_op import REGION
 from .region_values import MISSING, given, held_of, may_be
@@ -42,6 +41,7 @@ class LoopCalls:
         self._appends = appends(node)
         self._touches = {id(node): touches_variables(node)}  # by function, too
         self._on_variables: VariableLoopCalls | None = None
+        self._sequences: tuple[Any, Sequences] | None = None  # those of the last run, and of what
         self._calls = Variants(
             lambda observed, more, most: LoopCall(node, observed, most, *more), head=HEAD
         )
@@ -50,21 +50,21 @@ class LoopCalls:
         """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
         run. Returns the work that pays for compiling it where `work` is less; None if the
         interpreter must run the rest."""
-        over = over_of(rest)
-        if over is None:
+        sequences = self._sequences_of(rest)
+        if sequences.over is None:
             return None
         changes = any(self._touches.values())
         slots = self._slots_into if changes else self._slots.values()
-        observed = observe(frame, slots, self._assigned, changes)
+        observed = observe(frame, slots, self._assigned, changes, sequences.value)
         if not changes and any(map(self._touches_variables, observed.functions)):
             return self.run(frame, rest, is_counted, work)
-        some = rest[: _at_a_time(observed)] if type(rest) is range else rest
+        some = rest[: _at_a_time(observed)]
         if changes:
-            return self._run_on_variables(frame, some, rest, observed, work)
+            return self._run_on_variables(frame, sequences.over, some, rest, observed, work)
         if observed.is_boxed and not frame[0].one_record:
             return None
         turns = len(some) if self._appends else None
-        call = self._calls.of(observed, (over, turns), work)
+        call = self._calls.of(observed, (sequences.over, turns), work)
         if isinstance(call, int):
             return call
         if call is None or (observed.is_boxed and call.has_long_lists):
@@ -82,13 +82,26 @@ class LoopCalls:
         """The slots that an iteration may read, or leave as they are."""
         return [self._slots[k] for k in slots_into(self._node, self._slots.values())]
 
+    def _sequences_of(self, items: Items) -> Sequences:
+        """What the region takes of the sequences that the loop goes over."""
+        source = items if type(items) is range else items.source
+        if self._sequences is None or self._sequences[0] is not source:
+            self._sequences = source, Sequences(items)
+        return self._sequences[1]
+
     def _run_on_variables(
-        self, frame: list[Any], some: Items, rest: Items, observed: Observed, work: float
+        self,
+        frame: list[Any],
+        over: Iterated,
+        some: Items,
+        rest: Items,
+        observed: Observed,
+        work: float,
     ) -> Ran | int | None:
         """The same of a loop that changes variables, or asks for derivatives of values."""
         if self._on_variables is None:
             self._on_variables = VariableLoopCalls(self._node, self._site)
-        found = self._on_variables.run(frame[0], some, rest, observed, self._appends, work)
+        found = self._on_variables.run(frame[0], over, some, rest, observed, self._appends, work)
         if not isinstance(found, tuple):
             return found
         ran, new = found
@@ -130,7 +143,7 @@ class LoopCall:
         node: program.While | program.For,
         observed: Observed,
         most: int | None,
-        over: int | ArrayType,
+        over: Iterated,
         turns: int | None,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
@@ -159,8 +172,7 @@ class LoopCall:
         Raises NoRule, and StepBack; also where a slot may hold a variable itself: a region gives
         no more than its number.
         """
-        start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
-        parameters = [len(iterations), start, *map(given, observed.values)]
+        parameters = [len(iterations), iterations.start, *map(given, observed.values)]
         ended, count, *numbers = self._call.apply(run, site, parameters, calls)
         shared = observed.variables & self.aliases
         if any(may_be(observed.values[k], number) for k in shared for number in numbers):

@@ -11,12 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from ...lang import program
-from ..backends.backend import CPU
 from ..codegen.python import StepBack
-from ..ir.types import ArrayType
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
-from ..regions.frame_loops import HEAD
+from ..regions.frame_loops import HEAD, Iterated
 from ..regions.kinds import has_long_lists
 from ..regions.names import NotCompiled
 from ..regions.variable_loops import FLAGS, lower_variable_loop, may_end
@@ -27,7 +25,7 @@ from ..trace.variables import attach
 from ..values.boxes import primal
 from ..values.kinds import BREAK
 from .frame_entries import Observed
-from .iterations import Items, Ran, over_of
+from .iterations import Items, Ran
 from .region_calls import RegionCall, cost_of
 from .region_values import MISSING, given, held_of, may_be
 from .variants import Variants
@@ -47,15 +45,21 @@ class VariableLoopCalls:
         )
 
     def run(
-        self, run: Run, some: Items, rest: Items, observed: Observed, appends: bool, work: float
+        self,
+        run: Run,
+        over: Iterated,
+        some: Items,
+        rest: Items,
+        observed: Observed,
+        appends: bool,
+        work: float,
     ) -> tuple[Ran, dict[int, Any]] | int | None:
         """Runs iterations of the rest by a kernel, `some` at most; variables have their new states
         then. Returns how they ended, and what slots hold; otherwise what `LoopCalls.run` does."""
         is_all = len(some) == len(rest)
         if is_all and not self._may_end:
             some = some[:-1]
-        over = over_of(some)
-        if over is None or not some or not _sees_all(run):
+        if not some or not _sees_all(run):
             return None
         turns = len(some) if appends else None
         call = self._calls.of(observed, (over, observed.traced, turns, run.once), work)
@@ -64,7 +68,7 @@ class VariableLoopCalls:
         if call is None or not (run.one_record or call.is_plain):
             return None
         calls = 1
-        if type(some) is range and not (self._may_end or appends) and call.is_new:
+        if not (self._may_end or appends) and call.is_new:
             is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
             some = some[:FIRST]
         try:
@@ -98,7 +102,7 @@ class VariableLoopCall:
         node: program.While | program.For,
         observed: Observed,
         most: int | None,
-        over: int | ArrayType,
+        over: Iterated,
         traced: frozenset[int],
         turns: int | None,
         once: bool,
@@ -139,9 +143,8 @@ class VariableLoopCall:
         """Runs iterations, changes the states of variables, and returns what slots hold then.
         `is_all`: whether these are all, or all but the last where it is known which that is. About
         as many `calls` will be made. Raises StepBack, and NoRule."""
-        start = iterations.start if type(iterations) is range else CPU.xp.array(iterations)
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
-        parameters = [len(iterations), start, *map(given, values)]
+        parameters = [len(iterations), iterations.start, *map(given, values)]
         ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
         shared = observed.variables & self.aliases
         if any(may_be(observed.values[k], number) for k in shared for number in numbers):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import Span
@@ -13,10 +13,10 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, describe, read
 from ..values.lanes import Lanes
-from .access import read_index
 from .apply import to_array
 from .rows.number_kinds import uniform_kind
 from .rows.ranges import RowRange
+from .sequences import Counted, Listed, Rows, Source, Window, Zipped
 
 GETITEM = OPS["getitem"]
 
@@ -38,8 +38,7 @@ def iterate(run: Run, value: Any, span: Span) -> Iterable[Any]:
             and inner.dtype.char in "dl?D"
         ):
             return inner.tolist()  # type: ignore[no-any-return]
-        site = Site(GETITEM, span)
-        return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
+        return Window(Rows(run, Site(GETITEM, span), value, inner.shape[0]))
     run.fail(
         "E319",
         f"{describe(value)} has no elements to go through",
@@ -82,19 +81,20 @@ def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     return range(*numbers)
 
 
-def zipped(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+def zipped(run: Run, site: Site, operands: list[Any]) -> Window:
     """The lists of `zip(...)`."""
-    sequences = [_sequence(run, o, site.span) for o in operands]
-    return (List(list(items)) for items in zip(*sequences, strict=False))
+    return Window(Zipped([_source(run, o, site) for o in operands]))
 
 
-def enumerated(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+def enumerated(run: Run, site: Site, operands: list[Any]) -> Window:
     """The pairs of `enumerate(...)`."""
-    return (List([k, item]) for k, item in enumerate(_sequence(run, operands[0], site.span)))
+    source = _source(run, operands[0], site)
+    return Window(Zipped([Counted(source.size), source]))
 
 
-def _sequence(run: Run, value: Any, span: Span) -> Iterable[Any]:
-    return iterate(run, value, span)
+def _source(run: Run, value: Any, site: Site) -> Source:
+    items = value if type(value) is Window else iterate(run, value, site.span)
+    return items.source if type(items) is Window else Listed(list(items))
 
 
 # Builtins that `for` iterates over lazily; anywhere else they give lists.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import F64, I64, ArrayType, Scalar
+from ..ir.types import F64, I64, Scalar
 from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
@@ -19,19 +20,23 @@ from .growing import Grown
 from .kinds import GrowingOf, Kind, MaybeOf, flat, is_settled, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
-from .names import RETURNED, STOPPED, Absent, Name, NotCompiled
-from .ranges import Items, Over, Range
+from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled
+from .ranges import Items, Range
 from .specialising import naming_parameters
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
+# What a loop goes over: the step of a range; or what of the sequence that the slot `SEQUENCE` has:
+# its items, ints that are counted from 0, or several of these side by side.
+ITEMS, COUNTED = "items", "counted"
+Iterated: TypeAlias = int | str | tuple[Any, ...]
 
 
 class FrameLoop(NamedTuple):
     """A loop in IR.
 
     region   takes how many iterations to run, the first value of a range (0 for `while`) or the
-             items of a list, and the parameters of the entries; gives whether the loop ended with
-             one of the iterations, how many it ran, and the values of `changed`
+             first index into a sequence, and the parameters of the entries; gives whether the loop
+             ended with one of the iterations, how many it ran, and the values of `changed`
     changed  the slots that iterations assign, each with the kind of what it holds; `RETURNED` has
              what they return, and `STOPPED` whether the next iteration isn't compiled
     regions  those that it may call: functions that call themselves, and their derivatives
@@ -45,19 +50,18 @@ class FrameLoop(NamedTuple):
 def lower_loop(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
-    over: int | ArrayType,
+    over: Iterated,
     turns: int | None = None,
     real: Scalar = F64,
     most: int | None = None,
 ) -> FrameLoop:
-    """The region of a loop in a frame whose slots have these entries. `over` is the step of its
-    range, or the type of the list that it goes over. The region may be made for so many `turns`.
-    `real` are the floats of the run.
+    """The region of a loop in a frame whose slots have these entries, and that goes over `over`.
+    The region may be made for so many `turns`. `real` are the floats of the run.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     changed = list({slot.index: slot for slot in assigned([node])}.values())
-    lowering, block = entered(node, entries, over, real, most)
+    lowering, block = entered(node, entries, real, most)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         names = [Name(lowering.frame, slot.index) for slot in changed]
         if stops(node.body):
@@ -65,7 +69,7 @@ def lower_loop(
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [Name(lowering.frame, RETURNED)] * returns(node)
         loop = frame_loop(lowering, node, names, over)
-        grown = growing(lowering, loop, over, turns)
+        grown = growing(lowering, loop, turns)
         kinds = [kind_of(held) for held in lowering.names.of(names)]
         iteration = lowering.iteration(loop, kinds)
         if (wider := settled(loop, kinds, iteration)) != kinds:
@@ -88,12 +92,11 @@ def liveness_of(node: program.While | program.For) -> Liveness:
 def entered(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
-    over: int | ArrayType,
     real: Scalar,
     most: int | None,
 ) -> tuple[Lowering, Block]:
     """What a loop is lowered with, and the block of its region."""
-    block = Block((Value(I64), Value(over if isinstance(over, ArrayType) else I64)))
+    block = Block((Value(I64), Value(I64)))
     lowering = Lowering(Builder(block, real, most), liveness_of(node))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
@@ -106,26 +109,31 @@ def frame_loop(
     lowering: Lowering,
     node: program.While | program.For,
     names: list[Name],
-    step: int | ArrayType,
+    over: Iterated,
 ) -> Loop:
     """The loop, which carries these names."""
     builder = lowering.builder
     size, first = builder.block.parameters[:HEAD]
-    over: Over | None = None
-    if isinstance(step, ArrayType):
-        over = Items(partial(builder.element, first), builder.constant(0), size)
-    elif isinstance(node, program.For):
-        over = Range(first, builder.constant(step), size)
-    limit = size if over is None else None
     leaves = breaks(node.body) or returns(node) or stops(node.body)
-    return Loop(node, over, names, leaves, limit=limit)
+    if isinstance(node, program.While):
+        return Loop(node, None, names, leaves, limit=size)
+    if isinstance(over, int):
+        return Loop(node, Range(first, builder.constant(over), size), names, leaves)
+    [sequence] = lowering.names.of([Name(lowering.frame, SEQUENCE)])
+    read = partial(_item, lowering, over, sequence, span=node.iterable.span)
+    return Loop(node, Items(read, first, size), names, leaves)
 
 
-def growing(
-    lowering: Lowering, loop: Loop, step: int | ArrayType, turns: int | None
-) -> list[Grown]:
+def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Span) -> Any:
+    """The item of a sequence at an index."""
+    if isinstance(over, tuple):
+        pairs = zip(over, held, strict=True)
+        return tuple([_item(lowering, each, part, index, span) for each, part in pairs])
+    return index if over == COUNTED else lowering.item_at(held, index, span)
+
+
+def growing(lowering: Lowering, loop: Loop, turns: int | None) -> list[Grown]:
     """The lists that the loop makes longer, in so many turns."""
-    turns = step.size if isinstance(step, ArrayType) else turns
     return [] if turns is None else lowering.growing(loop, lowering.builder.constant(turns))
 
 

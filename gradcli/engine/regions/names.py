@@ -109,6 +109,7 @@ class Absent:
 ABSENT = Absent()
 RETURNED = -1  # the slot of what a `return` in a loop gives
 STOPPED = -2  # the slot of whether a loop stopped before an iteration that isn't compiled
+SEQUENCE = -3  # the slot of what a loop goes over that is no range
 
 
 class Names:

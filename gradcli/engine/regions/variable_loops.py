@@ -13,13 +13,22 @@ from typing import NamedTuple
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..ir.instructions import Region, Value
-from ..ir.types import F64, ArrayType, Scalar, has_tangents
+from ..ir.types import F64, Scalar, has_tangents
 from ..passes.activity import varied
 from ..passes.calls import Regions
 from .branching import Scope
 from .entries import Entry, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .frame_loops import HEAD, add_iterations, entered, frame_loop, growing, liveness_of, settled
+from .frame_loops import (
+    HEAD,
+    Iterated,
+    add_iterations,
+    entered,
+    frame_loop,
+    growing,
+    liveness_of,
+    settled,
+)
 from .kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
 from .loops import Iteration, Loop
 from .lowering import Lowering
@@ -33,10 +42,10 @@ class VariableLoop(NamedTuple):
     """A loop in IR.
 
     region   takes how many iterations to run, the first value of a range (0 for `while`) or the
-             items of a list, and the parameters of the entries; gives whether the loop ended with
-             one of the iterations, how many it ran, whether the next one isn't compiled, and the
-             values of `states` and `changed`; where the loop may end, these follow once more, as
-             they were before the last iteration
+             first index into a sequence, and the parameters of the entries; gives whether the loop
+             ended with one of the iterations, how many it ran, whether the next one isn't compiled,
+             and the values of `states` and `changed`; where the loop may end, these follow once
+             more, as they were before the last iteration
     states   the variables that change, by their numbers, each with the kind of its state
     changed  the slots that an iteration assigns for later ones, each with the kind of what it holds
     moving   the positions of the results that depend on variables, and can be asked for
@@ -68,7 +77,7 @@ def slots_into(node: program.While | program.For, slots: Iterable[program.Slot])
 def lower_variable_loop(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
-    over: int | ArrayType,
+    over: Iterated,
     traced: frozenset[int],
     turns: int | None = None,
     once: bool = False,
@@ -85,7 +94,7 @@ def lower_variable_loop(
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     slots = {slot.index: slot for slot in assigned([node]) if slot.index in entries}
-    lowering, block = entered(node, entries, over, real, most)
+    lowering, block = entered(node, entries, real, most)
     parameters = block.parameters[HEAD:]
     moving = [parameters[k] for k in sorted(traced)]
     lowering.once, outer = once, lowering.scopes[0]
@@ -99,7 +108,7 @@ def lower_variable_loop(
         if assumes:
             untraced = _untraced(entries, traced)
             loop = loop._replace(independent=frozenset([n for n in names if n.slot in untraced]))
-        grown = [] if may_end(node) else growing(lowering, loop, over, turns)
+        grown = [] if may_end(node) else growing(lowering, loop, turns)
         loop, kinds, iteration = _with_states(lowering, loop)
         states = [name for name in loop.names if name not in (*names, stopped)]
         names = [*states, *[name for name in names if name in loop.names]]
