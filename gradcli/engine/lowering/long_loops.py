@@ -15,6 +15,8 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..backends.tiers import IN_LOOPS, policy
 from ..compilation.compiler import Compiler
+from ..compilation.sequence import alive_after
+from ..lanes.parts import Alive
 from ..operations.sequences import Listed, Window
 from ..regions.flow import assigned, breaks, returns
 
@@ -31,14 +33,15 @@ def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None
     """What runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
         return None  # the loop replaces a variable
-    return LongLoop(node)
+    return LongLoop(node, alive_after(c, node))
 
 
 class LongLoop:
     """Runs the iterations of a loop by kernels once it is long."""
 
-    def __init__(self, node: program.While | program.For) -> None:
-        self._node = node
+    def __init__(self, node: program.While | program.For, alive: Alive) -> None:
+        """The slots that are `alive` after the loop are read."""
+        self._node, self._alive = node, alive
         inner = {type(each) for each in own_nodes([node])}
         leaves = not inner.isdisjoint((program.Break, program.Continue))
         self._statements = 1 if leaves else len(node.body)  # at least so many in each iteration
@@ -136,5 +139,5 @@ class LongLoop:
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
-            self._calls = LoopCalls(self._node)
+            self._calls = LoopCalls(self._node, self._alive())
         return self._calls.run(frame, rest, self._is_counted, self._worth(rest))

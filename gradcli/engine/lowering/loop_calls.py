@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ...lang import program
+from ...lang.program.liveness import Slots
 from ..backends.backend import CPU
 from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
@@ -33,7 +34,8 @@ SOME = 2**14  # iterations at a time, after which values that no later one reads
 class LoopCalls:
     """What runs iterations of a loop, whatever its frame holds."""
 
-    def __init__(self, node: program.While | program.For) -> None:
+    def __init__(self, node: program.While | program.For, alive: Slots | None) -> None:
+        """The slots that are `alive` after the loop are read; all if that is None."""
         self._node = node
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
@@ -43,7 +45,7 @@ class LoopCalls:
         self._on_variables: VariableLoopCalls | None = None
         self._sequences: tuple[Any, Sequences] | None = None  # those of the last run, and of what
         self._calls = Variants(
-            lambda observed, more, most: LoopCall(node, observed, most, *more), head=HEAD
+            lambda observed, more, most: LoopCall(node, alive, observed, most, *more), head=HEAD
         )
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
@@ -141,13 +143,14 @@ class LoopCall:
     def __init__(
         self,
         node: program.While | program.For,
+        alive: Slots | None,
         observed: Observed,
         most: int | None,
         over: Iterated,
         turns: int | None,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
-        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real, most)
+        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real, most, alive)
         self._changed = self._lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...diagnostics import Span
 from ...lang import program
-from ...lang.program.liveness import Liveness
+from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.types import F64, I64, Scalar
@@ -54,16 +54,18 @@ def lower_loop(
     turns: int | None = None,
     real: Scalar = F64,
     most: int | None = None,
+    alive: Slots | None = None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries, and that goes over `over`.
-    The region may be made for so many `turns`. `real` are the floats of the run.
+    The region may be made for so many `turns`. `real` are the floats of the run. Of the
+    names that it assigns those in `alive` slots are read after it, or all.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
-    changed = list({slot.index: slot for slot in assigned([node])}.values())
-    lowering, block = entered(node, entries, real, most)
+    lowering, block = entered(node, entries, real, most, alive)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
-        names = [Name(lowering.frame, slot.index) for slot in changed]
+        last = node.body[-1] if node.body else node
+        names = lowering.surviving(node, lowering.liveness.after(last))
         if stops(node.body):
             names.append(Name(lowering.frame, STOPPED))
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
@@ -82,10 +84,12 @@ def lower_loop(
     return FrameLoop(Region("loop", block), found, lowering.regions)
 
 
-def liveness_of(node: program.While | program.For) -> Liveness:
-    """The liveness of names in a loop, after which all are read that it assigns."""
+def liveness_of(node: program.While | program.For, alive: Slots | None = None) -> Liveness:
+    """The liveness of names in a loop, after which those in `alive` slots are read, or all that it
+    assigns."""
     span = node.span
-    reads = [program.Evaluate(program.Read(s, span=span), span=span) for s in assigned([node])]
+    slots = [slot for slot in assigned([node]) if alive is None or slot.index in alive]
+    reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in slots]
     return Liveness((node, *reads))
 
 
@@ -94,10 +98,11 @@ def entered(
     entries: Mapping[int, Entry],
     real: Scalar,
     most: int | None,
+    alive: Slots | None = None,
 ) -> tuple[Lowering, Block]:
     """What a loop is lowered with, and the block of its region."""
     block = Block((Value(I64), Value(I64)))
-    lowering = Lowering(Builder(block, real, most), liveness_of(node))
+    lowering = Lowering(Builder(block, real, most), liveness_of(node, alive))
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given
