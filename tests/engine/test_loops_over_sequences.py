@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gradcli.engine.backends.tiers import FIRST_USE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.lowering.loop_calls import LoopCalls
 
 from .hot_and_cold import answer, assert_same, expected
@@ -47,7 +47,7 @@ LOOPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("tier", [WRITTEN, 2])
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops(name: str, tier: int) -> None:
     source = f"{HEAD}{LOOPS[name]}\noutput s"

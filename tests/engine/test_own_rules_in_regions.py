@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.engine.backends.tiers import FIRST_USE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 
 from .hot_and_cold import answer, assert_same, expected
 from .region_cases import lowered
@@ -75,14 +75,26 @@ def summed(functions: str, expression: str) -> str:
     )
 
 
-@pytest.mark.parametrize("tier", [WRITTEN, 2])
-@pytest.mark.parametrize("asked", [
-    "total(x)", "grad(total)(x)", "grad(grad(total))(x)", "jvp(total)(x, 2.0)", "hessian(total)(x)",
-    "jvp(grad(total))(x, 1.5)", "grad(fn(x) = jvp(total)(x, 2.0))(x)", "grad(total(x), x)",
-])  # fmt: skip
+ASKED = (
+    "total(x)",
+    "grad(total)(x)",
+    "grad(grad(total))(x)",
+    "jvp(total)(x, 2.0)",
+    "jvp(grad(total))(x, 1.5)",
+    "grad(fn(x) = jvp(total)(x, 2.0))(x)",
+    "hvp(total)(x, 2.0)",
+    "hessian(total)(x)",
+    "jacobian(total)(x)",
+    "jacobian(fn(x) = [total(x), x])(x)",
+    "jacobian(fn(v) = total(v[0] * v[1]))([x, 2.0])",
+    "grad(total(x), x)",
+)
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 @pytest.mark.parametrize("name", SUMS)
-def test_sums(name: str, asked: str, tier: int) -> None:
-    source = summed(*SUMS[name]) + f"output {asked}"
+def test_sums(name: str, tier: int) -> None:
+    source = summed(*SUMS[name]) + "\n".join([f"output {each}" for each in ASKED])
     with only(tier, FIRST_USE):
         assert_same(answer(source), expected(source))
 

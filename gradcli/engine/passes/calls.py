@@ -51,6 +51,12 @@ class Regions:
         """The rule of a region, if it has one of its own."""
         return self._rules.get(name)
 
+    def has_rules(self, region: Region) -> bool:
+        """Whether a region calls one with a rule of its own, itself or by others."""
+        blocks = [each.block for each in (region, *self.called_by(region))]
+        calls = [made for block in blocks for made in every(block) if isinstance(made, Call)]
+        return any(made.region in self._rules for made in calls)
+
     def verify_rules(self, block: Block, varied: set[Value]) -> None:
         """Raises NoRule where rules have no cotangents for the `varied` values of a block: those
         that a function with a rule captures, and those whose tangents go through its body."""

@@ -44,7 +44,7 @@ class Matrices(Transforms):
         if kind != "jacobian":
             function = Transform("grad", function, wrt, listed)
         if kind == "hvp":
-            return self.called(Transform("jvp", function, wrt, listed), given, named, span)
+            return super().called(Transform("hvp", function, wrt, listed), given, named, span)
         if listed or wrt[0] >= len(given):
             raise NotCompiled(f"this call of `{kind}` is not compiled", span)
         along = Transform("jvp", function, wrt, listed)
@@ -68,20 +68,22 @@ class Matrices(Transforms):
     def of_block(
         self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
     ) -> Any:
-        """The Jacobian of a block of the function, which gives what is of a kind."""
+        """The Jacobian of a block of the function, which gives what is of a kind. Rules of the
+        program are asked, which forward mode doesn't do."""
         [k] = callee.wrt
         source = plain(kind_of(given[k]))
         region = Region("function", block)
         rows, columns = _shape(kind, span), _shape(source, span)
         arguments, m, n = list(flat(given[k])), prod(rows), prod(columns)
-        if min(m, n) > MOST:
+        has_rules = self.regions.has_rules(region)
+        if (m if has_rules else min(m, n)) > MOST:
             raise NotCompiled("a Jacobian of many rows and columns is not compiled", span)
         try:
-            if not columns:
+            if not columns and not has_rules:
                 one = self.unit(source, self.builder.constant(0))
                 return self.along(callee, jvp(region, (0,), self.regions), given, one, kind, span)
             places = range(len(arguments))
-            forward = n <= m
+            forward = n <= m and not has_rules
             derived = (jvp if forward else vjp)(region, places, self.regions)
         except NoRule as reason:
             raise NotCompiled(str(reason), span) from None

@@ -79,7 +79,9 @@ class Transforms(OwnRules):
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
         try:
-            if callee.kind in FORWARD:
+            if callee.kind == "hvp" and self.regions.has_rules(region):
+                raise NotCompiled("`hvp` through a rule is not compiled", span)
+            if callee.kind in (*FORWARD, "hvp"):
                 return self.along(
                     callee, jvp(region, positions, self.regions), given, vector, kind, span
                 )
