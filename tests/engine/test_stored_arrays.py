@@ -90,9 +90,9 @@ def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for module, name in ((function_calls, "lower_call"), (loop_calls, "lower_loop")):
         lower = getattr(module, name)
 
-        def noted(*given: Any, lower: Any = lower) -> Any:
+        def noted(*given: Any, lower: Any = lower, **named: Any) -> Any:
             try:
-                return lower(*given)
+                return lower(*given, **named)
             except NotCompiled as reason:
                 found.append(reason.reason)
                 raise

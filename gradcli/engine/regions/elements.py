@@ -13,7 +13,7 @@ from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
 from .kinds import Array, Growing, Mixed, Record, Stored
 from .names import NotCompiled, Picks
-from .parts import Parts, Step
+from .parts import Parts, Step, has_arrays
 from .ranges import Ints, Zipped
 
 NEW_AXIS = None
@@ -45,7 +45,7 @@ class Elements(Parts):
 
     def with_new_axes(self, found: Any, items: Sequence[Item], span: Span) -> Any:
         """A part of an array with the new axes of an index."""
-        if not hasattr(found, "shape") or any(isinstance(step, Stored) for step in items):
+        if not hasattr(found, "shape") or has_arrays(items):
             raise NotCompiled("a new axis of what is no part of an array is not compiled", span)
         axes = iter(found.shape)
         shape = [1 if k is NEW_AXIS else next(axes) for k in items if not isinstance(k, Value)]
@@ -99,10 +99,12 @@ class Elements(Parts):
         if isinstance(item, program.Constant) and item.value is None:
             return NEW_AXIS
         held = self.expression(item)
-        if isinstance(held, Stored) and not held.listed:
-            return held
+        if isinstance(held, Stored):
+            return Stored(held.value)
         found = self.value(held)
-        if not isinstance(found, Value) or found.type != I64:
+        if type(found) is tuple:
+            found = self.as_array(found, span)
+        if not isinstance(found, Value | Array) or found.type != I64:
             raise NotCompiled("an index that is no int and no slice is not compiled", span)
         return found
 
@@ -164,6 +166,8 @@ class Elements(Parts):
             return held
         if isinstance(held, Growing):
             return self.growing_item(held, steps, span)
+        if isinstance(held, Array) and has_arrays(steps):
+            held = self.packed(held)
         if isinstance(held, Stored):
             return self.stored_part(held, steps, span)
         step, *rest = steps
@@ -171,8 +175,8 @@ class Elements(Parts):
             if type(held) is tuple:
                 return self.part(self.as_array(held, span), steps, span) if rest else held[step]
             return self.rows_of(held, step, rest, span)
-        if isinstance(step, Stored):
-            raise NotCompiled("elements of few at indices of an array are not compiled", span)
+        if isinstance(step, Array | Stored):
+            raise NotCompiled("items of a list at indices of an array are not compiled", span)
         row = self.known(self.chosen(self.rows(held, span), step, isinstance(held, Array), span))
         return self.part(row, rest, span)
 
@@ -302,7 +306,7 @@ class Elements(Parts):
             return self.fitted(value, held, span)
         step, *rest = steps
         rows = self.rows(held, span)
-        if isinstance(step, Stored):
+        if isinstance(step, Array | Stored):
             raise NotCompiled("a change at indices that an array has is not compiled", span)
         if isinstance(step, slice):
             places = range(len(rows))[step]

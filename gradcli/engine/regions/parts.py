@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from .names import NotCompiled
 from .stored import Indices, Pending, StoredArrays
 
 # One step into a list or an array: a value for an int, a slice of known ints, an array of ints.
-Step = Value | slice | Stored
+Step = Value | slice | Array | Stored
 
 
 class Part(NamedTuple):
@@ -51,7 +51,7 @@ class Parts(StoredArrays):
 
     def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
         """An array with another value where `stored_part` reads."""
-        if any(isinstance(step, Stored) for step in steps):
+        if has_arrays(steps):
             raise NotCompiled("a change at indices that an array has is not compiled", span)
         part = self.part_at(held, steps, span)
         kind, size = held.type.element, prod(part.shape)
@@ -90,43 +90,49 @@ class Parts(StoredArrays):
         return self.as_type(number, kind, span)
 
     def part_at(self, held: Stored, steps: Sequence[Step], span: Span) -> Part:
-        """The part that ints, slices and an array of ints lead to."""
+        """The part that ints, slices and arrays of ints lead to."""
         if len(steps) > len(held.shape):
             raise NotCompiled("there are more indices here than axes", span)
         self.count(span)
         first: list[tuple[Value, int]] = []  # terms of the place that all elements share
-        axes: list[tuple[int, int, Pending | None]] = []  # sizes, distances, and indices there
+        # Sizes, distances, and whether an axis begins those of the arrays, and goes over these.
+        axes: list[tuple[int, int, bool]] = []
+        chosen: list[tuple[Pending, int]] = []  # the arrays, and the distances of their indices
         every = [slice(None)] * (len(held.shape) - len(steps))
-        offset = 0
+        offset, together = 0, self.shape_of_arrays(steps, span)
         for n, size, step in zip(held.shape, strides(held.shape), [*steps, *every], strict=True):
             if isinstance(step, slice):
                 picked = range(n)[step]
-                axes.append((len(picked), picked.step * size, None))
+                axes.append((len(picked), picked.step * size, False))
                 offset += picked.start * size
-            elif isinstance(step, Stored):
-                chosen = self.elements(self.counted_array(step, n, span))
-                axes += [(m, size, chosen) for m in chosen.shape]
+            elif isinstance(step, Array | Stored):
+                axes += [] if chosen else [(m, 0, True) for m in together]
+                indices = self.packed(step) if isinstance(step, Array) else step
+                chosen.append((self.elements(self.counted_array(indices, n, span)), size))
             else:
                 first.append((self.counted_from_0(step, n, span), size))
         shape = tuple([n for n, _, _ in axes])
-        is_flat = all(
-            chosen is None and (n == 1 or step == near)
-            for (n, step, chosen), near in zip(axes, strides(shape), strict=True)
+        is_flat = not chosen and all(
+            n == 1 or step == near for (n, step, _), near in zip(axes, strides(shape), strict=True)
         )
 
         def place(indices: Indices) -> Value:
-            values, distances = [v for v, _ in first], [size for _, size in first]
-            waiting = list(zip(indices, axes, strict=True))
-            while waiting:
-                index, (_, step, chosen) = waiting.pop(0)
-                if chosen is not None:
-                    more = [waiting.pop(0)[0] for _ in chosen.shape[1:]]
-                    index = chosen.at([index, *more])
-                values.append(index)
-                distances.append(step)
-            return self.builder.place(values, distances, offset)
+            terms = list(first)
+            for index, (_, step, is_of_arrays) in zip(indices, axes, strict=True):
+                terms += [] if is_of_arrays else [(index, step)]
+            own = [k for k, (_, _, is_of_arrays) in zip(indices, axes, strict=True) if is_of_arrays]
+            terms += [(each.at(own), size) for each, size in chosen]
+            return self.builder.place([v for v, _ in terms], [size for _, size in terms], offset)
 
         return Part(shape, place, is_flat)
+
+    def shape_of_arrays(self, steps: Sequence[Step], span: Span) -> tuple[int, ...]:
+        """The shape of the arrays of ints in an index, whose axes stand where these do."""
+        shapes = {step.shape for step in steps if isinstance(step, Array | Stored)}
+        named = [k for k, step in enumerate(steps) if not isinstance(step, slice)]
+        if len(shapes) > 1 or (shapes and named[-1] - named[0] >= len(named)):
+            raise NotCompiled("arrays of indices of several shapes, or apart from each other", span)
+        return shapes.pop() if shapes else ()
 
     def counted_array(self, indices: Stored, n: int, span: Span) -> Stored:
         """Indices from 0 into so many items, after a check that all are in range."""
@@ -172,6 +178,11 @@ class Parts(StoredArrays):
         builder.add(Check(builder.apply("le", [zero, found], span)))
         builder.add(Check(builder.apply("lt", [found, size], span)))
         return found
+
+
+def has_arrays(steps: Iterable[Any]) -> bool:
+    """Whether there are arrays in an index."""
+    return any(isinstance(step, Array | Stored) for step in steps)
 
 
 def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
