@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ..backends.backend import CPU
-from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf
+from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf, WordOf
 from ..values.boxes import primal
 from ..values.kinds import List
 
@@ -34,6 +34,8 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         return held if is_there else MISSING
     if isinstance(kind, Known):
         return kind.thing
+    if isinstance(kind, WordOf):
+        return kind.words[next(numbers)]
     if isinstance(kind, MixedKind):
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real

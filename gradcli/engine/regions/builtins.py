@@ -13,7 +13,7 @@ from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
 from ..ir.verifier import on_scalars
-from .kinds import Array, Growing, Mixed, Stored
+from .kinds import Array, Growing, Mixed, Stored, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
@@ -62,6 +62,8 @@ class Builtins(WholeArrays):
             return own(self, operands, options, span)
         if op.name in MOVES:
             return self.moved(op, operands, options, span)
+        if op.name in ("eq", "ne") and any(isinstance(v, Word) for v in operands):
+            return self.same_word(op, operands[0], operands[1], span)
         if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
             a, b = operands
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
@@ -98,6 +100,21 @@ class Builtins(WholeArrays):
     def default(self, value: Any) -> Any:
         """What an operand is that isn't given."""
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
+
+    def same_word(self, op: Op, a: Any, b: Any, span: Span) -> Value:
+        """Whether a string that one of the operands is, is the other one, or differs from it."""
+        word, other = (a, b) if isinstance(a, Word) else (b, a)
+        words = other.words if isinstance(other, Word) else (other,)
+        found = self.builder.constant(op.name == "ne")
+        for k, each in enumerate(words):
+            if each in word.words:
+                place = self.builder.constant(word.words.index(each))
+                same = self.builder.apply(op.name, [word.place, place], span)
+                is_this = self.builder.constant(True)
+                if isinstance(other, Word):
+                    is_this = self.builder.apply("eq", [other.place, self.builder.constant(k)])
+                found = self.builder.apply("where", [is_this, same, found])
+        return found
 
     def range(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         raise NotImplementedError

@@ -11,7 +11,7 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
-from .kinds import Array, Growing, Mixed, Record, Stored
+from .kinds import Array, Growing, Mixed, Record, Stored, Word
 from .names import NotCompiled, Picks
 from .parts import Parts, Step, has_arrays
 from .ranges import Ints, Zipped
@@ -71,10 +71,24 @@ class Elements(Parts):
         return held, [*ints, *[self.step(item, node.span) for item in node.items]]
 
     def item(self, held: Any, key: Any, span: Span) -> Any:
-        """What a dict holds under a key."""
+        """What a dict holds under a key, which may be one of several."""
+        if isinstance(key, Word):
+            return self.under_word(held, key, 0, span)
         if not isinstance(held, Record) or key not in held.keys:
             raise NotCompiled("there is no dict here, or not this key", span)
         return self.known(held.items[held.keys.index(key)])
+
+    def under_word(self, held: Any, key: Word, k: int, span: Span) -> Any:
+        """What a dict holds under one of the words from the k-th on."""
+        if k == len(key.words) - 1:
+            return self.item(held, key.words[k], span)
+        is_here = self.builder.apply("eq", [key.place, self.builder.constant(k)], span)
+        return self.either(
+            is_here,
+            lambda: self.item(held, key.words[k], span),
+            lambda: self.under_word(held, key, k + 1, span),
+            span,
+        )
 
     def entry(self, held: Any, step: Path, span: Span) -> Any:
         """What one step of a path leads to."""

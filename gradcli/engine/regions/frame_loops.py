@@ -17,10 +17,10 @@ from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .growing import Grown
-from .kinds import GrowingOf, Kind, MaybeOf, flat, is_settled, kind_of, plain
+from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, is_settled, joined, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
-from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled
+from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .ranges import Items, Range
 from .specialising import naming_parameters
 
@@ -74,7 +74,7 @@ def lower_loop(
         grown = growing(lowering, loop, turns)
         kinds = [kind_of(held) for held in lowering.names.of(names)]
         iteration = lowering.iteration(loop, kinds)
-        if (wider := settled(loop, kinds, iteration)) != kinds:
+        while (wider := settled(loop, kinds, iteration)) != kinds:
             kinds, iteration = wider, lowering.iteration(loop, wider)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
         lowering.settle(grown, node.span)
@@ -144,10 +144,16 @@ def growing(lowering: Lowering, loop: Loop, turns: int | None) -> list[Grown]:
 
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
     """The kinds of what names hold before an iteration, and after it: those that have no value may
-    have one."""
+    have one, and those that hold a string may hold another."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    pairs = zip(kinds, given, strict=True)
-    return [b if isinstance(b, MaybeOf) and isinstance(a, Absent) else a for a, b in pairs]
+    return [_settled(a, b) for a, b in zip(kinds, given, strict=True)]
+
+
+def _settled(before: Kind, after: Kind) -> Kind:
+    if isinstance(after, MaybeOf) and isinstance(before, Absent):
+        return after
+    wider = joined(before, after, Unknown("", None))
+    return wider if isinstance(wider, WordOf) else before
 
 
 def add_iterations(
@@ -160,7 +166,9 @@ def add_iterations(
     states = [
         plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
     ]
-    if given != kinds or not all(map(_is_carried, states)):
+    wider = [_settled(*pair) for pair in zip(kinds, given, strict=True)]
+    same = [a if isinstance(a, WordOf) else b for a, b in zip(kinds, given, strict=True)]
+    if wider != kinds or same != kinds or not all(map(_is_carried, states)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)

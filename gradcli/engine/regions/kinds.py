@@ -27,6 +27,13 @@ class Mixed(Entity):
     real: Value
 
 
+class Word(Entity):
+    """One of several strings, the one at a place among the `words`."""
+
+    place: Value
+    words: tuple[str, ...]
+
+
 class Maybe(Entity):
     """What there is where `there` holds."""
 
@@ -84,6 +91,12 @@ class MixedKind(Struct):
     """The kind of a `Mixed`, by the type of its float."""
 
     type: Scalar
+
+
+class WordOf(Struct):
+    """The kind of a `Word`, by the strings that it may be."""
+
+    words: tuple[str, ...]
 
 
 class MaybeOf(Struct):
@@ -150,6 +163,7 @@ Kind: TypeAlias = (
     | ArrayOf
     | StoredOf
     | GrowingOf
+    | WordOf
     | Known
     | Absent
     | Unknown
@@ -174,6 +188,8 @@ def kind_of(held: Any) -> Kind:
     if isinstance(held, Mixed):
         assert isinstance(held.real.type, Scalar)
         return MixedKind(held.real.type)
+    if isinstance(held, Word):
+        return WordOf(held.words)
     if isinstance(held, Maybe):
         return MaybeOf(kind_of(held.held))
     return held if isinstance(held, Absent | Unknown) else Known(held)
@@ -202,10 +218,20 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
         same = (a.type, a.listed) == (b.type, b.listed)
         return StoredOf(a.type, True, a.listed) if same else differ
+    words = [*_words(a), *_words(b)]
+    if _words(a) and _words(b):
+        return WordOf(tuple(dict.fromkeys(words)))
     reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
     return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
+
+
+def _words(kind: Kind) -> tuple[str, ...]:
+    """The strings that what is of a kind may be; none for what is no string."""
+    if isinstance(kind, Known) and type(kind.thing) is str:
+        return (kind.thing,)
+    return kind.words if isinstance(kind, WordOf) else ()
 
 
 def _maybe(kind: Kind) -> Kind:
@@ -230,6 +256,8 @@ def flat(held: Any) -> Iterator[Value]:
         yield from (held.value, held.count)
     elif isinstance(held, Mixed):
         yield from (held.is_int, held.whole, held.real)
+    elif isinstance(held, Word):
+        yield held.place
     elif isinstance(held, Maybe):
         yield held.there
         yield from flat(held.held)
@@ -250,6 +278,8 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield from (kind.type, I64)
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, kind.type)
+    elif isinstance(kind, WordOf):
+        yield I64
     elif isinstance(kind, MaybeOf):
         yield BOOL
         yield from types_of(kind.kind)
@@ -271,6 +301,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Growing(next(values), next(values))
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
+    if isinstance(kind, WordOf):
+        return Word(next(values), kind.words)
     if isinstance(kind, MaybeOf):
         return Maybe(next(values), rebuilt(kind.kind, values))
     return kind.thing if isinstance(kind, Known) else kind
@@ -310,6 +342,15 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, StoredOf):
         return Stored(held.value, kind.variable, kind.listed)
     constant = builder.constant
+    if isinstance(kind, WordOf):
+        if type(held) is str:
+            return Word(constant(kind.words.index(held)), kind.words)
+        place = constant(kind.words.index(held.words[0]))
+        for k, word in enumerate(held.words[1:], 1):
+            is_here = builder.apply("eq", [held.place, constant(k)])
+            other = constant(kind.words.index(word))
+            place = builder.apply("where", [is_here, other, place])
+        return Word(place, kind.words)
     if held.type == I64:
         assert isinstance(kind, MixedKind)
         return Mixed(constant(True), held, builder.zero(kind.type))
@@ -374,7 +415,7 @@ def is_settled(kind: Kind) -> bool:
         return not kind.variable
     if isinstance(kind, Known):
         return kind.thing is None or type(kind.thing) is str
-    return isinstance(kind, Scalar | MixedKind)
+    return isinstance(kind, Scalar | MixedKind | WordOf)
 
 
 def plain(kind: Kind) -> Kind:

@@ -188,7 +188,7 @@ def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
             break
         others = [name for name in loop.names if name not in states]
         loop, lowering.size = loop._replace(names=[*states, *others]), size
-    if (wider := settled(loop, kinds, iteration)) != kinds:
+    while (wider := settled(loop, kinds, iteration)) != kinds:
         kinds, iteration = wider, lowering.iteration(loop, wider)
     return _without_known(loop, kinds, iteration)
 
