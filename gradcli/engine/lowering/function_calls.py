@@ -11,7 +11,7 @@ from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_calls import lower_call
-from ..regions.kinds import has_long_lists
+from ..regions.given_kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET

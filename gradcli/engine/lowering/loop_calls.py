@@ -13,7 +13,7 @@ from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import appends, assigned, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
-from ..regions.kinds import has_long_lists
+from ..regions.given_kinds import has_long_lists
 from ..regions.names import RETURNED, STOPPED
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run

@@ -15,7 +15,7 @@ from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, Iterated
-from ..regions.kinds import has_long_lists
+from ..regions.given_kinds import has_long_lists
 from ..regions.names import NotCompiled
 from ..regions.variable_loops import FLAGS, lower_variable_loop, may_end
 from ..trace.keeping import KeepingTrace

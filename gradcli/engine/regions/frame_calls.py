@@ -12,7 +12,8 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import F64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
-from .kinds import Kind, flat, is_settled, kind_of
+from .given_kinds import is_settled
+from .kinds import Kind, flat, kind_of
 from .lowering import Lowering
 from .names import NotCompiled
 from .specialising import naming_parameters

@@ -16,8 +16,9 @@ from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
+from .given_kinds import is_settled
 from .growing import Grown
-from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, is_settled, joined, kind_of, plain
+from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, joined, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown

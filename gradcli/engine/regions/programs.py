@@ -17,17 +17,8 @@ from ..passes.copying import used
 from ..passes.expansion import expand
 from .arrays import array_kind
 from .flow import assigned
-from .kinds import (
-    ArrayOf,
-    Kind,
-    StoredOf,
-    flat,
-    fresh,
-    in_python,
-    is_value,
-    kind_of,
-    types_of,
-)
+from .given_kinds import in_python, is_value
+from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 

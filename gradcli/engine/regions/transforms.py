@@ -19,19 +19,8 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .kinds import (
-    Array,
-    Kind,
-    Record,
-    Stored,
-    flat,
-    fresh,
-    is_value,
-    kind_of,
-    plain,
-    rebuilt,
-    types_of,
-)
+from .given_kinds import is_value
+from .kinds import Array, Kind, Record, Stored, flat, fresh, kind_of, plain, rebuilt, types_of
 from .names import Closure, NotCompiled, Transform
 from .own_rules import OwnRules
 from .reductions import Options
