@@ -16,7 +16,7 @@ from .answer import Answer
 from .evaluation import Options
 
 EXPLAIN_STEPS = (
-    20_000  # statements that a second run may take which nobody asked for: a second or two
+    10_000  # statements that a second run may take which nobody asked for: up to a second
 )
 FLOATS = "keep floats: `floor`, `round` and `trunc` do"
 UNSAID = (
