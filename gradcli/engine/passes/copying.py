@@ -116,10 +116,14 @@ _REBUILT: dict[type, Callable[[Any, _Values, _Values, Sequence[Block]], Instruct
 
 def replace(block: Block, names: Renamed) -> None:
     """Uses other values in place of some from outside."""
-    if names:
-        found = copied(block, {value: names.get(value, value) for value in names})
-        block.parameters, block.instructions = found.parameters, found.instructions
-        block.results = found.results
+    for k, made in enumerate(block.instructions):
+        inner = blocks_of(made)
+        for each in inner:
+            replace(each, names)
+        if not names.keys().isdisjoint(made.operands):
+            operands = _used(made.operands, names)
+            block.instructions[k] = rebuilt(made, operands, made.results, inner)
+    block.results = _used(block.results, names)
 
 
 def defined(block: Block) -> list[Value]:

@@ -29,7 +29,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import I64, Scalar, Type, is_float, rounded
 from ..ir.verifier import CHOICES, WHERE
-from .copying import copied, rebuilt
+from .copying import rebuilt
 
 
 class _Known(NamedTuple):
@@ -50,11 +50,10 @@ def fold(region: Region, last: bool = False) -> Region:
     """The region without what is known before it runs. Where it is still to be differentiated,
     floats stay connected with all that they are connected with: only the `last` folding makes a
     choice of floats by `where` that is known."""
-    block = copied(region.block, {})
-    folded = Block(block.parameters)
+    folded = Block(region.block.parameters)
     folding = _Folding(folded, last)
-    folding.all(block.instructions)
-    folded.results = folding.used(block.results)
+    folding.all(region.block.instructions)
+    folded.results = folding.used(region.block.results)
     return Region(region.name, folded)
 
 
