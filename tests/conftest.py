@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 os.environ.pop("CI", None)  # checks are strict there; tests say themselves whether they are
 os.environ["GRADCLI_CACHE_DIR"] = "none"  # no test depends on what an earlier one has compiled
 
-# What tests make is in hardly any cycles, and tests themselves, of which there are tens of thousands,
-# stay: the garbage collector needn't search them often. Those that are about it call it.
+# Tests make hardly any cycles, and tens of thousands of tests stay: the garbage collector needn't
+# search them often. Tests that are about it call it.
 gc.set_threshold(100_000)
 
 collect_ignore_glob = [
