@@ -105,15 +105,15 @@ class ProgramCall:
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason
+        self.is_straight = _is_straight(lowered, inputs)
+        if asked is not None and not (self.is_straight or asked.is_sure):
+            raise NotCompiled("other numbers may have other sweeps", None)
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
         self._given = len(inputs)
         self.outputs = list(lowered.results)
-        self.is_straight = _is_straight(lowered, inputs)
         self._matrices = None
         if asked is not None:
-            if not (self.is_straight or asked.is_sure):
-                raise NotCompiled("other numbers may have other sweeps", None)
             _verify_names(lowered, [*asked.jacobians, *asked.hessians], asked.sources)
             self._matrices = Matrices(lowered, asked)
         self._known = _known_results(self._call.region)
