@@ -67,6 +67,9 @@ class _Folding:
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
         # The constants that are defined where the builder stands.
         self.constants: dict[tuple[str, Scalar], Value] = {}
+        # What a loop was found to keep. Rebuilt once more, as a loop around it changes more than
+        # was assumed, it keeps no more than that.
+        self.fixed: dict[While | For, set[int]] = {}
 
     def all(self, instructions: Sequence[Instruction]) -> None:
         for made in instructions:
@@ -191,7 +194,7 @@ class _Folding:
         carried, before = made.carried, dict(self.held)
         number = made.body.parameters[:1] if isinstance(made, For) else ()
         initial = [self.of(value) for value in made.initial]
-        fixed = set(range(len(initial)))
+        fixed = set(self.fixed.get(made, range(len(initial))))
         while True:
             self.held = {**before, **{carried[k]: initial[k] for k in fixed}}
             if isinstance(made, While):
@@ -203,6 +206,7 @@ class _Folding:
             if not changed:
                 break
             fixed -= changed
+        self.fixed[made] = fixed
         kept = [k for k in range(len(initial)) if k not in fixed]
 
         def those(values: Sequence[Value]) -> tuple[Value, ...]:
