@@ -11,7 +11,7 @@ os.environ["GRADCLI_CACHE_DIR"] = "none"  # no test depends on what an earlier o
 
 # Tests make hardly any cycles, so the garbage collector needn't search often. Those that are about
 # it call it.
-gc.set_threshold(100_000)
+gc.set_threshold(20_000)
 
 collect_ignore_glob = [
     "*.tg"
