@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 
 import pytest
@@ -7,6 +8,10 @@ from hypothesis import HealthCheck, settings
 
 os.environ.pop("CI", None)  # checks are strict there; tests say themselves whether they are
 os.environ["GRADCLI_CACHE_DIR"] = "none"  # no test depends on what an earlier one has compiled
+
+# Tests make hardly any cycles, so the garbage collector needn't search often. Those that are about
+# it call it.
+gc.set_threshold(20_000)
 
 collect_ignore_glob = [
     "*.tg"
@@ -31,3 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["GRADCLI_TIER"] = (
             tier  # also of the processes that tests start, and of pytest-xdist's
         )
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of tests stay: the garbage collector never looks at them again."""
+    gc.freeze()

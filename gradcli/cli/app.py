@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from functools import cache
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,6 +121,7 @@ def _take_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
             terminal.note(f"setting: {key} = {printable(str(value))} ({place})")
 
 
+@cache
 def load_command(name: str) -> Any:
     """The click command of the file `name`.py."""
     single = typer.Typer(

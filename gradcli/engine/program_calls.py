@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..lang.program import Program
@@ -13,8 +14,7 @@ from .codegen.python import StepBack
 from .formulas.functions import is_plain
 from .ir.instructions import Block, Constant, Operation, Region, blocks_of
 from .ir.types import OF_DTYPE
-from .lowering.region_calls import RegionCall
-from .passes.expansion import expand
+from .lowering.region_calls import RegionCall, simplified
 from .passes.gradients import with_gradients, with_tangents
 from .passes.paths import decides
 from .passes.rules import NoRule
@@ -63,12 +63,13 @@ def derived(
     _verify_names(lowered, targets, sources)
     of, by = places_of(lowered.results), places_of(lowered.parameters)
     moving = [k for name in sources for k in by[name] if moves(lowered.parameters[name])]
+    region = simplified(lowered.original)  # once, where there are several derivatives
     if forward:
-        whole = with_tangents(lowered.original, few(moving), lowered.regions)
+        whole = with_tangents(region, few(moving), lowered.regions)
         gradients = forward_parts(lowered, targets, sources)
     else:
         ends = [of[name] for name in targets] if moving else []
-        whole = with_gradients(lowered.original, ends, moving, lowered.regions)
+        whole = with_gradients(region, ends, moving, lowered.regions)
         gradients = reverse_parts(lowered, targets, sources)
     outputs = {name: part_of(kind, of[name].start) for name, kind in lowered.results.items()}
     return Derived(RegionCall(whole, lowered.regions), outputs, gradients)
@@ -104,24 +105,24 @@ class ProgramCall:
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason
+        self.is_straight = _is_straight(lowered, inputs)
+        if asked is not None and not (self.is_straight or asked.is_sure):
+            raise NotCompiled("other numbers may have other sweeps", None)
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
         self._given = len(inputs)
         self.outputs = list(lowered.results)
-        region = self._call.region
-        others = lowered.regions.called_by(region)
-        blocks = [expand(each).block for each in (region, *others)]
-        self.is_straight = _is_straight(lowered, inputs)
         self._matrices = None
         if asked is not None:
-            if not (self.is_straight or asked.is_sure):
-                raise NotCompiled("other numbers may have other sweeps", None)
             _verify_names(lowered, [*asked.jacobians, *asked.hessians], asked.sources)
             self._matrices = Matrices(lowered, asked)
-        self._known = _known_results(region)
-        self._context: Callable[[], AbstractContextManager[None]] = (
-            running if others or any(map(_is_special, blocks)) else nullcontext
-        )
+        self._known = _known_results(self._call.region)
+
+    @cached_property
+    def _context(self) -> Callable[[], AbstractContextManager[None]]:
+        """What a kernel runs in."""
+        main, *others = self._call.expanded
+        return running if others or _is_special(main.block) else nullcontext
 
     def numbers(self, inputs: Mapping[str, Any]) -> list[Any] | None:
         """The numbers of values from outside; None if they are of other kinds."""

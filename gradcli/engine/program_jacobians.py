@@ -12,7 +12,7 @@ from .ir.instructions import Block, Branch, Constant, Each, For, Region, blocks_
 from .ir.types import DTYPES, FLOATS, ArrayType, Type, element_of
 from .jacobian.plans import Plan
 from .jacobian.structures import SEEDS
-from .lowering.region_calls import RegionCall
+from .lowering.region_calls import RegionCall, simplified
 from .passes.calls import Regions
 from .passes.gradients import with_gradients
 from .passes.jvp import jvp
@@ -81,6 +81,7 @@ class Matrices:
         for plan in asked.plans:
             _verify_worth(plan, least)
         self._sources, self._regions = asked.sources, lowered.regions
+        self._region = simplified(lowered.original)  # once, as there are several derivatives
         of, by = places_of(lowered.results), places_of(lowered.parameters)
         self._wrt = [by[name] for name in asked.sources]
         self._kinds = {name: lowered.results[name] for name in asked.jacobians}
@@ -89,7 +90,7 @@ class Matrices:
         for name, plans in asked.jacobians.items():
             places = list(_places(lowered.results[name], of[name].start))
             self._jacobians[name] = [
-                self._calls(lowered.original, place, (), each)
+                self._calls(self._region, place, (), each)
                 for place, each in zip(places, plans, strict=True)
             ]
         for name, row in asked.hessians.items():
@@ -104,7 +105,7 @@ class Matrices:
         for i, plans in row.items():
             if plans:
                 own = list(self._wrt[i])
-                whole = with_gradients(lowered.original, [target], own, self._regions)
+                whole = with_gradients(self._region, [target], own, self._regions)
                 ends = range(first, first + 2 * len(own), 2)
                 found[i] = self._calls(whole, ends, [k + 1 for k in ends], plans)
         return found

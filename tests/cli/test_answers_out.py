@@ -1,22 +1,23 @@
-"""Answers out, at a shell: a file's ending says the format, in every command."""
+"""Answers out: a file's ending says the format, in every command."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from ..shell import shell
+Run = Callable[..., Any]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "m.tg").write_text("var x = 3.0\nvar z = [1.0, 2.0]\nf = x**2 * sum(z)\n")
-    (work / "d.csv").write_text("x\n3\n4\n")
-    return work
+def folder(gradcli: Run, tmp_path: Path) -> Path:
+    """The folder in which commands run."""
+    (tmp_path / "m.tg").write_text("var x = 3.0\nvar z = [1.0, 2.0]\nf = x**2 * sum(z)\n")
+    (tmp_path / "d.csv").write_text("x\n3\n4\n")
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -58,9 +59,10 @@ def folder(tmp_path: Path) -> Path:
     ],
 )  # fmt: skip
 def test_the_ending_says_the_format(
-    folder: Path, tmp_path: Path, command: str, name: str, begins: bytes
+    gradcli: Run, folder: Path, command: str, name: str, begins: bytes
 ) -> None:
-    assert shell(f"gradcli {command} -o {name}", folder, tmp_path) == ""
+    done = gradcli(f"{command} -o {name}")
+    assert (done.code, done.out, done.err) == (0, "", "")
     assert (folder / name).read_bytes().lower().startswith(begins.lower())
 
 
@@ -78,16 +80,14 @@ def test_the_ending_says_the_format(
         ("eval m.tg --format parquet", "--format parquet needs a file"),
     ],
 )
-def test_an_ending_of_another_command(
-    folder: Path, tmp_path: Path, command: str, said: str
-) -> None:
-    assert said in shell(f"gradcli {command}", folder, tmp_path)
+def test_an_ending_of_another_command(gradcli: Run, folder: Path, command: str, said: str) -> None:
+    assert said in gradcli(command).err
     assert not list(folder.glob("r.*"))
 
 
-def test_a_table_of_numbers_and_of_what_is_none(folder: Path, tmp_path: Path) -> None:
+def test_a_table_of_numbers_and_of_what_is_none(gradcli: Run, folder: Path) -> None:
     program = 'var x = 3.0; y = x**2; s = "t"; n = none; k = 9007199254740993; b = true; output y, s, n, k, b'
-    assert shell(f"gradcli eval -q -e '{program}' -o r.parquet", folder, tmp_path) == ""
+    assert gradcli(f"eval -q -e '{program}' -o r.parquet").code == 0
     table = pyarrow.parquet.read_table(folder / "r.parquet").to_pydict()
     found = dict(
         zip(

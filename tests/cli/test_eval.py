@@ -14,7 +14,7 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ir.instructions import Block, Operation, Region, Value
 from gradcli.engine.ir.types import I64
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.regions.programs import Lowered, lower_program
 from gradcli.ops import OPS
 
 Run = Callable[..., Any]
@@ -272,10 +272,13 @@ def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.Monke
     base = Value(I64)
     power = Operation(OPS["pow"], (base, base), Value(I64), Span(Source("p", "\n\nn**n"), 2, 6))
     region = Region("main", Block((base,), [power], (power.result,)))
-    monkeypatch.setattr(
-        "gradcli.engine.region_texts.lower_program",
-        lambda *given, **options: lower_program(*given, **options)._replace(region=region),
-    )
+
+    def with_power(*given: Any, **options: Any) -> Lowered:
+        lowered = lower_program(*given, **options)
+        lowered.original = region
+        return lowered
+
+    monkeypatch.setattr("gradcli.engine.region_texts.lower_program", with_power)
     assert gradcli("eval", "-e", "var n = 2\ny = n", "--show", "llvm").out == (
         "; from n to y\n; p, line 3: `pow` of ints has no machine code\n"
     )

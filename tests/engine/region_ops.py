@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Sequence
+from math import prod
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
@@ -22,6 +24,8 @@ HARD: dict[Scalar, list[Any]] = {
     I64: [0, 1, -1, 2, -2, 3, 7, -10, 2**31, -(2**32), 3037000500, 2**63 - 1, -(2**63), 1 - 2**63],
     BOOL: [False, True],
 }
+
+MOST = 3000  # points of hard values, of all that there are
 
 
 def operation(name: str, kind: Scalar) -> Region:
@@ -45,10 +49,15 @@ def points_of(region: Region) -> list[list[Any]]:
         I64: lambda: random.randint(-(2**63), 2**63 - 1) >> random.randint(0, 63),
         BOOL: lambda: random.random() < 0.5,
     }
-    hard = [list(point) for point in product(*[HARD[kind] for kind in kinds])]  # type: ignore[index]
-    if len(hard) > 3000:
-        hard = random.sample(hard, 3000)
-    return hard + [[drawn[kind]() for kind in kinds] for _ in range(2000)]
+    known = [HARD[kind] for kind in kinds]  # type: ignore[index]
+    places: Sequence[int] = range(prod(map(len, known)))
+    if len(places) > MOST:
+        places = random.sample(places, MOST)
+    hard = zip(*np.unravel_index(places, [*map(len, known)]), strict=True)
+    return [
+        *[[values[k] for values, k in zip(known, point, strict=True)] for point in hard],
+        *[[drawn[kind]() for kind in kinds] for _ in range(2000)],
+    ]
 
 
 SCALAR_OPS = [name for name, op in OPS.items() if on_scalars(op)]

@@ -72,7 +72,7 @@ CALLS = [
 ]  # fmt: skip
 
 
-@settings(RELAXED, max_examples=30)
+@settings(RELAXED, max_examples=15)
 @given(blocks(), st.sampled_from(CALLS), st.sampled_from(["var", "frozen"]))
 def test_random_functions(body: str, call: str, kind: str) -> None:
     calls = " + ".join(call.format(x) for x in ("x", "(x - 1.3)", "(-x*w)"))

@@ -53,7 +53,7 @@ def both(functions: str, rows: list[float]) -> tuple[dict[str, Any], dict[str, A
     return together, alone
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(programs)
 def test_rows_together_give_what_they_give_alone(functions: str) -> None:
     together, alone = both(functions, ROWS)

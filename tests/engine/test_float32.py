@@ -174,7 +174,7 @@ MAPPED = [
 ]  # fmt: skip
 # Programs with floats of both types; some have ints that NumPy makes float64 of.
 MIXED = [
-    "var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 1600), [40, 40])\nfor k in range(3) { f = float32(m); a = f @ f.T * x; b = sum(a @ f); c = dot(ravel(f), ravel(f)); d = f @ f[0] }\noutput a, b, c, d, grad(b, x)",
+    "var x = 0.7\nvar m = reshape(linspace(0.1, 2.0, 192), [96, 2])\nfor k in range(3) { f = float32(m); a = f @ f.T * x; b = sum(a @ f); c = dot(ravel(f), ravel(f)); d = f @ f[0] }\noutput a, b, c, d, grad(b, x)",
     'var x = 0.7\nb = arange(3) > 1\nc = arange(20) > 4\nfor k in range(3) { d = b * float32(x); e = c * float32(x); f = where(b, float32(x), arange(3)); g = concatenate([float32([x, x]), arange(3)]); h = arange(20) < float32(x * 9); i = maximum(arange(3), float32(x)); j = where(c, c, float32(x)) ; l = where(b, b, float32(x)) }\noutput d, e, f, g, h, i, j, l',
     'var x = 1.1\ns = 0.0\nfor i in range(5) { y = float32(x) * x + s * 0.1; s = float64(y) + x }\noutput y, s',
     'var x = 1.1\ny = float32(x)\nfor i in range(5) { y = y * x + 0.1 - sin(y) }\noutput y, y < 1.1, y == x',

@@ -12,7 +12,15 @@ from gradcli.diagnostics import GradcliError
 from .campaign import small_ways
 from .campaign.reducing import candidates, reduced
 from .campaign.small import SmallWriter
-from .campaign.small_ways import WAYS, Told, by_parts, differences, read, smallest
+from .campaign.small_ways import (
+    WAYS,
+    Expected,
+    Told,
+    by_parts,
+    differences,
+    read,
+    smallest,
+)
 
 PROGRAM = """var x = 4.25
 frozen c = -1.0
@@ -62,9 +70,9 @@ def test_what_is_tried_is_a_program_mostly() -> None:
 def test_a_disagreement_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a way that gets each `tanh` wrong whose operand is below 0.5."""
 
-    def wrong(node: object, options: object, expected: Told) -> Told:
+    def wrong(node: object, options: object, expected: Expected) -> Told:
         text = node.source.text.replace("tanh(", "-tanh(")  # type: ignore[attr-defined]
-        return by_parts(read(text), options, expected)._replace(words=expected.words)  # type: ignore[arg-type]
+        return by_parts(read(text), options)._replace(words=expected().words)  # type: ignore[arg-type]
 
     way = WAYS[0]._replace(run=wrong)
     seeds = (seed for seed in range(99) if "tanh(" in SmallWriter(seed).program())

@@ -55,7 +55,7 @@ class _Bare(Entity, frozen=False):
         return ()
 
 
-class Constant(_Bare, frozen=False):
+class Constant(_Bare, frozen=False, often=True):
     """A number or a bool of the text."""
 
     value: Any
@@ -81,7 +81,7 @@ class Cast(Entity, frozen=False):
         return (self.result,)
 
 
-class Operation(Entity, frozen=False):
+class Operation(Entity, frozen=False, often=True):
     """An entry of the table, applied at a place of the program. All its operands are of one type,
     but for the condition of `where`."""
 
@@ -390,8 +390,9 @@ def is_straight(block: Block) -> bool:
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction."""
-    if isinstance(instruction, Branch):
-        return instruction.then, instruction.otherwise
-    if isinstance(instruction, While):
-        return instruction.condition, instruction.body
-    return (instruction.body,) if isinstance(instruction, For | Each) else ()
+    names = _INSIDE.get(type(instruction))
+    return () if names is None else tuple([getattr(instruction, name) for name in names])
+
+
+_INSIDE: dict[type, tuple[str, ...]] = dict.fromkeys((For, Each), ("body",))
+_INSIDE |= {Branch: ("then", "otherwise"), While: ("condition", "body")}

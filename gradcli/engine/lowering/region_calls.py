@@ -69,7 +69,7 @@ class RegionCall:
     def _simplified(self) -> list[Region]:
         """The region and those that it calls, with less to compute."""
         called = self.regions.called_by(self._given)
-        return [without_dead_code(fold(hoist(each))) for each in (self._given, *called)]
+        return [simplified(each) for each in (self._given, *called)]
 
     @property
     def region(self) -> Region:
@@ -191,6 +191,11 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     traced numbers its pullback, too."""
     size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
     return policy().heat.work_each * size * (PARTS if is_boxed else 1)
+
+
+def simplified(region: Region) -> Region:
+    """The region with less to compute, also in its derivatives."""
+    return without_dead_code(fold(hoist(region)))
 
 
 def compiled_form(*regions: Region) -> list[Region]:

@@ -283,7 +283,5 @@ class BlockPullback(Pullbacks):
             onto = Push(body.results[-1], tuple(pushed), Value(STACK))
             body.instructions.append(onto)
             body.results = (*body.results[:-1], onto.result)
-        parameters, back.parameters = back.parameters, ()
         replace(back, names)
-        back.parameters = parameters
         back.instructions = [*first.instructions, *back.instructions]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from ..ir.instructions import (
     Affine,
@@ -33,6 +34,7 @@ from ..ir.instructions import (
 )
 
 Renamed = dict[Value, Value]
+_Values: TypeAlias = tuple[Value, ...]
 
 
 def copied(block: Block, names: Renamed) -> Block:
@@ -50,14 +52,14 @@ def inlined(block: Block, arguments: Iterable[Value]) -> tuple[list[Instruction]
     return [_copied(made, names) for made in block.instructions], _used(block.results, names)
 
 
-def _used(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
+def _used(values: _Values, names: Renamed) -> _Values:
     return tuple([names.get(value, value) for value in values])
 
 
-def _defined(values: Iterable[Value], names: Renamed) -> tuple[Value, ...]:
-    for value in (values := tuple(values)):
-        names[value] = Value(value.type)
-    return _used(values, names)
+def _defined(values: _Values, names: Renamed) -> _Values:
+    made = tuple([Value(value.type) for value in values])
+    names.update(zip(values, made, strict=True))
+    return made
 
 
 def _copied(made: Instruction, names: Renamed) -> Instruction:
@@ -73,53 +75,55 @@ def rebuilt(
     inner: Sequence[Block] = (),
 ) -> Instruction:
     """An instruction of the same kind on other operands, with other results and blocks."""
-    if isinstance(made, Constant):
-        return Constant(made.value, results[0])
-    if isinstance(made, Cast):
-        return Cast(operands[0], results[0])
-    if isinstance(made, Operation):
-        return Operation(made.op, operands, results[0], made.span)
-    if isinstance(made, NewStack):
-        return NewStack(results[0])
-    if isinstance(made, Push):
-        return Push(operands[0], operands[1:], results[0])
-    if isinstance(made, Pop):
-        return Pop(operands[0], results[1:], results[0])
-    if isinstance(made, NewArray):
-        return NewArray(operands[0], results[0])
-    if isinstance(made, Room):
-        return Room(results[0])
-    if isinstance(made, Affine):
-        return Affine(operands, made.steps, made.offset, results[0])
-    if isinstance(made, Product):
-        return Product(operands[0], operands[1], made.sizes, made.transposed, results[0])
-    if isinstance(made, Structural):
-        return Structural(made.op, operands, made.options, results, made.span)
-    if isinstance(made, Each):
-        return Each(made.shape, operands, made.ways, inner[0], results)
-    if isinstance(made, Element):
-        return Element(operands[0], operands[1], results[0])
-    if isinstance(made, Put):
-        return Put(operands[0], operands[1], operands[2], results[0])
-    if isinstance(made, Copy):
-        return Copy(operands[0], results[0])
-    if isinstance(made, Free | Check):
-        return type(made)(operands[0])
-    if isinstance(made, Branch):
-        return Branch(operands[0], inner[0], inner[1], results)
-    if isinstance(made, While):
-        return While(operands, inner[0], inner[1], results)
-    if isinstance(made, For):
-        return For(operands[0], operands[1:], inner[0], results)
-    return Call(made.region, operands, results, made.span)
+    return _REBUILT[type(made)](made, operands, results, inner)
+
+
+# By the kind of an instruction: the like of one, of operands, results and blocks.
+_REBUILT: dict[type, Callable[[Any, _Values, _Values, Sequence[Block]], Instruction]] = {
+    Constant: lambda made, _, results, __: Constant(made.value, results[0]),
+    Cast: lambda _, operands, results, __: Cast(operands[0], results[0]),
+    Operation: lambda made, operands, results, _: Operation(
+        made.op, operands, results[0], made.span
+    ),
+    NewStack: lambda _, __, results, ___: NewStack(results[0]),
+    Push: lambda _, operands, results, __: Push(operands[0], operands[1:], results[0]),
+    Pop: lambda _, operands, results, __: Pop(operands[0], results[1:], results[0]),
+    NewArray: lambda _, operands, results, __: NewArray(operands[0], results[0]),
+    Room: lambda _, __, results, ___: Room(results[0]),
+    Affine: lambda made, operands, results, _: Affine(
+        operands, made.steps, made.offset, results[0]
+    ),
+    Product: lambda made, operands, results, _: Product(
+        operands[0], operands[1], made.sizes, made.transposed, results[0]
+    ),
+    Structural: lambda made, operands, results, _: Structural(
+        made.op, operands, made.options, results, made.span
+    ),
+    Each: lambda made, operands, results, inner: Each(
+        made.shape, operands, made.ways, inner[0], results
+    ),
+    Element: lambda _, operands, results, __: Element(operands[0], operands[1], results[0]),
+    Put: lambda _, operands, results, __: Put(operands[0], operands[1], operands[2], results[0]),
+    Copy: lambda _, operands, results, __: Copy(operands[0], results[0]),
+    Free: lambda _, operands, __, ___: Free(operands[0]),
+    Check: lambda _, operands, __, ___: Check(operands[0]),
+    Branch: lambda _, operands, results, inner: Branch(operands[0], inner[0], inner[1], results),
+    While: lambda _, operands, results, inner: While(operands, inner[0], inner[1], results),
+    For: lambda _, operands, results, inner: For(operands[0], operands[1:], inner[0], results),
+    Call: lambda made, operands, results, _: Call(made.region, operands, results, made.span),
+}
 
 
 def replace(block: Block, names: Renamed) -> None:
     """Uses other values in place of some from outside."""
-    if names:
-        found = copied(block, {value: names.get(value, value) for value in names})
-        block.parameters, block.instructions = found.parameters, found.instructions
-        block.results = found.results
+    for k, made in enumerate(block.instructions):
+        inner = blocks_of(made)
+        for each in inner:
+            replace(each, names)
+        if not names.keys().isdisjoint(made.operands):
+            operands = _used(made.operands, names)
+            block.instructions[k] = rebuilt(made, operands, made.results, inner)
+    block.results = _used(block.results, names)
 
 
 def defined(block: Block) -> list[Value]:

@@ -27,19 +27,19 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import I64
-from .copying import copied
 
 _ACTING = (Check, Call, While, Structural)
 
 
 def without_dead_code(region: Region, last: bool = False) -> Region:
     """The region without what its results don't need. `last`: it is not to be differentiated."""
-    block = copied(region.block, {})
+    block = region.block
     kinds = _ACTING if last else (*_ACTING, Pop)
     live = _Live(kinds)
     live.block(block, ())
-    _clean(block, live.all([*block.results, *live.acting]), kinds)
-    return Region(region.name, block)
+    needed = live.all([*block.results, *live.acting])
+    clean = _Clean(needed, kinds).block(block, block.parameters, block.results)
+    return Region(region.name, clean)
 
 
 class _Live:
@@ -121,48 +121,68 @@ def _acts(made: Instruction, kinds: tuple[type, ...]) -> bool:
     return any(_acts(inner, kinds) for block in blocks_of(made) for inner in block.instructions)
 
 
-def _clean(block: Block, live: set[Value], kinds: tuple[type, ...]) -> None:
-    """Removes what isn't needed from a block."""
-    kept: list[Instruction] = []
-    for made in block.instructions:
-        if not _acts(made, kinds) and live.isdisjoint(made.results):
-            continue
+class _Clean:
+    """Leaves out what isn't needed: `live` are the values that are, and `kinds` those of
+    instructions that do more than to give results."""
+
+    def __init__(self, live: set[Value], kinds: tuple[type, ...]) -> None:
+        self.live, self.kinds = live, kinds
+
+    def block(
+        self, block: Block, parameters: tuple[Value, ...], results: tuple[Value, ...]
+    ) -> Block:
+        """A block with these parameters and results."""
+        instructions = [
+            self.instruction(made)
+            for made in block.instructions
+            if not self.live.isdisjoint(made.results) or _acts(made, self.kinds)
+        ]
+        return Block(parameters, instructions, results)
+
+    def instruction(self, made: Instruction) -> Instruction:
         if isinstance(made, Branch):
-            places = [k for k, value in enumerate(made.results) if value in live]
-            made.results = _those(made.results, places)
-            for side in (made.then, made.otherwise):
-                side.results = _those(side.results, places)
-        elif isinstance(made, While | For):
-            _clean_carried(made, live)
-        elif isinstance(made, Each):
-            _clean_each(made, live)
-        for inner in blocks_of(made):
-            _clean(inner, live, kinds)
-        kept.append(made)
-    block.instructions = kept
+            return self.branch(made)
+        if isinstance(made, While | For):
+            return self.loop(made)
+        return self.each(made) if isinstance(made, Each) else made
 
+    def places(self, results: Sequence[Value]) -> list[int]:
+        return [k for k, value in enumerate(results) if value in self.live]
 
-def _clean_carried(made: While | For, live: set[Value]) -> None:
-    """Removes the carried values of a loop that aren't needed."""
-    places = [
-        k
-        for k, result in enumerate(made.results)
-        if not live.isdisjoint([result, *_parameters(made, k)])
-    ]
-    number = made.body.parameters[:1] if isinstance(made, For) else ()
-    made.body.parameters = (*number, *_those(made.carried, places))
-    made.body.results = _those(made.body.results, places)
-    if isinstance(made, While):
-        made.condition.parameters = _those(made.condition.parameters, places)
-    made.initial, made.results = _those(made.initial, places), _those(made.results, places)
+    def branch(self, made: Branch) -> Branch:
+        places = self.places(made.results)
+        then, otherwise = [
+            self.block(side, (), _those(side.results, places))
+            for side in (made.then, made.otherwise)
+        ]
+        return Branch(made.condition, then, otherwise, _those(made.results, places))
 
+    def loop(self, made: While | For) -> While | For:
+        places = [
+            k
+            for k, result in enumerate(made.results)
+            if not self.live.isdisjoint([result, *_parameters(made, k)])
+        ]
+        initial, results = _those(made.initial, places), _those(made.results, places)
+        number = made.body.parameters[:1] if isinstance(made, For) else ()
+        carried = (*number, *_those(made.carried, places))
+        body = self.block(made.body, carried, _those(made.body.results, places))
+        if isinstance(made, For):
+            return For(made.count, initial, body, results)
+        asked = _those(made.condition.parameters, places)
+        condition = self.block(made.condition, asked, made.condition.results)
+        return While(initial, condition, body, results)
 
-def _clean_each(made: Each, live: set[Value]) -> None:
-    """Removes the results of an `each` that aren't needed."""
-    given, places = made.given, [k for k, value in enumerate(made.results) if value in live]
-    made.body.results = tuple([v for k in places for v in given[k] if v is not None])
-    made.initial, made.results = _those(made.initial, places), _those(made.results, places)
-    made.ways = tuple([made.ways[k] for k in places])
+    def each(self, made: Each) -> Each:
+        given, places = made.given, self.places(made.results)
+        ends = tuple([v for k in places for v in given[k] if v is not None])
+        return Each(
+            made.shape,
+            _those(made.initial, places),
+            tuple([made.ways[k] for k in places]),
+            self.block(made.body, made.body.parameters, ends),
+            _those(made.results, places),
+        )
 
 
 def _those(values: Sequence[Value], places: Sequence[int]) -> tuple[Value, ...]:

@@ -6,24 +6,24 @@ from __future__ import annotations
 from ..formulas.reading import forward_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Cast, Constant, Instruction, Operation, Region, blocks_of
-from .copying import copied
+from .copying import rebuilt
 from .rules import evaluate
 
 
 def expand(region: Region) -> Region:
     """The region of operations of the table alone."""
-    block = copied(region.block, {})
-    _expand(block)
-    return Region(region.name, block)
+    return Region(region.name, _expanded(region.block))
 
 
-def _expand(block: Block) -> None:
+def _expanded(block: Block) -> Block:
     instructions: list[Instruction] = []
     for made in block.instructions:
-        for inner in blocks_of(made):
-            _expand(inner)
-        instructions += _parts(made) if isinstance(made, Operation) and made.op.composed else [made]
-    block.instructions = instructions
+        if isinstance(made, Operation):
+            instructions += _parts(made) if made.op.composed else [made]
+        else:
+            inner = [_expanded(each) for each in blocks_of(made)]
+            instructions.append(rebuilt(made, made.operands, made.results, inner))
+    return Block(block.parameters, instructions, block.results)
 
 
 def _parts(made: Operation) -> list[Instruction]:

@@ -29,7 +29,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import I64, Scalar, Type, is_float, rounded
 from ..ir.verifier import CHOICES, WHERE
-from .copying import copied, rebuilt
+from .copying import rebuilt
 
 
 class _Known(NamedTuple):
@@ -50,11 +50,10 @@ def fold(region: Region, last: bool = False) -> Region:
     """The region without what is known before it runs. Where it is still to be differentiated,
     floats stay connected with all that they are connected with: only the `last` folding makes a
     choice of floats by `where` that is known."""
-    block = copied(region.block, {})
-    folded = Block(block.parameters)
+    folded = Block(region.block.parameters)
     folding = _Folding(folded, last)
-    folding.all(block.instructions)
-    folded.results = folding.used(block.results)
+    folding.all(region.block.instructions)
+    folded.results = folding.used(region.block.results)
     return Region(region.name, folded)
 
 
@@ -68,6 +67,9 @@ class _Folding:
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
         # The constants that are defined where the builder stands.
         self.constants: dict[tuple[str, Scalar], Value] = {}
+        # What a loop was found to keep. Rebuilt once more, as a loop around it changes more than
+        # was assumed, it keeps no more than that.
+        self.fixed: dict[While | For, set[int]] = {}
 
     def all(self, instructions: Sequence[Instruction]) -> None:
         for made in instructions:
@@ -192,7 +194,7 @@ class _Folding:
         carried, before = made.carried, dict(self.held)
         number = made.body.parameters[:1] if isinstance(made, For) else ()
         initial = [self.of(value) for value in made.initial]
-        fixed = set(range(len(initial)))
+        fixed = set(self.fixed.get(made, range(len(initial))))
         while True:
             self.held = {**before, **{carried[k]: initial[k] for k in fixed}}
             if isinstance(made, While):
@@ -204,6 +206,7 @@ class _Folding:
             if not changed:
                 break
             fixed -= changed
+        self.fixed[made] = fixed
         kept = [k for k in range(len(initial)) if k not in fixed]
 
         def those(values: Sequence[Value]) -> tuple[Value, ...]:

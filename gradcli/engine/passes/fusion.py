@@ -21,6 +21,7 @@ from ..ir.instructions import (
     Room,
     Value,
     blocks_of,
+    every,
 )
 from ..ir.types import I64, strides
 from .copying import copied, rebuilt, used
@@ -33,6 +34,8 @@ MOST = 600  # instructions of a body
 
 def fuse(region: Region) -> Region:
     """The region with as few `each` as may be."""
+    if not any(isinstance(made, Each) for made in every(region.block)):
+        return region
     block = copied(region.block, {})
     _fuse(block)
     return Region(region.name, block)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
 
 from ...lang import program
 from ...lang.program.liveness import Liveness
@@ -25,28 +26,41 @@ from .names import Members, Name, NotCompiled, Unknown
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
-class Lowered(NamedTuple):
+class Lowered:
     """A program in IR.
 
-    region      its parameters are the states of the variables, its results the outputs
+    original    its region, whose parameters are the states of the variables, and its results the
+                outputs, as it is differentiated: before derivative rules are written out
+    regions     those that it calls, as they are differentiated, and their derivatives
     parameters  the names of the variables, each with its kind
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
-    others      the regions that it calls: functions that call themselves
-    original    the region as it is differentiated, before derivative rules are written out
-    regions     those that it calls, as they are differentiated, and their derivatives
     states      of the variables whose values in the program are computed from constants alone: the
                 regions of these, of the same kind as the variable
     """
 
-    region: Region
-    parameters: dict[str, Kind]
-    results: dict[str, Kind]
-    reasons: list[NotCompiled]
-    others: Sequence[Region]
-    original: Region
-    regions: Regions
-    states: dict[str, Region]
+    def __init__(
+        self,
+        original: Region,
+        regions: Regions,
+        parameters: dict[str, Kind],
+        results: dict[str, Kind],
+        reasons: list[NotCompiled],
+        states: dict[str, Region],
+    ) -> None:
+        self.original, self.regions = original, regions
+        self.parameters, self.results = parameters, results
+        self.reasons, self.states = reasons, states
+
+    @cached_property
+    def region(self) -> Region:
+        """The region as operations of the table alone."""
+        return expand(self.original)
+
+    @cached_property
+    def others(self) -> list[Region]:
+        """Those that it calls, functions that call themselves, in the same way."""
+        return [expand(called) for called in self.regions.called_by(self.original)]
 
     def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
         """The outputs, of the numbers that the region gives."""
@@ -101,18 +115,8 @@ class _Main:
                 self.output(name, expression)
         self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
         kinds = {name: kind_of(held) for name, held in self.results.items()}
-        region = Region("main", self.block)
-        others = [expand(called) for called in self.lowering.regions.called_by(region)]
-        return Lowered(
-            expand(region),
-            self.parameters,
-            kinds,
-            self.reasons,
-            others,
-            region,
-            self.lowering.regions,
-            self.states,
-        )
+        region, regions = Region("main", self.block), self.lowering.regions
+        return Lowered(region, regions, self.parameters, kinds, self.reasons, self.states)
 
     def statement(self, node: Any) -> None:
         held, frame = dict(self.lowering.names.held), self.lowering.frame

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from gradcli.diagnostics import Diagnostic, GradcliError, Source
@@ -12,6 +13,7 @@ from gradcli.engine.backends.backend import is_inexact
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
 from gradcli.engine.program_calls import NoRule, NotCompiled, ProgramCall
+from gradcli.engine.regions.programs import lower_program
 from gradcli.lang import program
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.evaluate import evaluate
@@ -45,7 +47,8 @@ class Told(NamedTuple):
     words: tuple[Any, ...]
 
 
-Run = Callable[[program.Program, Options, Told], Told | None]
+Expected = Callable[[], Told]  # what the interpreter tells, which runs when it is asked
+Run = Callable[[program.Program, Options, Expected], Told | None]
 
 
 class Way(NamedTuple):
@@ -62,7 +65,7 @@ def read(text: str) -> program.Program:
     return parse_program(Source("small.tg", text))
 
 
-def by_parts(node: program.Program, options: Options, expected: Told) -> Told:
+def by_parts(node: program.Program, options: Options, _: Expected | None = None) -> Told:
     """By the interpreter, with loops, calls and expressions as the tier has them."""
     try:
         return _told(evaluate(node, {}, options))
@@ -70,10 +73,11 @@ def by_parts(node: program.Program, options: Options, expected: Told) -> Told:
         return Told(Answer({}), tuple(map(_diagnostic, error.diagnostics)))
 
 
-def as_whole(node: program.Program, options: Options, expected: Told) -> Told | None:
+def as_whole(node: program.Program, options: Options, expected: Expected) -> Told | None:
     """As one region, with its gradients. None where it is none, or the interpreter must run it;
     numbers are all that it tells."""
-    names = [name for name in expected.answer.values if name.startswith("d") and "/" in name]
+    told = expected()
+    names = [name for name in told.answer.values if name.startswith("d") and "/" in name]
     targets = list(dict.fromkeys([name[1:].rpartition("/")[0] for name in names]))
     sources = list(dict.fromkeys([name.rpartition("/d")[2] for name in names]))
     try:
@@ -85,13 +89,13 @@ def as_whole(node: program.Program, options: Options, expected: Told) -> Told | 
     if found is None:
         return None
     made = Evaluation("", outputs=found.outputs, gradients=found.gradients)
-    return Told(answer(made), expected.words)
+    return Told(answer(made), told.words)
 
 
-def again_and_again(node: program.Program, options: Options, expected: Told) -> Told | None:
+def again_and_again(node: program.Program, options: Options, _: Expected) -> Told | None:
     """As Python runs it that has run it before with other numbers. None where no kernel answers,
     and where it updates variables: what they begin with isn't known then."""
-    if UPDATES.search(node.span.source.text):
+    if UPDATES.search(node.span.source.text) or lower_program(node, {}).reasons:
         return None
     compiled = prepare(node, options, alone=True)
     hot = HotProgram(compiled, options)
@@ -99,11 +103,11 @@ def again_and_again(node: program.Program, options: Options, expected: Told) -> 
         variables = Execution(compiled, {}).execute().variables
         given = {name: v.state for name, v in variables.items() if is_inexact(v.state)}
         others = {name: 0.1 - 0.7 * number for name, number in given.items()}
-        for inputs in (others, given, given):
-            found = evaluate(node, inputs, options, compiled, hot)
+        evaluate(node, others, options, compiled, hot)
+        hot.evaluation(given)  # which makes a kernel, if there can be one
+        return _told(evaluate(node, given, options, compiled, hot)) if hot.has_kernels else None
     except GradcliError:
         return None
-    return _told(found) if hot.has_kernels else None
 
 
 WAYS = (
@@ -148,18 +152,20 @@ def differences(
     except GradcliError:
         counts["programs that can't be read"] += 1
         return
-    known: dict[Options, Told] = {}
+
+    @cache
+    def told(options: Options) -> Told:
+        with only(INTERPRETED):
+            found = by_parts(node, options)
+        counts["runs that end with an error"] += _has_error(found)
+        return found
+
     for way in ways:
-        expected = known.get(way.options)
-        if expected is None:
-            with only(INTERPRETED):
-                expected = by_parts(node, way.options, NOTHING)
-            known[way.options] = expected
-            counts["runs that end with an error"] += bool(_errors(expected))
+        expected = partial(told, way.options)
         with only(way.tier, FIRST_USE):
             found = way.run(node, way.options, expected)
         counts[way.name] += found is not None
-        if found is not None and (what := _difference(text, way.options, expected, found)):
+        if found is not None and (what := _difference(text, way.options, expected(), found)):
             yield way, what
 
 
@@ -169,7 +175,7 @@ def smallest(text: str, way: Way) -> str:
     def fails(smaller: str) -> bool:
         try:
             with only(INTERPRETED):
-                first = by_parts(read(smaller), way.options.with_changes(max_steps=STEPS), NOTHING)
+                first = by_parts(read(smaller), way.options.with_changes(max_steps=STEPS))
             endless = any(word[:1] == ("E403",) for word in first.words if type(word) is tuple)
             return not endless and bool([*differences(smaller, [way], Counter())])
         except GradcliError:
@@ -179,10 +185,9 @@ def smallest(text: str, way: Way) -> str:
 
 
 STEPS = 100_000  # of a program that ends
-NOTHING = Told(Answer({}), ())
 
 
-def _errors(told: Told) -> bool:
+def _has_error(told: Told) -> bool:
     return any(type(word) is tuple and str(word[0]).startswith("E") for word in told.words)
 
 
@@ -198,7 +203,7 @@ def _difference(text: str, options: Options, expected: Told, found: Told) -> str
         return ""
 
     def again(text: str, point: Mapping[str, Any]) -> Answer:
-        return by_parts(read(text), options, NOTHING).answer
+        return by_parts(read(text), options).answer
 
     allowed = Allowed(moved(text, {}, expected.answer, again), "infinite")
     return difference(expected.answer, found.answer, True, signs, allowed)
