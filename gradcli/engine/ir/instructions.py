@@ -55,11 +55,14 @@ class _Bare(Entity, frozen=False):
         return ()
 
 
-class Constant(_Bare, frozen=False, often=True):
+class Constant(_Bare, frozen=False):
     """A number or a bool of the text."""
 
     value: Any
     result: Value
+
+    def __init__(self, value: Any, result: Value) -> None:  # so many are made: in less time
+        self.value, self.result = value, result
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -81,7 +84,7 @@ class Cast(Entity, frozen=False):
         return (self.result,)
 
 
-class Operation(Entity, frozen=False, often=True):
+class Operation(Entity, frozen=False):
     """An entry of the table, applied at a place of the program. All its operands are of one type,
     but for the condition of `where`."""
 
@@ -89,6 +92,11 @@ class Operation(Entity, frozen=False, often=True):
     operands: tuple[Value, ...]
     result: Value
     span: Span | None = None
+
+    def __init__(
+        self, op: Op, operands: tuple[Value, ...], result: Value, span: Span | None = None
+    ) -> None:  # so many are made: in less time
+        self.op, self.operands, self.result, self.span = op, operands, result, span
 
     @property
     def results(self) -> tuple[Value, ...]:
