@@ -61,9 +61,6 @@ class Constant(_Bare, frozen=False):
     value: Any
     result: Value
 
-    def __init__(self, value: Any, result: Value) -> None:  # so many are made: in less time
-        self.value, self.result = value, result
-
     @property
     def results(self) -> tuple[Value, ...]:
         return (self.result,)
@@ -92,11 +89,6 @@ class Operation(Entity, frozen=False):
     operands: tuple[Value, ...]
     result: Value
     span: Span | None = None
-
-    def __init__(
-        self, op: Op, operands: tuple[Value, ...], result: Value, span: Span | None = None
-    ) -> None:  # so many are made: in less time
-        self.op, self.operands, self.result, self.span = op, operands, result, span
 
     @property
     def results(self) -> tuple[Value, ...]:
