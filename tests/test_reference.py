@@ -13,6 +13,7 @@ from gradcli.codes import CODES, REASONS, Code
 from gradcli.ops import BUILTINS, INFIX
 from gradcli.ops.description import call, derivatives, facts
 from gradcli.ops.op import Op
+from gradcli.tasks.second_runs import EXPLAIN_STEPS
 
 DOCS = Path(__file__).parents[1] / "docs"
 RENEWED = "Made by tests/test_reference.py from"
@@ -112,6 +113,10 @@ def code(name: str, entry: Code) -> list[str]:
 
 
 PAGES = {"builtins.md": builtins, "codes.md": codes}
+
+
+def test_the_language_says_how_far_reasons_are_looked_for() -> None:
+    assert f"within {EXPLAIN_STEPS:,} statements" in (DOCS / "language.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)

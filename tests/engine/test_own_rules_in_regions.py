@@ -63,6 +63,15 @@ SUMS = {
     "an infinite share of what has no weight": (OVER, "over(u - u) * (u - u)"),
     "an infinite share that nothing depends on": (STEEP, "where(u > 9.0, steep(u - 3.0), u)"),
     "in a loop": (TWICE, "loop(u)"),
+    "a rule with a name that one path assigns": (
+        "fn f(a) { return a * a } backward (dy) { k = 0; if dy > 0 { g = 2.0; k = 1 }; return dy * g * a + k }",
+        "f(u)",
+    ),
+    "a rule that asks what asked for it": (
+        "fn f(a) { return a * a } backward (dy) { return dy * g(a, 1) }\n"
+        "fn g(a, n) { return a if n == 0 else g(0.1 * f(a), n - 1) + a }",
+        "g(u, 2)",
+    ),
 }
 LOOP = "fn loop(x) { s = x; for k in range(5) { s = sin(twice(s)) + x }; return s }"
 
@@ -99,7 +108,10 @@ def test_sums(name: str, tier: int) -> None:
         assert_same(answer(source), expected(source))
 
 
-@pytest.mark.parametrize("name", SUMS)
+MAY_FAIL = ("a rule with a name that one path assigns", "a rule that asks what asked for it")
+
+
+@pytest.mark.parametrize("name", [name for name in SUMS if name not in MAY_FAIL])
 def test_all_is_compiled(name: str) -> None:
     functions, expression = SUMS[name]
     assert not lowered(summed(functions, expression) + "output grad(total)(x)").reasons

@@ -36,6 +36,7 @@ class Sequences:
 
 
 def _of(source: Source) -> tuple[Any, Any]:
+    """What a sequence is, as `over` says it, and the value that holds it."""
     if isinstance(source, Zipped):
         parts = [_of(part) for part in source.parts]
         over = tuple([over for over, _ in parts])

@@ -108,7 +108,7 @@ class MappedCall:
     size  how many instructions its region has
     """
 
-    cost = 0
+    cost = 0  # which `MappedCalls` weighs, by rows
 
     def __init__(
         self, observed: Observed, by_row: Sequence[bool], names: Sequence[str], span: Span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ...diagnostics import Span
@@ -21,7 +21,7 @@ from .sequences import Counted, Listed, Rows, Source, Window, Zipped
 GETITEM = OPS["getitem"]
 
 
-def iterate(run: Run, value: Any, span: Span) -> Iterable[Any]:
+def iterate(run: Run, value: Any, span: Span) -> list[Any] | Window:
     """What `for` goes over in a value: the items of a list, the rows of an array, the keys of a
     dict. Plain numbers are in a list. Raises GradcliError (E319) for a value that has none."""
     value = read(value)
@@ -93,8 +93,8 @@ def enumerated(run: Run, site: Site, operands: list[Any]) -> Window:
 
 
 def _source(run: Run, value: Any, site: Site) -> Source:
-    items = value if type(value) is Window else iterate(run, value, site.span)
-    return items.source if type(items) is Window else Listed(list(items))
+    items = value if isinstance(value, Window) else iterate(run, value, site.span)
+    return items.source if isinstance(items, Window) else Listed(items)
 
 
 # Builtins that `for` iterates over lazily; anywhere else they give lists.

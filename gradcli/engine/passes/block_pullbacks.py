@@ -63,7 +63,7 @@ class BlockPullback(Pullbacks):
     def keeps(self, made: Instruction) -> bool:
         """Whether an instruction takes a stack, to keep on it what the pullback needs."""
         if isinstance(made, Call):
-            return self.is_active(made) and not self.regions.is_again(made.region)
+            return self.is_active(made) and not self.regions.keeps_nothing(made.region)
         return isinstance(made, While | For) or any(
             self.keeps(inner) for block in blocks_of(made) for inner in block.instructions
         )

@@ -68,10 +68,10 @@ class Regions:
             if (rule or made.region in self._bodies) and not varied.isdisjoint(asked):
                 raise NoRule("what a rule has no gradient for is not compiled")
 
-    def is_again(self, name: str) -> bool:
-        """Whether the pullback of a region starts from its parameters: it computes the region
-        again, or is the region's own rule."""
-        return name in self._again or self.rule_of(name) is not None
+    def keeps_nothing(self, name: str) -> bool:
+        """Whether a call of a region keeps nothing for its pullback, which starts from the
+        parameters: it computes the region again, or is a rule."""
+        return name in self._again or name in self._rules
 
     def called_by(self, region: Region) -> list[Region]:
         """The regions that a region calls, also by others."""
@@ -84,6 +84,10 @@ class Regions:
                     found[made.region] = self.of(made.region)
                     pending.append(found[made.region].block)
         return list(found.values())
+
+    def has(self, name: str) -> bool:
+        """Whether there is a region of a name: one that is being lowered isn't there yet."""
+        return name in self._named
 
     def of(self, name: str) -> Region:
         """The region of a name. Raises NoRule."""

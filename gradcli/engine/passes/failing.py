@@ -28,20 +28,22 @@ def may_fail(block: Block, regions: Regions, above: Sequence[str] = ()) -> bool:
     """Whether a block, or the regions that it calls, which are called by those `above`, may meet
     what the interpreter decides: an error, such as an index out of range, or another way to
     compute. Calls that end are taken not to be too deep."""
-    made_by = {made.results[0]: made for made in every(block) if made.results}
+    made_by = {value: made for made in every(block) for value in made.results}
 
     def is_small(value: Value) -> bool:
         made = made_by.get(value)
         return isinstance(made, Constant) and abs(made.value) < _SMALL
 
     def is_of_depth(made: Check) -> bool:
-        asked = made_by[made.condition]
+        asked = made_by.get(made.condition)
         return isinstance(asked, Operation) and asked.operands[0] in block.parameters[:1]
 
     def may(made: Instruction) -> bool:
         if isinstance(made, Call):
+            if made.region in above or not regions.has(made.region):
+                return True
             called = regions.of(made.region).block
-            return made.region in above or may_fail(called, regions, (*above, made.region))
+            return may_fail(called, regions, (*above, made.region))
         if isinstance(made, Cast):
             return made.result.type == I64 and is_float(made.operand.type)
         if isinstance(made, Operation) and made.result.type == I64 and made.op is not WHERE:

@@ -133,7 +133,7 @@ class Pullback(BlockPullback):
         if rule is not None:
             self.by_rule(made, rule, cotangents)
             return
-        if self.regions.is_again(made.region):
+        if self.regions.keeps_nothing(made.region):
             self.again(made, cotangents)
             return
         assert self.stack is not None

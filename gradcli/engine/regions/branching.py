@@ -47,7 +47,7 @@ class Branching:
         self.size = 0
         # The ints that loops count, which may be lowered iteration by iteration: these loops.
         self.counters: dict[Value, frozenset[int]] = {}
-        self.from_0: set[Value] = set()  # ints that loops count, none of which is negative
+        self.naturals: set[Value] = set()  # ints that loops count, none of which is negative
         self.states: list[Name] = []  # of the variables
         self.given_variables: list[Variable] = []  # those that the region was entered with
         self.updated: set[Name] = set()  # those of them that change

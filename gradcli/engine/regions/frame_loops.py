@@ -157,6 +157,11 @@ def _settled(before: Kind, after: Kind) -> Kind:
     return wider if isinstance(wider, WordOf) else before
 
 
+def _fits(kind: Kind, given: Kind) -> bool:
+    """Whether what is given is of the kind that a loop carries: the same, or some of its words."""
+    return given == kind or (isinstance(kind, WordOf) and _settled(kind, given) == kind)
+
+
 def add_iterations(
     lowering: Lowering, loop: Loop, kinds: list[Kind], iteration: Iteration
 ) -> tuple[Value, Value]:
@@ -167,9 +172,7 @@ def add_iterations(
     states = [
         plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
     ]
-    wider = [_settled(*pair) for pair in zip(kinds, given, strict=True)]
-    same = [a if isinstance(a, WordOf) else b for a, b in zip(kinds, given, strict=True)]
-    if wider != kinds or same != kinds or not all(map(_is_carried, states)):
+    if not all(map(_fits, kinds, given)) or not all(map(_is_carried, states)):
         raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)

@@ -218,9 +218,8 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
         same = (a.type, a.listed) == (b.type, b.listed)
         return StoredOf(a.type, True, a.listed) if same else differ
-    words = [*_words(a), *_words(b)]
     if _words(a) and _words(b):
-        return WordOf(tuple(dict.fromkeys(words)))
+        return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
     reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
@@ -261,6 +260,15 @@ def flat(held: Any) -> Iterator[Value]:
     elif isinstance(held, Maybe):
         yield held.there
         yield from flat(held.held)
+
+
+def leaves(held: Any) -> Iterator[Any]:
+    """What is in lists and dicts, in order."""
+    if isinstance(held, tuple | Record):
+        for item in held if isinstance(held, tuple) else held.items:
+            yield from leaves(item)
+    else:
+        yield held
 
 
 def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:

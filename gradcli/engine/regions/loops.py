@@ -178,8 +178,8 @@ class Loops(Counting):
         began = self.names.of(loop.names)
         if loop.range is not None:
             reached = loop.range.at(self.builder, index, loop.node.span)
-            if isinstance(loop.range, Range) and loop.range.is_from_0(self.builder):
-                self.from_0.add(reached)
+            if isinstance(loop.range, Range) and loop.range.is_natural(self.builder):
+                self.naturals.add(reached)
             self.bind(loop.node.target, reached)  # type: ignore[union-attr]
         given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop, began))
         return given

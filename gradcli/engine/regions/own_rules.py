@@ -7,21 +7,19 @@ the rule, where the body returns. Forward mode goes through the body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
 from ...diagnostics import Span
-from ...lang.program.liveness import Liveness
 from ...ops import OPS
-from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.types import ArrayType, has_tangents
 from ..ir.verifier import WHERE
 from ..passes.calls import Rule
 from ..passes.failing import may_fail
-from .kinds import Array, Kind, Mixed, Record, Stored, flat, fresh, plain, types_of
-from .names import Closure, Name, NotCompiled
+from .kinds import Array, Mixed, Record, Stored, flat, fresh, leaves, plain, types_of
+from .names import Closure, NotCompiled
 from .recursion import Recursion, Specialised
 
 EQ, ALL, ISFINITE = (OPS[name] for name in ("eq", "all", "isfinite"))
@@ -34,10 +32,7 @@ class OwnRules(Recursion):
                       no function with a rule captures one
     """
 
-    def __init__(self, builder: Builder, liveness: Liveness) -> None:
-        super().__init__(builder, liveness)
-        self.open_rules: set[str] = set()  # by their regions: those that are being lowered
-        self.traces_variables = False
+    traces_variables = False
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         if callee.function.rule is None:
@@ -45,30 +40,14 @@ class OwnRules(Recursion):
         captured = self.names.of(self.reached(callee, arguments))
         if self.traces_variables and any(
             has_tangents(each.type) and each not in self.builder.known
-            for each in _values(self.values(captured))
+            for each in flat(self.values(captured))
         ):
             raise NotCompiled("a rule of a function that captures variables is not compiled", span)
         return self.called_region(callee, arguments, span)
 
-    def specialised_on(
-        self,
-        held: Sequence[Any],
-        callee: Closure,
-        arguments: list[Kind],
-        outside: dict[Name, Kind],
-        span: Span,
-    ) -> Specialised:
-        """The region of a function, with its rule."""
-        found = super().specialised_on(held, callee, arguments, outside, span)
-        name, has_rule = found.region.name, callee.function.rule is not None
-        is_known = name in self.open_rules or self.regions.rule_of(name) is not None
-        if has_rule and not found.is_open and not is_known:
-            self.open_rules.add(name)
-            try:
-                self.regions.add_rule(name, self.lowered_rule(found, span))
-            finally:
-                self.open_rules.remove(name)
-        return found
+    def complete(self, made: Specialised, span: Span) -> None:
+        if made.callee.function.rule is not None:
+            self.regions.add_rule(made.region.name, self.lowered_rule(made, span))
 
     def lowered_rule(self, made: Specialised, span: Span) -> Rule:
         """The rule of a function."""
@@ -153,7 +132,7 @@ class OwnRules(Recursion):
         """A gradient, but 0 where it isn't finite and the cotangent is 0: its element in the same
         place, if it has the same shape, otherwise all of it."""
         false, zero = self.builder.constant(False), self.builder.constant(0.0)
-        parts = [self.apply(EQ, [part, zero], span) for part in _parts(dy)]
+        parts = [self.apply(EQ, [part, zero], span) for part in leaves(dy)]
         if len(parts) == 1 and _shape(dy) == _shape(g):
             [idle] = parts
         else:
@@ -172,20 +151,6 @@ def _is_wrapped(held: Any, answer: Any) -> bool:
     if type(held) is tuple:
         return type(inner) is tuple and not (len(held) == 1 and type(held[0]) is tuple)
     return inner is None or isinstance(held, Record) or _shape(inner) == _shape(held)
-
-
-def _values(held: Iterable[Any]) -> Iterator[Value]:
-    for each in held:
-        yield from flat(each)
-
-
-def _parts(held: Any) -> Iterator[Any]:
-    """The numbers and arrays in what is held."""
-    if isinstance(held, tuple | Record):
-        for item in held if isinstance(held, tuple) else held.items:
-            yield from _parts(item)
-    else:
-        yield held
 
 
 def _shape(held: Any) -> tuple[int, ...] | None:

@@ -27,7 +27,7 @@ class Range(NamedTuple):
             return index
         return builder.apply("add", [self.start, index], span)
 
-    def is_from_0(self, builder: Builder) -> bool:
+    def is_natural(self, builder: Builder) -> bool:
         """Whether it is known that no int of it is negative."""
         start, step = builder.known.get(self.start), builder.known.get(self.step)
         return start is not None and step is not None and start >= 0 and step > 0

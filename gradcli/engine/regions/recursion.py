@@ -247,12 +247,16 @@ class Recursion(Calls):
         others = len(self.specialised)
         try:
             region.block = self.settled(made, others, span)
+            made.is_open = False
+            self.regions.add(region)
+            self.complete(made, span)
         except (NotCompiled, Unresolved):
             del self.specialised[others - 1 :]
             raise
-        made.is_open = False
-        self.regions.add(region)
         return made
+
+    def complete(self, made: Specialised, span: Span) -> None:
+        """Adds what a region has besides its body."""
 
     def settled(self, made: Specialised, others: int, span: Span) -> Block:
         """The body of a function that returns what its calls of itself are taken to return."""

@@ -7,7 +7,7 @@ where the pullback ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Span
@@ -23,7 +23,7 @@ from ..passes.derivatives import Derivative, Derivatives
 from ..passes.rules import NoRule
 from ..passes.stretches import pull_back
 from .branching import Scope
-from .kinds import Array, Record, flat, kind_of, plain, rebuilt, types_of, without_variable
+from .kinds import Array, Record, flat, kind_of, leaves, plain, rebuilt, types_of, without_variable
 from .names import Name, NotCompiled, Variable
 from .reductions import Options
 from .states import States, shape_and_type
@@ -209,7 +209,7 @@ class Requests(States):
         if not ends:
             raise NotCompiled("the gradient of what is no float is not compiled", span)
         seeds = self.seeds(target, self.values(seed), span)
-        variables = list(_leaves(sources))
+        variables = list(leaves(sources))
         if not all(isinstance(each, Variable) for each in variables):
             raise NotCompiled("a gradient by what is no variable is not compiled", span)
         found = self.pulled_back(list(zip(ends, seeds, strict=True)), variables, span, window)
@@ -356,11 +356,3 @@ def _since(block: Block, before: Sequence[Instruction]) -> list[Instruction]:
     while start and block.instructions[start - 1 : start] != [*before]:
         start -= 1
     return block.instructions[start:]
-
-
-def _leaves(sources: Any) -> Iterator[Any]:
-    if isinstance(sources, tuple | Record):
-        for item in sources if isinstance(sources, tuple) else sources.items:
-            yield from _leaves(item)
-    else:
-        yield sources

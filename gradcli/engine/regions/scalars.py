@@ -50,7 +50,7 @@ class Scalars(Branching):
         def real() -> Value:
             return builder.operation(op, [self.as_float(base, span), exponent], span)
 
-        if exponent in self.from_0 and exponent not in builder.known:
+        if exponent in self.naturals and exponent not in builder.known:
             return self.product(base, exponent, span)
         if self.counters.keys().isdisjoint(builder.sources(exponent)):
             if self.known_int(exponent, span) < 0:
