@@ -182,34 +182,23 @@ class Sweep(PartCotangents):
         there are any."""
         backend, self.site = self.run.backend, site
         group = deepest((g, y, *operands))
-        cotangent, values, has_rows = g, (y, *operands), True
+        cotangent, values = g, (y, *operands)
         if group is not None:
             self.laned = True
-            has_rows = type(g) is Lanes and g.group is group
-            cotangent = g.array if has_rows else spread(backend.xp, g, group).array
+            cotangent = spread(backend.xp, g, group).array
             values = tuple([with_rows(v, group) for v in values])
-        free = has_rows and number in self.owned  # the last share may be written over the cotangent
         for k, n in self.active(site, numbers):
             operand = operands[k]
             self.risks = self.risks or not is_bounded(site.op, k)
             self.verify_rule(site, operand, number)
             own = shape_of(operand) if group is None else (*shape_of(operand), group.size)
             pull = array_pull(backend, site.op, k, self.repairs, not own)
+            c = pull(cotangent, *values)
             is_alike = group is None or (type(operand) is Lanes and operand.group is group)
             if not own or own != shape_of(cotangent) or not is_alike:
-                c = pull(cotangent, *values)
-                free = free and c is not cotangent
                 self.add(n, self._for_shape(c, operand, own, group))
                 continue
-            total = self._buffer(n, group)
-            if total is not None and total.dtype == operand.dtype == cotangent.dtype:
-                c = pull(cotangent, *values, onto=total)
-                self.cotangents[n] = c if group is None else Lanes(c, group)
-                continue
-            into = cotangent if free and k == site.operands[-1] else None
-            c = pull(cotangent, *values, into=into)
-            free = free and c is not cotangent
-            fresh = c is not cotangent or into is not None
+            fresh = c is not cotangent
             c = fitted(backend, c, operand) if group is None else Lanes(typed(c, operand), group)
             self.add(n, c, fresh)
 
@@ -218,14 +207,6 @@ class Sweep(PartCotangents):
         if group is None:
             return fitted(self.run.backend, c, operand)
         return self.for_operand(Lanes(typed(sum_to(c, shape), operand), group), operand)
-
-    def _buffer(self, n: int, group: Group | None) -> Any:
-        """The array of the pending cotangent of `n` if that has the rows of `group` and may be
-        written to; None otherwise."""
-        total = self.cotangents.get(n) if n in self.owned else None
-        if type(total) is Lanes:
-            return total.array if total.group is group else None
-        return total if group is None else None
 
     def verify_rule(self, site: Site, operand: Any, number: int) -> None:
         """Raises UnregisteredError where the op has no derivative at a complex operand."""

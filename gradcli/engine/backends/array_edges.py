@@ -40,18 +40,14 @@ def first_of_zeros(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     on the processor.
     """
 
-    def extreme(a: Any, b: Any, out: Any = None) -> Any:
+    def extreme(a: Any, b: Any) -> Any:
         if type(b) is float and b != 0:
-            return function(a, b, out=out)
+            return function(a, b)
         ties = xp.equal(a, b)
         if bool(ties.any()) and not (xp.iscomplexobj(a) or xp.iscomplexobj(b)):
             ties = ties & (xp.signbit(a) != xp.signbit(b))
             if bool(ties.any()):
-                y = xp.where(ties, a, function(a, b))
-                if out is None:
-                    return y
-                out[...] = y
-                return out
-        return function(a, b, out=out)
+                return xp.where(ties, a, function(a, b))
+        return function(a, b)
 
     return extreme

@@ -22,16 +22,15 @@ from .host_memory import free_host_memory
 # Elements of a product that OpenBLAS computes in one thread, without waiting for others.
 ALONE = 10_000
 LINE = 8  # float64 numbers in a line of the cache
-# Functions that have a wrapper here, which takes `out` as NumPy's do.
-WRITING = frozenset(("maximum", "minimum"))
+_EXTREMES = frozenset(("maximum", "minimum"))
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
 class Backend:
     """An array module with what the engine needs beyond the array API.
 
-    `chunk` is the number of elements of an elementwise computation that fit into the cache; 0 to
-    compute arrays whole.
+    `chunk` is the number of elements that a kernel of the table gets at a time: kernels take many
+    times the memory of their operands.
     """
 
     # The type of its arrays, once the module is loaded: before that there are none.
@@ -67,7 +66,7 @@ class Backend:
                 function = getattr(self.special, name.partition(":")[2])
             else:
                 function = getattr(self.xp, name)
-                if name in WRITING and self.name == "cpu":
+                if name in _EXTREMES and self.name == "cpu":
                     function = first_of_zeros(self.xp, function)
             self._functions[op] = function
         return function

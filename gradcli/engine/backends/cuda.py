@@ -30,7 +30,7 @@ class Cuda(Backend):
     """The backend of one GPU. Its arrays are CuPy's."""
 
     def __init__(self, number: int) -> None:
-        super().__init__("cuda", "cupy", "cupyx.scipy.special", chunk=0)
+        super().__init__("cuda", "cupy", "cupyx.scipy.special", chunk=2**20)
         self.number = number
         self._own = threading.local()
         self._limit: int | None = None

@@ -15,7 +15,6 @@ from typing import Any
 from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import Backend, is_complex
-from ..backends.chunks import added, in_chunks
 from . import scalars
 from .differentiation import cotangent_formula, tangent_formula
 from .formula_source import FormulaSource, is_number
@@ -189,11 +188,8 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     if op.forward is None:
         return backend.function(op)
     source = FormulaSource(arrays=True)
-    formula = forward_formula(op)
-    function = source.function(_operands(op), source.value(formula), _array_by_name(backend))
-    if sum(1 for node in formula if node.arguments) < 2:
-        return function  # one pass as it is
-    return in_chunks(backend, function)
+    value = source.value(forward_formula(op))
+    return source.function(_operands(op), value, _array_by_name(backend))
 
 
 @per_op
@@ -219,32 +215,23 @@ def array_pull(
     """Returns the pullback on arrays by one operand, `(g, y, *operands) -> cotangent`.
 
     The cotangent isn't yet reduced to the operand's shape; with `summed`, for a scalar operand, it
-    is the sum of all of it. Two buffers of its shape may be given: `into`, to be overwritten (that
-    of `g`), and `onto`, to be added to.
+    is the sum of all of it.
     """
     partial = partial_formula(op, operand)
     xp = backend.xp
     if is_number(partial, 1.0):
-        return lambda g, y, *operands, into=None, onto=None: (
-            g if onto is None else xp.add(onto, g, onto)
-        )
+        return lambda g, y, *operands: g
     if is_number(partial, -1.0):
-        return lambda g, y, *operands, into=None, onto=None: (
-            xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
-        )
+        return lambda g, y, *operands: -g
     if is_number(partial, 0.0):
-        return lambda g, y, *operands, into=None, onto=None: (
-            _nothing(xp, g) if onto is None else onto
-        )
+        return lambda g, y, *operands: _nothing(xp, g)
     if repairs and op.composed:
         return _strict_pull(backend, op, operand, summed)
     function = array_partial(backend, op, operand, repairs)
     if is_mask(partial) and not (repairs or summed):
-        return lambda g, y, *operands, into=None, onto=None: added(
-            xp.multiply(g, function(y, *operands), out=into), onto
-        )
+        return lambda g, y, *operands: xp.multiply(g, function(y, *operands))
 
-    def pull(g: Any, y: Any, *operands: Any, out: Any = None) -> Any:
+    def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
@@ -255,32 +242,10 @@ def array_pull(
             and getattr(partial, "shape", ()) == g.shape
         ):
             return xp.dot(g, partial)  # without an array for the products
-        product = (
-            strict_product(xp, g, partial)
-            if repairs
-            else g * partial
-            if out is None
-            else xp.multiply(g, partial, out=out)
-        )
+        product = strict_product(xp, g, partial) if repairs else g * partial
         return product.sum() if summed and hasattr(product, "sum") else product
 
-    chunked = in_chunks(backend, pull, summed, writes=not (repairs or summed))
-    if repairs or summed or partial.kind not in ("operand", "result"):
-        return chunked
-
-    def pull_once(g: Any, y: Any, *operands: Any, into: Any = None, onto: Any = None) -> Any:
-        """Computes the pullback by a single product, which needs no chunks."""
-        if onto is not None:
-            return chunked(g, y, *operands, onto=onto)
-        factor = function(y, *operands)
-        fits = (
-            into is not None
-            and not is_complex(factor)
-            and getattr(factor, "dtype", into.dtype) == into.dtype
-        )
-        return pull(g, y, *operands, out=into if fits else None)
-
-    return pull_once
+    return pull
 
 
 def _strict_pull(backend: Backend, op: Op, operand: int, summed: bool) -> Callable[..., Any]:
@@ -294,7 +259,7 @@ def _strict_pull(backend: Backend, op: Op, operand: int, summed: bool) -> Callab
         product = share(y, *operands, g)
         return product.sum() if summed and hasattr(product, "sum") else product
 
-    return in_chunks(backend, pull, summed)
+    return pull
 
 
 def _nothing(xp: Any, like: Any) -> Any:
@@ -311,7 +276,7 @@ def array_push(backend: Backend, op: Op, operands: tuple[int, ...]) -> Callable[
         given = ", ".join([_operands(op), *(f"x{n + k}" for k in range(len(operands)))])
         source = FormulaSource(arrays=True)
         value = source.value(tangent_formula(op, operands))
-        whole = in_chunks(backend, source.function(f"y, {given}", value, _array_by_name(backend)))
+        whole = source.function(f"y, {given}", value, _array_by_name(backend))
         return lambda tangents, y, *values: whole(y, *values, *tangents)
     shares = [_array_share(backend, op, k) for k in operands]
 
@@ -334,9 +299,7 @@ def _array_share(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     if is_number(partial, 0.0):
         return lambda t, y, *operands: _nothing(backend.xp, t)
     function = array_partial(backend, op, operand)
-    return in_chunks(
-        backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands))
-    )
+    return lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:

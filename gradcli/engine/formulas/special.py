@@ -13,9 +13,6 @@ from typing import Any
 from ...ops.op import Op
 from ..backends.backend import CPU, Backend
 
-# Elements at a time on a GPU; kernels take many times the memory of their operands.
-WIDE_CHUNK = 2**20
-
 
 def special_on_floats(op: Op) -> Callable[..., Any]:
     """Returns the op on Python floats, by SciPy's function or by the op's kernel."""
@@ -35,7 +32,7 @@ def kernel_on_arrays(backend: Backend, op: Op) -> Callable[..., Any]:
     xp, special, kernel = backend.xp, backend.special, op.kernel
     assert kernel is not None
     n_orders = op.partials.count(None)
-    chunk = backend.chunk or WIDE_CHUNK
+    chunk = backend.chunk
 
     def function(*operands: Any) -> Any:
         moving = operands[n_orders:]

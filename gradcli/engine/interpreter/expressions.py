@@ -16,7 +16,6 @@ from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.equality import compare
-from ..operations.overwriting import WRITES_OVER, gives_new_array
 from ..trace.tape import Site
 from ..values.kinds import FRAME_HEAD, UNSET, List, Variable
 from . import scalar_closures
@@ -111,14 +110,12 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
             return value
 
         return chain
-    below = spine[-1].operands[0]
-    left = c.value(below)
+    left = c.value(spine[-1].operands[0])
     if not isinstance(spine[-1].operands[1], program.Constant | program.Read):
         left = _read_at_once(left)
     for link in reversed(spine):
-        over = link.op.name in WRITES_OVER and gives_new_array(below) and not c.keeps_all
         site = Site(link.op, link.span)
-        left, below = scalar_closures.binary(c, site, left, c.value(link.operands[1]), over), link
+        left = scalar_closures.binary(c, site, left, c.value(link.operands[1]))
     return left
 
 

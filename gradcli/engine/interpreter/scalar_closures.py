@@ -38,13 +38,13 @@ def unary(c: Compiler, site: Site, operand: Closure) -> Closure:
     return closure
 
 
-def binary(c: Compiler, site: Site, left: Closure, right: Closure, over: bool) -> Closure:
-    """The closure of an operation on two operands; `over` as in `apply`."""
+def binary(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
+    """The closure of an operation on two operands."""
     if site.op.integers == "bool":
         return _comparison(c, site, left, right)
     function = FAST.get(site.op.name)
     if function is None or not c.on_floats:
-        return lambda frame: apply(frame[0], site, (left(frame), right(frame)), over=over)
+        return lambda frame: apply(frame[0], site, (left(frame), right(frame)))
     is_exact = site.op.name in _EXACT_ON_INTS
 
     def closure(frame: list[Any]) -> Any:
@@ -60,7 +60,7 @@ def binary(c: Compiler, site: Site, left: Closure, right: Closure, over: bool) -
                     return y
         except REFUSING:
             pass
-        return apply(frame[0], site, (a, b), over=over)
+        return apply(frame[0], site, (a, b))
 
     return closure
 

@@ -23,7 +23,6 @@ from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .elementwise import elementwise
 from .list_arrays import SCALARS, has_boxes, number, plain_array
-from .overwriting import donated_array
 from .structural import structural
 
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
@@ -38,11 +37,9 @@ def apply(
     site: Site,
     operands: tuple[Any, ...],
     options: Mapping[str, Any] = _NO_OPTIONS,
-    over: bool = False,
 ) -> Any:
     """Applies the op of `site` to values of the language. The result is traced if an operand is
-    active. With `over`, the first operand was computed for this operation only and donates its
-    array to the result.
+    active.
 
     Raises GradcliError at the site for operands that don't fit and results that can't be.
     """
@@ -54,12 +51,7 @@ def apply(
         return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
-        y = elementwise(
-            run,
-            site,
-            primals,
-            donated_array(site, values, primals) if over and not trace.room else None,
-        )
+        y = elementwise(run, site, primals)
     else:
         y = structural(
             run, site, primals, options if trace.room <= 0 else _without_writing(options)

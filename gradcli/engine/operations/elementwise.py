@@ -20,18 +20,16 @@ from .rows.separation import operation_group
 from .structural import LARGE, refuse
 
 
-def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> Any:
+def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     """The elementwise op of `site` on primals. Python's scalars use scalar functions, everything
-    else array functions, which write to `out` if given."""
+    else array functions."""
     try:
-        return _elementwise(run, site, primals, out)
+        return _elementwise(run, site, primals)
     except OpError as error:  # by a function that another package registered
         refuse(run, site, error)
 
 
-def _elementwise(
-    run: Run, site: Site, primals: list[Any], out: Any = None, shown: list[Any] | None = None
-) -> Any:
+def _elementwise(run: Run, site: Site, primals: list[Any], shown: list[Any] | None = None) -> Any:
     """`elementwise` without its handling of `OpError`. Messages describe `shown` if it is given,
     instead of `primals`."""
     op = site.op
@@ -45,8 +43,7 @@ def _elementwise(
             return scalar_function(op)(*(map(float, primals) if float in kinds else primals))
         return run.real(scalar_function(op)(*map(float, primals)))
     if (
-        out is None
-        and op.integers != "bool"
+        op.integers != "bool"
         and run.backend is CPU
         and (float_shape := _float_shape(primals)) is not None
     ):
@@ -67,8 +64,6 @@ def _elementwise(
     if op.integers == "float":  # before a formula computes with them
         primals = [as_floats(run, p) if is_integer(p) else p for p in primals]
     try:
-        if out is not None:
-            return array_function(run.backend, op)(*primals, out=out)
         y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail(
