@@ -18,7 +18,7 @@ from ..operations.rules import Interpretation
 from ..trace.pullbacks import Linearized
 from ..trace.records import Record
 from ..trace.run import Run
-from ..values.lanes import Lanes, with_rows
+from ..values.lanes import Lanes, deepest, with_rows
 from .forward import by_rule, fitted, verify_rule
 
 ADD, PART = OPS["add"], OPS["part"]
@@ -82,7 +82,8 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
 
 def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
     """The tangent of an elementwise operation on lanes."""
-    xp, group, y = run.backend.xp, run.group, record.y
+    xp, y = run.backend.xp, record.y
+    group = deepest((y, *record.operands, *[t for _, t in pairs]))
     assert group is not None
     result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
     push = array_push(run.backend, record.site.op, tuple([k for k, _ in pairs]))
@@ -102,6 +103,6 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
     tangents: list[Any] = [None] * len(operands)
     for k, t in zip(site.operands, along, strict=True):
         tangents[k] = t
-    laned = any(type(v) is Lanes for v in (*along, *operands))
+    laned = any(type(v) is Lanes for v in (*along, *operands, record.y))
     m = Interpretation(run, site, recorded=False, laned=laned)
     return by_rule(run, site, m, tangents, record.y, operands, record.options)

@@ -166,7 +166,8 @@ class _Jacobian:
         """How the derivatives are computed, by the numbers of the sources; see `blocks`. Refuses
         (E405) entries that can't fit into memory."""
         real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
-        if self.run.rules or self.groups or not real:
+        within = self.groups and self.run.group is not None
+        if self.run.rules or within or not real:
             mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
         if mode == "auto" and self.width < self.height and not self._pushes:
             mode = "reverse"
@@ -176,7 +177,12 @@ class _Jacobian:
         if paths:
             place = self.target[1], self.shape
             found = structure(
-                self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode
+                self.records,
+                self.shapes,
+                place,
+                self.ends,
+                "symmetric" if symmetric else mode,
+                self.run.group is None,
             )
         if found is None:
             back = is_gradient or mode == "reverse"

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops.op import Op
-from ..backends.backend import CPU, shape_of
+from ..backends.backend import CPU, count, shape_of
 from ..operations.rules import array_language
 from ..trace.blanks import Blank
 from ..trace.records import Record
+from ..values.lanes import Group
+from .row_patterns import alike, apply_on_rows, whole_shape
 
 
-def stand_in(op: Op, k: int, operand: Any) -> Any:
+def stand_in(op: Op, k: int, operand: Any, group: Group | None = None) -> Any:
     """Returns a value that replaces an operand which depends on no source."""
-    xp = CPU.xp
     if not op.moves_with(k) or operand is None:
         return on_host(operand)
-    return (xp.ones if op.multilinear else xp.zeros)(shape_of(operand))[()]
+    shape = shape_of(operand) if group is None else whole_shape(operand)
+    return alike((CPU.xp.ones if op.multilinear else CPU.xp.zeros)(shape), operand, group)
 
 
 def on_host(value: Any) -> Any:
@@ -31,6 +33,38 @@ def apply_op(op: Op, operands: list[Any], options: Any) -> list[Any]:
     options = {name: on_host(value) for name, value in options.items() if name != "inplace"}
     found = getattr(array_language(CPU, "float64"), op.name)(*operands, **options)
     return [CPU.xp.asarray(part) for part in (found if type(found) is list else [found])]
+
+
+def moved(record: Record, active: dict[int, Any], group: Group | None) -> list[Any] | None:
+    """Returns for each result of an operation which element of the `active` operands, counted
+    through all of them, each of its elements is, or -1 for none. None for an operation that does
+    more than move elements. With a group its values have rows, each with elements of its own.
+
+    It is applied to the numbers from 1 on, and then to their squares: if each result of the second
+    is the square of that of the first, each is one of the numbers, or 0. In a multilinear operation
+    the other operands are ones.
+    """
+    op, xp = record.site.op, CPU.xp
+    if not (op.linear or op.multilinear) or (op.multilinear and len(active) != 1):
+        return None
+    numbers = [stand_in(op, k, operand, group) for k, operand in enumerate(record.operands)]
+    squares, first = numbers.copy(), 1
+    for k, operand in active.items():
+        n = count(whole_shape(operand) if group is not None else shape_of(operand))
+        each = xp.arange(float(first), first + n)
+        numbers[k], squares[k] = (alike(v, operand, group) for v in (each, each**2))
+        first += n
+    found, after = (
+        apply_op(op, values, record.options)
+        if group is None
+        else apply_on_rows(op, values, record.options, group)
+        for values in (numbers, squares)
+    )
+    if found is None or after is None:
+        return None
+    if not all(xp.array_equal(a * a, b) for a, b in zip(found, after, strict=True)):
+        return None
+    return [part.ravel().astype(int) - 1 for part in found]
 
 
 def apply_pullback(rule: Any, op: Op, k: int, g: Any, record: Record) -> Any:

@@ -24,7 +24,7 @@ from ..backends.backend import CPU, count, shape_of
 from ..operations.rows.on_lanes import differ_between_rows
 from ..trace.pullbacks import Pullback
 from ..trace.records import Record
-from ..values.lanes import Lanes
+from ..values.lanes import Group, Lanes
 from .intervals import lines, operand_intervals, united_lines
 from .patterns import (
     FULL,
@@ -40,10 +40,11 @@ from .patterns import (
     united,
     unrepeated,
 )
-from .probes import apply_op, apply_pullback, stand_in
+from .probes import apply_op, apply_pullback, moved, stand_in
+from .row_patterns import elements_of_rows, group_of, placed, row_of_each, spread_over, whole_shape
 
-WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (
-    OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add")
+WHERE, PART, GETITEM, SETITEM, INDEX_ADD, PLACE_ROWS = (
+    OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add", "place_rows")
 )
 # Operations that keep elements in their places, whatever they do to rows.
 PLACEWISE = frozenset(
@@ -65,15 +66,19 @@ class Propagation:
     """The propagation of index sets through records, by number of the value.
 
     The columns of the `sources` follow one another, `width` in all; a source in `ends` depends on
-    no other.
+    no other. Rows have index sets of their own where sources and target are `outside` of all rows;
+    otherwise an element has one for all rows.
     """
 
-    def __init__(self, sources: dict[int, tuple[int, ...]], ends: set[int]) -> None:
-        self.sources, self.ends = sources, ends
+    def __init__(
+        self, sources: dict[int, tuple[int, ...]], ends: set[int], outside: bool = True
+    ) -> None:
+        self.sources, self.ends, self.outside = sources, ends, outside
         self.width = 0
         self.of: dict[int, Any] = {}
         self.uses: Counter[int] = Counter()
         self.own: dict[int, Any] = {}  # the columns of each source
+        self.on_rows: dict[int, Any] = {}  # values with rows, of which records have some
         for number, shape in sources.items():
             self.own[number] = (
                 identity(count(shape), self.width) if shape else frozenset((self.width,))
@@ -96,6 +101,8 @@ class Propagation:
                     found = of.get(in0, NOTHING)
                 else:
                     found = united([of.get(n, NOTHING) for n in record.inputs], self.width)
+            elif (group := group_of(record) if self.outside else None) is not None:
+                found, self.on_rows[number] = self._on_rows(record, group), y
             elif site.op.elementwise or site.op in PLACEWISE or site.op.category == "casting":
                 found = self._elementwise(record)
             else:
@@ -112,8 +119,8 @@ class Propagation:
     def _inputs(self, record: Record) -> list[tuple[int, Any, Any]]:
         """Returns the operands that depend on a source: index, operand, pattern."""
         pairs = zip(record.site.operands, record.inputs, strict=True)
-        operands = record.operands
-        return [(k, operands[k], self.pattern(n)) for k, n in pairs if n in self.of]
+        found = [(k, n, record.operands[k]) for k, n in pairs if n in self.of]
+        return [(k, self.on_rows.get(n, v), self.pattern(n)) for k, n, v in found]
 
     def _elementwise(self, record: Record) -> Any:
         shape = shape_of(record.y)
@@ -131,6 +138,31 @@ class Propagation:
         return gathered(
             pattern, xp.broadcast_to(xp.arange(count(shape)).reshape(shape), onto).ravel()
         )
+
+    # ---- operations on rows ----------------------------------------------------------------------
+
+    def _on_rows(self, record: Record, group: Group) -> Any:
+        """The pattern of what an operation gives in each row."""
+        op, y, options, inputs = record.site.op, record.y, record.options, self._inputs(record)
+        if op is PART:
+            whole = self.of.get(record.in0, NOTHING)
+            return whole[options["index"]] if type(whole) is list else whole
+        if op.elementwise or op is WHERE or op.category == "casting":
+            parts = [FULL if p is FULL else gathered(p, spread_over(v, y)) for _, v, p in inputs]
+            return united(parts, self.width) if parts else empty(count(whole_shape(y)))
+        shapes = [whole_shape(part) for part in (y if type(y) is list else [y])]
+        found = None if inputs else [empty(count(shape)) for shape in shapes]
+        if op is PLACE_ROWS and inputs:
+            [(_, value, pattern)] = inputs
+            found = [self._product(*placed(value, **options), count(shapes[0]), pattern)]
+        elif inputs and not isinstance(options, Pullback):
+            found = self._moved(record, inputs, shapes, group)
+        if found is None:  # each row depends on all that it reads
+            rows = [self._product(*elements_of_rows(v, group), group.size, p) for _, v, p in inputs]
+            each = united(rows, self.width)
+            found = [FULL if each is FULL else self._limited(each, row_of_each(s)) for s in shapes]
+        parts = [_settled(part, shape) for part, shape in zip(found, shapes, strict=True)]
+        return parts if type(y) is list else parts[0]
 
     # ---- structural operations -------------------------------------------------------------------
 
@@ -186,36 +218,22 @@ class Propagation:
         return array
 
     def _moved(
-        self, record: Record, inputs: list[tuple[int, Any, Pattern]], shapes: list[tuple[int, ...]]
+        self,
+        record: Record,
+        inputs: list[tuple[int, Any, Pattern]],
+        shapes: list[tuple[int, ...]],
+        group: Group | None = None,
     ) -> list[Any] | None:
-        """Returns the patterns of an operation that only moves elements, or None.
-
-        It is applied to the numbers from 1 on, and then to their squares: if each result of the
-        second is the square of that of the first, each is one of the numbers, or 0. In a
-        multilinear operation the other operands are ones.
-        """
-        op, xp = record.site.op, CPU.xp
-        if not (op.linear or op.multilinear) or (op.multilinear and len(inputs) != 1):
+        """Returns the patterns of an operation, on the rows of a group if one is given, that only
+        moves elements, or None."""
+        origins = moved(record, {k: value for k, value, _ in inputs}, group)
+        if origins is None:
             return None
-        operands: list[Any] = [
-            stand_in(op, k, operand) for k, operand in enumerate(record.operands)
-        ]
-        squares, first = operands.copy(), 0
-        for k, operand, _ in inputs:
-            n = count(shape_of(operand))
-            operands[k] = xp.arange(first + 1.0, first + n + 1).reshape(shape_of(operand))[()]
-            squares[k] = operands[k] ** 2
-            first += n
-        moved, after = (apply_op(op, values, record.options) for values in (operands, squares))
-        if not all(xp.array_equal(a * a, b) for a, b in zip(moved, after, strict=True)):
-            return None
-        whole = self._together(
-            [pattern for _, _, pattern in inputs],
-            [count(shape_of(operand)) for _, operand, _ in inputs],
-        )
+        lengths = [count(shape_of(v) if group is None else whole_shape(v)) for _, v, _ in inputs]
+        whole = self._together([pattern for _, _, pattern in inputs], lengths)
         if whole is FULL:
             return [FULL] * len(shapes)
-        return [gathered(whole, part.ravel().astype(int) - 1) for part in moved]
+        return [gathered(whole, part) for part in origins]
 
     def _together(self, patterns: list[Any], lengths: list[int]) -> Any:
         """Returns the rows of several patterns, one after another."""

@@ -15,6 +15,7 @@ from ..trace.records import Record
 from .colouring import colours, distinct, star, transposed
 from .patterns import FULL, Pattern, merged
 from .probes import on_host
+from .row_patterns import group_of, identity
 from .sparsity import Propagation
 
 SEEDS = 2**16  # numbers in the cached seeds of one structure, at most
@@ -66,19 +67,20 @@ def structure(
     target: tuple[int, tuple[int, ...]],
     ends: set[int],
     mode: str,
+    outside: bool = True,
 ) -> Structure | None:
     """Returns the structure of the derivatives of a target by sources, both given by number and
-    shape.
+    shape, and `outside` of all rows or not.
 
     None if each element of the target may depend on all elements of the sources. `mode` is
     "reverse", "forward", "auto" (whichever needs fewer sweeps) or "symmetric", for a gradient by
     its own source.
     """
-    key = _key(records, sources, target, ends, mode)
+    key = _key(records, sources, target, ends, mode, outside)
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key][0]
-    propagation = Propagation(sources, ends)
+    propagation = Propagation(sources, ends, outside)
     propagation.through(records)
     pattern = propagation.pattern(target[0])
     found = None
@@ -172,13 +174,15 @@ def _key(
     target: tuple[int, tuple[int, ...]],
     ends: set[int],
     mode: str,
+    outside: bool,
 ) -> Any:
     """Returns all that determines the structure: operations and which of their operands are active,
-    their inputs, shapes, indices.
+    their inputs, shapes, indices, and rows that have elements of their own.
     """
     names: dict[int, int] = {number: -1 - k for k, number in enumerate(sources)}
     parts: list[Any] = [
         mode,
+        outside,
         tuple(sources.values()),
         target[1],
         *[number in ends for number in sources],
@@ -198,6 +202,8 @@ def _key(
             names[number] = k
         if type(y) is float and site.inline_operands:
             continue
+        if outside and group_of(record) is not None:
+            parts.append(identity(record))
         if site.op.elementwise:  # its operands broadcast to this shape
             parts.append(shape_of(y))
             continue

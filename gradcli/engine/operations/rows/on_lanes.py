@@ -62,12 +62,12 @@ def on_lanes(
     if op is WHERE:
         primals[1:] = with_row_dtypes(run, primals[1:])
     if varying:
-        options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
+        options = narrowed(options, group)
     if op.rows is None or (varying and "index" not in options):
         return _row_by_row(run, primals, options, group, compute)
     try:
-        y = _by_rule(op, primals, options, group, compute)
-    except _ByRowError:
+        y = by_rule(op, primals, options, group, compute)
+    except ByRowError:
         return _row_by_row(run, primals, options, group, compute)
     except GradcliError as error:
         if error.diagnostics[0].code in _SHAPE_ERRORS:  # a row by itself reports its own shapes
@@ -80,21 +80,27 @@ def on_lanes(
     )
 
 
-def _by_rule(
+def narrowed(options: Mapping[str, Any], group: Group) -> dict[str, Any]:
+    """The options with the rows of a group."""
+    return {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
+
+
+def by_rule(
     op: Op,
     primals: list[Any],
     options: Mapping[str, Any],
     group: Group,
     compute: Callable[..., Any],
 ) -> Any:
-    """The op computed by its rule for rows, as an array with the rows last. Raises `_ByRowError`
-    where the rule doesn't handle these operands."""
+    """The op computed by its rule for rows on operands and options of a group, as an array with
+    the rows last; `compute` as in `on_lanes`. Raises `ByRowError` where the rule doesn't handle
+    these operands."""
     laned = [type(p) is Lanes for p in primals]
 
     def function(xp: Any, *arrays: Any, **options: Any) -> Any:
         y = op.rows(xp, partial(op.compute, xp), arrays, laned, options, group.size)  # type: ignore[misc, arg-type]
         if y is NotImplemented:
-            raise _ByRowError
+            raise ByRowError
         return y
 
     arrays = [p.array if own else p for p, own in zip(primals, laned, strict=True)]
@@ -114,7 +120,7 @@ def rows_contiguous(xp: Any, y: Any) -> Any:
     return y if few or y.strides[-1] in (y.dtype.itemsize, 0) else xp.ascontiguousarray(y)
 
 
-class _ByRowError(Exception):
+class ByRowError(Exception):
     """The op's rule for rows doesn't handle these operands."""
 
 
