@@ -88,6 +88,50 @@ def test_texts_parse_again() -> None:
         assert text(parse(written)) == written
 
 
+# What an `each` does with an array that nothing reads later, how many new arrays there are with
+# that, and the results.
+FILLED = {
+    "it reads each element where it puts one": (
+        "(put %4) { %7 = element %3, %6 : f64\n%8 = add %7, %2 : f64\nyield %8, %6 }", "%5, %5", 1, [18, 9.5, 18]),
+    "it reads other elements": (
+        "(put %4) { %9 = place 2 (%6: -1)\n%7 = element %3, %9 : f64\n%8 = add %7, %2 : f64\nyield %8, %6 }",
+        "%5, %5", 2, [18, 9.5, 18]),
+    "it puts the elements elsewhere": (
+        "(put %4) { %9 = place 2 (%6: -1)\n%7 = element %3, %6 : f64\n%8 = add %7, %2 : f64\nyield %8, %9 }",
+        "%5, %5", 2, [18, 9.5, 18]),
+    "it adds numbers up": (
+        "(add %4) { %7 = element %3, %6 : f64\nyield %7, %6 }", "%3, %3", 2, [9, 0.5, 9]),
+    "something reads the array later": (
+        "(put %4) { %7 = element %3, %6 : f64\n%8 = add %7, %2 : f64\nyield %8, %6 }", "%3, %5", 2, [9, 0.5, 9]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILLED.values(), ids=FILLED.keys())
+def test_new_memory_is_not_taken_where_other_memory_serves(
+    case: tuple[str, str, int, list[float]],
+) -> None:
+    each, results, arrays, expected = case
+    found = region(
+        "%10 = new f64[3] of %2\n%11 = const 0.5 : f64\n%3 = put %10, %1, %11\n"
+        f"%4 = new f64[3]\n%5 = each (%6: 3) with {each}\nreturn {results}"
+    )
+    assert counted(found, "new") == arrays
+    if "add %4" not in each:  # new memory has no numbers to add to
+        for code in (python, llvm):
+            assert list(code.compiled(found)(A, 1, 9.0)[0]) == expected
+
+
+def test_an_element_that_is_another_result_is_not_written_over() -> None:
+    found = region(
+        "%3 = new f64[3] of %2\n%4 = new f64[3]\n%9 = new f64[3]\n"
+        "%5, %10 = each (%6: 3) with (put %4, put %9) { %7 = element %3, %6 : f64\n"
+        "%8 = add %7, %2 : f64\nyield %8, %6, %7, %6 }\nreturn %5, %10"
+    )
+    for code in (python, llvm):
+        first, second = code.compiled(found)(A, 1, 9.0)
+        assert (list(first), list(second)) == ([18.0] * 3, [9.0] * 3)
+
+
 LOOP = """
 %3 = const 100000 : i64
 %4 = for %5 in %3 with (%6 = %0) {

@@ -1,6 +1,7 @@
 """`each` of the IR as LLVM text: a function of its own, with a loop for each axis.
 
-The arrays that it changes are apart from all others in memory, and where a point would step back
+The arrays that it changes are apart from all others in memory (one that it reads, too, it changes
+at the place that it has read), and where a point would step back
 that is noted: so LLVM can compute several points of the last axis at once. What is combined along
 the last axis goes to a block of `BLOCK` numbers first, and eight of them are combined at a time.
 Functions of the C library that compute several numbers at once compute single ones, too, so that
@@ -36,7 +37,8 @@ class Around(NamedTuple):
 
 def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) -> list[Any]:
     """Emits the function of an `each`, and a call of it; gives its results."""
-    make, outside = frame.builder, [*used([made.body])]
+    make = frame.builder
+    outside = [v for v in used([made.body]) if v not in made.initial]
     function = _Function(make.module, made, outside, around)
     given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
     found = make.call(function.whole(), given)
@@ -172,8 +174,7 @@ class _Function:
 
     def values(self, frame: _Frame) -> dict[Value, Any]:
         """The values from around."""
-        given = frame.arguments[len(self.made.initial) :]
-        return dict(zip(self.outside, given, strict=False))
+        return dict(zip((*self.made.initial, *self.outside), frame.arguments, strict=False))
 
     def emit(self, frame: _Frame, indices: Sequence[Any], instructions: Any) -> dict[Value, Any]:
         values = self.values(frame)

@@ -3,26 +3,32 @@
 Values never change: `put` gives another array. Where the old one isn't used any more, the new one
 takes over its memory; elsewhere it gets a copy. What takes over the memory of an array: a `put`, an
 `each` or a loop that it is the first value of, the end of a block that gives it, a call of a region
-that changes or gives it. An array that nothing takes over is freed after its last use. The other
-parameters of a region belong to whoever runs it.
+that changes or gives it. An `each` that would fill new memory takes over that of an array which it
+is the last to read, if it reads it only where it puts the number of the same point. An array that
+nothing takes over is freed after its last use. The other parameters of a region belong to whoever
+runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import TypeAlias
 
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
     Call,
     Copy,
     Each,
+    Element,
     For,
     Free,
     Instruction,
     Put,
     Region,
+    Room,
     Value,
     While,
     blocks_of,
@@ -94,11 +100,16 @@ class _Owning:
     def block(self, block: Block, given: Iterable[Value]) -> None:
         """Makes each array that a block defines, or that it is `given` to own, be taken over once,
         or freed. All others it may only read."""
-        own = _arrays([*given, *[v for made in block.instructions for v in made.results]])
+        made_here = _arrays([v for made in block.instructions for v in made.results])
+        own = _arrays([*given, *made_here])
+        rooms = {made.result for made in block.instructions if isinstance(made, Room)}
+        filled: set[Value] = set()  # the rooms for which the memory of others serves
         done: list[Instruction] = []  # from the last to the first
         block.results = self.taken_over(block.results, own, {}, done)
         later = _arrays(block.results)  # what is used after the instruction that is looked at
         for made in reversed(block.instructions):
+            if isinstance(made, Room) and made.result in filled:
+                continue
             inside = _arrays(used(blocks_of(made)))
             used_up = {v: None for v in (*_arrays(made.operands), *inside) if v in own}
             dying = {value: None for value in used_up if value not in later}
@@ -114,6 +125,13 @@ class _Owning:
                 made.initial = self.taken_over(made.initial, own, later | inside, copies)
                 dying = {value: None for value in dying if value not in made.initial}
             elif isinstance(made, Each):
+                serving = {v: None for v in dying if v in made_here and v not in made.initial}
+                for k, room in enumerate(made.initial):
+                    serves = [v for v in serving if v.type == room.type] if room in rooms else []
+                    for value in _only_in_place(made, k, serves)[:1]:
+                        made.initial = (*made.initial[:k], value, *made.initial[k + 1 :])
+                        filled.add(room)
+                        del serving[value], inside[value], used_up[room], dying[room]
                 made.initial = self.taken_over(made.initial, own, later | inside, copies)
                 dying = {value: None for value in dying if value not in made.initial}
             elif isinstance(made, Put):
@@ -147,3 +165,41 @@ class _Owning:
             elif _is_array(value):
                 self.used_up.add(value)
         return tuple(found)
+
+
+def _only_in_place(made: Each, k: int, arrays: list[Value]) -> list[Value]:
+    """Those of the arrays that an `each` reads only at the place where it puts the number of the
+    same point, as the result `k`, and whose elements are no other result."""
+    _, place = made.given[k]
+    if made.ways[k] != "put" or place is None or not arrays:
+        return []
+    places = {each.result: each for each in made.body.instructions if isinstance(each, Affine)}
+    if not _is_own(made, places.get(place, place)):
+        return []
+    others = [v for j, pair in enumerate(made.given) if j != k for v in pair]
+    elsewhere: set[Value] = set()
+    for each in made.body.instructions:
+        is_there = isinstance(each, Element) and _are_same(places, each.place, place)
+        if not is_there or each.results[0] in others:
+            elsewhere.update(each.operands)
+    return [array for array in arrays if array not in elsewhere]
+
+
+def _is_own(made: Each, place: Value | Affine) -> bool:
+    """Whether each point has a place of its own: they follow each other."""
+    indices = tuple(made.body.parameters)
+    if isinstance(place, Value):
+        return indices == (place,)
+    steps = tuple([prod(made.shape[k + 1 :]) for k in range(len(made.shape))])
+    return (place.operands, tuple(place.steps), place.offset) == (indices, steps, 0)
+
+
+def _are_same(places: dict[Value, Affine], a: Value, b: Value) -> bool:
+    if a is b:
+        return True
+    one, other = places.get(a), places.get(b)
+    return (
+        one is not None
+        and other is not None
+        and (one.operands, one.steps, one.offset) == (other.operands, other.steps, other.offset)
+    )
