@@ -51,6 +51,7 @@ def command(
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
+    threads: options.Threads = 1,
     repeat: Annotated[
         int,
         typer.Option(
@@ -129,6 +130,7 @@ def command(
             dtype=dtype,
             device=device,
             seed=seed,
+            threads=threads,
             max_steps=max_steps,
             max_memory=limits.parse_memory(max_memory),
             tracks=bool(timeout or max_memory),

@@ -120,6 +120,15 @@ Output = Annotated[
         "-o", "--output", metavar="FILE", help="Write the results to this file, atomically."
     ),
 ]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="Compute blocks of rows of vmap(f)(…) on N threads, with the same results.",
+    ),
+]
 MaxSteps = Annotated[
     int | None, typer.Option("--max-steps", metavar="N", min=1, help="Stop after N statements.")
 ]

@@ -12,6 +12,7 @@ from ..lang.program.nodes import Slot
 from .ad.derivatives import gradients
 from .ad.forward import push
 from .ad.targets import ones_like, unit, verify_target, zeros_like
+from .backends.threads import on_threads as on_threads
 from .calls.calling import call_value
 from .calls.placing import PLACED
 from .compilation import compiled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.analysis.facts import Facts
-from ..engine.execution import Compiled, Execution, running
+from ..engine.execution import Compiled, Execution, on_threads, running
 from ..engine.forward_runs import ForwardRuns
 from ..lang import program
 from .answer import Answer, prepare, verify_inputs, verify_used
@@ -39,6 +39,17 @@ def evaluate(
     A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises
     GradcliError for inputs and options that don't fit the program.
     """
+    with on_threads(options.threads):
+        return _evaluated(node, inputs, options, compiled, hot)
+
+
+def _evaluated(
+    node: program.Program,
+    inputs: Mapping[str, Any],
+    options: Options,
+    compiled: Compiled | None,
+    hot: HotProgram | None,
+) -> Evaluation:
     compiled = compiled or prepare(node, options, alone=True)
     all_declared = inputs.keys() <= compiled.facts.declares
     if not all_declared:

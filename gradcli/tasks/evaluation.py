@@ -35,6 +35,7 @@ class Options:
     device        "cpu", "cuda" or "cuda:1"
     seed          of the random builtins
     max_steps     statements executed at most; None is unlimited
+    threads       that compute blocks of rows of `vmap` at once; results don't depend on it
     max_memory    bytes that one allocation may take at most; None: what the machine has free
     debug_nan     whether to look for the operation that made what isn't finite: an error
     repeat        how often the program runs; timings hold one entry a run
@@ -54,6 +55,7 @@ class Options:
     device: str = "cpu"
     seed: int = 0
     max_steps: int | None = None
+    threads: int = 1
     max_memory: int | None = None
     repeat: int = 1
     closed_form: float = 0.0
@@ -90,6 +92,7 @@ class Options:
             unconnected=self.unconnected,
             dtype=self.dtype,
             seed=self.seed,
+            threads=self.threads,
             ignore_extra=self.ignore_extra,
         )
 

@@ -353,6 +353,13 @@ def test_max_steps(gradcli: Run) -> None:
     assert result.json["diagnostics"][0]["code"] == "E403"
 
 
+def test_threads_change_nothing(gradcli: Run) -> None:
+    source = "fn f(p) { s = p; for k in range(200) { s = s + 0.1*sin(s*p) }; return s }\noutput sum(vmap(f)(arange(200000.0)))"
+    alone, together = (gradcli("eval", "-e", source, "--threads", n) for n in ("1", "2"))
+    assert (alone.code, together.out) == (0, alone.out)
+    assert gradcli("eval", "-e", "1.0", "--threads", "0").code == 2
+
+
 def test_timeout(gradcli: Run) -> None:
     result = gradcli(
         "eval",

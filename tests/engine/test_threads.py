@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.backends.threads import in_order, on_threads
 from gradcli.engine.backends.tiers import Heat, only
 from gradcli.engine.formulas import functions as formulas
 
@@ -148,3 +149,54 @@ def test_packages_are_asked_once(tmp_path: Path) -> None:
         [sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("[1, 1, 1, 1] []\n", "")
+
+
+# ---- several threads for one program -------------------------------------------------------------
+
+ROWS = np.random.default_rng(7).uniform(0.5, 1.5, 150_000)  # three blocks of them
+MAPPED = {
+    "a loop": "fn f(p) { s = 0.3; while abs(s*s - p) > 1e-9 { s = 0.5*(s + p/s) }; return s*w }",
+    "computed indices": "fn f(p) { k = int64(20*p - 9); return [w, p, 2*p, p**2][k % 4] }",
+}
+
+
+@pytest.mark.parametrize("function", MAPPED.values(), ids=MAPPED)
+def test_blocks_on_threads_give_the_same_bits(function: str) -> None:
+    source = f"frozen x: float[n]; var w = 0.7\n{function}\ny = vmap(f)(x); g = grad(sum(y), w)\noutput y, g"
+    answers = []
+    for threads in (1, 2, 3):
+        program = gradcli.load(source=source).with_options(grad=False, threads=threads)
+        with only(heat=Heat(elements=1, operations=0)):
+            answers.append([np.asarray(v).tobytes() for v in program.run(x=ROWS).outputs.values()])
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_failing_row_has_its_message_on_threads() -> None:
+    source = "frozen x: float[n]\nfn f(p) = [p, 2*p][int64(p)]\noutput vmap(f)(x)"
+    rows = np.where(np.arange(len(ROWS)) == 140_000, 2.0, 1.0)
+    messages = []
+    for threads in (1, 2):
+        program = gradcli.load(source=source).with_options(threads=threads)
+        with (
+            only(heat=Heat(elements=1, operations=0)),
+            pytest.raises(gradcli.GradcliError) as error,
+        ):
+            program.run(x=rows)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert "index 2 is out of range" in messages[0]
+
+
+def test_answers_come_in_order_and_the_first_failure_is_raised() -> None:
+    def each(k: int) -> int:
+        if k in (5, 7):
+            raise ValueError(k)
+        with on_threads(4):
+            assert list(in_order(lambda j: j, range(3))) == [0, 1, 2]
+        return k
+
+    with on_threads(3):
+        answers = in_order(each, range(9))
+        assert [next(answers) for _ in range(5)] == [0, 1, 2, 3, 4]
+        with pytest.raises(ValueError, match="5"):
+            next(answers)

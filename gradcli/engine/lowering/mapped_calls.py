@@ -15,7 +15,7 @@ from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import policy
 from ..codegen.python import StepBack
-from ..ir.instructions import size_of
+from ..ir.instructions import Block, Constant, Each, For, Value, blocks_of
 from ..ir.types import Scalar
 from ..operations.apply import apply
 from ..passes.rules import NoRule
@@ -87,7 +87,7 @@ class MappedCalls:
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
         assert not isinstance(call, int)
-        work = self._work + self._numbers * (0 if call is None else call.size)
+        work = self._work + self._numbers * (0 if call is None else call.work)
         if call is None or work < policy().heat.operations:
             return UNSET
         rows = [each.in_rows(run, self._site) for each in found if each.axis is not None]
@@ -105,7 +105,7 @@ class MappedCalls:
 class MappedCall:
     """What makes calls for rows of one kind.
 
-    size  how many instructions its region has
+    work  how many instructions it takes for a row, about
     """
 
     cost = 0  # which `MappedCalls` weighs, by rows
@@ -133,7 +133,7 @@ class MappedCall:
             raise NotCompiled(str(reason), span) from None
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
-        self.size = size_of(self._call.region.block)
+        self.work = _work_of(self._call.region.block, {})
 
     def run(self, run: Run, site: Site, values: Sequence[Any], rows: Sequence[Any]) -> Any:
         """The result. `values` are what all rows share, in the places of these. Raises StepBack,
@@ -146,6 +146,18 @@ class MappedCall:
             for value, varies in zip(values, self._by_row, strict=True)
         ]
         return held_of(self._kind, iter(self._call.apply(run, site, numbers)))
+
+
+def _work_of(block: Block, known: dict[Value, Any]) -> int:
+    """How many instructions a block takes, of a loop as many as it is `known` to take."""
+    total = 0
+    for made in block.instructions:
+        if isinstance(made, Constant):
+            known[made.result] = made.value
+        times = known.get(made.count, 1) if isinstance(made, For) else 1
+        times = made.size if isinstance(made, Each) else max(times, 1)
+        total += 1 + times * sum([_work_of(inside, known) for inside in blocks_of(made)])
+    return total
 
 
 def _arguments(

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...ops.op import Op
 from ..backends.backend import CPU
+from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
@@ -106,8 +107,10 @@ class MappedRegion(RegionCall):
             _given(value, kind, (n,) if varies else ())
             for value, kind, varies in zip(numbers, self._takes, self._by_row, strict=True)
         ]
-        found: list[Any] = []
-        for start in range(0, n, self._tile):
+        found = [self._begun(k, n) for k in range(len(self._gives))]
+
+        def tile(start: int) -> list[Any]:
+            """Computes some rows; gives what is combined with that of other rows."""
             rows = slice(start, min(start + self._tile, n))
             given = [
                 _columns(value[rows]) if varies else value
@@ -115,14 +118,20 @@ class MappedRegion(RegionCall):
             ]
             columns = self._computed(rows.stop - start, given)
             self._mask(columns)
-            found = found or [self._begun(k, n) for k in range(len(columns))]
             for k, column in enumerate(columns):
                 if self._is_flag(k):
-                    found[k] = bool(found[k] or CPU.xp.any(column))
+                    columns[k] = bool(CPU.xp.any(column))
                 elif self._summed[k]:
-                    found[k] = found[k] + column.sum(axis=-1)
+                    columns[k] = column.sum(axis=-1)
                 else:
                     put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
+                    columns[k] = None
+            return columns
+
+        for parts in in_order(tile, range(0, n, self._tile)):
+            for k, part in enumerate(parts):
+                if part is not None:
+                    found[k] = found[k] or part if self._is_flag(k) else found[k] + part
         return [CPU.settle(v) if getattr(v, "shape", None) == () else v for v in found]
 
     def _computed(self, n: int, given: list[Any]) -> list[Any]:
