@@ -35,6 +35,8 @@ from .trace.running import running
 
 __all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall"]
 
+AGAIN = 32  # times, about, that a program runs that has run again and again
+
 
 class Answered(NamedTuple):
     """The outputs, and the gradients of the targets by the sources: None where there is none. The
@@ -101,6 +103,7 @@ class ProgramCall:
     ) -> None:
         """`targets` and `sources` are those of gradients; `asked` is what is asked besides; `dtype`
         that of the run's floats. Raises NotCompiled, and NoRule."""
+        self._calls = 1 if asked is not None and asked.once else AGAIN
         lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
@@ -144,7 +147,7 @@ class ProgramCall:
         finite."""
         try:
             with self._context():
-                found = self._call.run(numbers)
+                found = self._call.run(numbers, self._calls)
                 matrices = self._matrices
                 jacobians = {} if matrices is None else matrices.jacobians(numbers)
                 hessians = {} if matrices is None else matrices.hessians(numbers)

@@ -9,6 +9,7 @@ from ...diagnostics import Span
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..ir.instructions import Region, Structural, every, size_of
+from ..passes.fusion import has_each
 from . import python
 from .machine import can_compile
 
@@ -28,7 +29,8 @@ class Kernel:
     """A region as a function of its parameters that returns its results.
 
     It is Python text at first, and machine code after as much work as compiling that costs, or
-    where a single call is so much work: then it begins again. It raises StepBack. `others` are the
+    where a single call is so much work: then it begins again. With an `each` it is machine code
+    from the first call on. It raises StepBack. `others` are the
     regions that it calls; `stack_bytes` are those that a stack may take, if not as many as the
     policy says.
     """
@@ -39,6 +41,8 @@ class Kernel:
         self._size = sum([size_of(each.block) for each in (region, *others)])
         heat = policy().heat
         self._left = max(heat.instructions, heat.instructions_each * self._size)
+        if has_each(region, *others):
+            self._left = 0  # as text, it would be no quicker than the interpreter
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
 

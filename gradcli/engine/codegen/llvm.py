@@ -7,15 +7,16 @@ it would go beyond a limit, and a signal handler that raises ends it with what i
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import NO_LIMIT
 from ..formulas.functions import scalar_function
-from ..ir.instructions import Each, Instruction, Region, every
+from ..ir.instructions import Region
 from ..ir.types import DTYPES, F32, ArrayType, Type
+from ..passes.fusion import has_each
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
 from .python import StepBack
@@ -59,7 +60,7 @@ def compiled(
     Raises NotNative for what has no machine code.
     """
     text, called = kernel_text(region, others, stack_bytes)
-    passes = O3 if any(isinstance(made, Each) for made in _all(region, *others)) else FEW
+    passes = O3 if has_each(region, *others) else FEW
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
     ]
@@ -68,11 +69,6 @@ def compiled(
     if any(map(_is_array, kinds)):
         return _with_arrays(function, region)
     return _with_float32(function, region)
-
-
-def _all(*regions: Region) -> Iterator[Instruction]:
-    for region in regions:
-        yield from every(region.block)
 
 
 def loaded(

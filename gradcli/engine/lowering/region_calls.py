@@ -21,7 +21,7 @@ from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
 from ..passes.expansion import expand
 from ..passes.folding import fold
-from ..passes.fusion import fuse
+from ..passes.fusion import fuse, has_each
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.ownership import owned
@@ -36,6 +36,7 @@ from .region_op import REGION
 
 Places = tuple[int, ...]
 PARTS = 4  # times the size of a region, about, for one with a pullback
+ALL_PASSES = 8  # times as long, about, LLVM takes for a region with an `each`, by all of its passes
 
 
 class RegionCall:
@@ -189,8 +190,10 @@ class RegionCall:
 def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     """The work of the interpreter that pays for compiling a region and those that it calls; for
     traced numbers its pullback, too."""
-    size = sum([size_of(each.block) for each in (region, *regions.called_by(region))])
-    return policy().heat.work_each * size * (PARTS if is_boxed else 1)
+    whole = [region, *regions.called_by(region)]
+    size = sum([size_of(each.block) for each in whole])
+    parts = (PARTS if is_boxed else 1) * (ALL_PASSES if has_each(*whole) else 1)
+    return policy().heat.work_each * size * parts
 
 
 def simplified(region: Region) -> Region:

@@ -32,6 +32,11 @@ FAR = 24  # groups that an `each` may join, from the last one back
 MOST = 600  # instructions of a body
 
 
+def has_each(*regions: Region) -> bool:
+    """Whether some region has an `each`."""
+    return any(isinstance(made, Each) for region in regions for made in every(region.block))
+
+
 def fuse(region: Region) -> Region:
     """The region with as few `each` as may be."""
     if not any(isinstance(made, Each) for made in every(region.block)):
