@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -32,6 +29,10 @@ def in_order(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterat
     if count <= 1:
         yield from map(function, items)
         return
+    from concurrent.futures import Future  # where threads are asked for, never before
+    from queue import Empty, SimpleQueue
+    from threading import Thread
+
     found: list[Future[Found]] = [Future() for _ in items]
     waiting: SimpleQueue[tuple[Future[Found], Item]] = SimpleQueue()
     for pair in zip(found, items, strict=True):
