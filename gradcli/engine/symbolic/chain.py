@@ -7,16 +7,17 @@ longer the more functions there are inside each other. With names every form tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import sympy
 
-from .algebra import array_of, attached, is_bool
-from .calculus import GUARD, agree, bottom_up, derivative, evaluated, is_known
+from .algebra import array_of, is_bool
+from .calculus import derivative, is_known
 from .exact import binary
 from .limits import Budget
+from .numbers import Numbers
 
 Rates = Mapping[Any, Any]  # how fast symbols move; those that are missing stay
 
@@ -60,22 +61,22 @@ class Chain:
     def __init__(self, form: Any, definitions: Mapping[Any, Any]) -> None:
         self.parts = [*_needed(form, definitions), (None, form)]
         self.sources = set().union(*(part.free_symbols for _, part in self.parts))
+        self._symbols: dict[Any, list[Any]] = {}
         self._slopes: dict[tuple[Any, Any], Any] = {}
-        self._at: dict[Any, Any] = {}  # the point that forms have these values at
-        self._values: dict[tuple[Any, int], Any] = {}
+        self._work: dict[tuple[Any, Any], int] = {}
+        self._numbers = Numbers()
 
     def slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
     ) -> Any:
         """The derivative at a point where symbols move at these rates; where `other` ones are
-        given, its derivative along those. nan where SymPy has no number for it. Raises
-        UnknownError."""
-        if point != self._at:
-            self._at, self._values = dict(point), {}
-        found = self._numbers(point, rates, other, digits)
+        given, its derivative along those: a number of mpmath's. nan where SymPy has no number for
+        it. Raises UnknownError."""
+        known = {symbol: point[symbol] for symbol in self.sources if symbol in point}
+        found = self._slope(known, rates, other, digits)
         for factor in (2, 4, 8):
-            sharper = self._numbers(point, rates, other, factor * digits)
-            if agree(found, sharper, digits // 2):
+            sharper = self._slope(known, rates, other, factor * digits)
+            if self._numbers.agree(found, sharper, digits // 2):
                 break
             found = sharper
         return found
@@ -83,6 +84,12 @@ class Chain:
     def work(self, rates: Rates, other: Rates | None, budget: Budget, limit: int) -> int:
         """How many nodes the derivatives have that lead there; what is counted before it ends is
         enough where that is more than the limit. Raises UnknownError."""
+        key = frozenset(rates), None if other is None else frozenset(other)
+        if key not in self._work:
+            self._work[key] = self._counted(rates, other, budget, limit)
+        return self._work[key]
+
+    def _counted(self, rates: Rates, other: Rates | None, budget: Budget, limit: int) -> int:
         moved, count = {*rates, *(other or ())}, 0
         for name, part in self.parts:
             count += budget.size(part) * len(part.free_symbols & moved)
@@ -96,10 +103,14 @@ class Chain:
                 moved.add(name)
         return count
 
-    def _by(self, form: Any, symbols: Iterable[Any]) -> list[tuple[Any, Any]]:
+    def _by(self, form: Any, symbols: Collection[Any]) -> list[tuple[Any, Any]]:
         """The derivatives of a form by those of the symbols that it has, but for zeros."""
+        if form not in self._symbols:
+            self._symbols[form] = sorted(form.free_symbols, key=str)
         found = []
-        for symbol in sorted(form.free_symbols.intersection(symbols), key=str):
+        for symbol in self._symbols[form]:
+            if symbol not in symbols:
+                continue
             if (form, symbol) not in self._slopes:
                 self._slopes[form, symbol] = derivative(form, symbol)
             slope = self._slopes[form, symbol]
@@ -109,24 +120,24 @@ class Chain:
                 found.append((symbol, slope))
         return found
 
-    def _numbers(
+    def _slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
     ) -> Any:
         """The same, worked out with so many digits."""
-        known = {symbol: binary(point[symbol]) for symbol in self.sources if symbol in point}
-        one, two = dict(rates), dict(other or {})
+        numbers = self._numbers
+        numbers.at(point, digits)
+        one, two = (
+            {symbol: numbers.rounded(rate) for symbol, rate in moved.items()}
+            for moved in (rates, other or {})
+        )
         both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
-
-        def number(form: Any) -> Any:
-            if (form, digits) not in self._values:
-                value = evaluated(bottom_up(attached(form)), known, digits)
-                self._values[form, digits] = value
-            return self._values[form, digits]
-
         for name, part in self.parts:
-            slopes = [(s, slope, number(slope)) for s, slope in self._by(part, {**one, **two})]
+            slopes = [
+                (symbol, slope, numbers.of(slope))
+                for symbol, slope in self._by(part, {**one, **two} if two else one)
+            ]
             bends = [
-                number(bend) * one[a] * two[b]
+                numbers.of(bend) * one[a] * two[b]
                 for a, slope, _ in slopes
                 if a in one
                 for b, bend in self._by(slope, two)
@@ -134,10 +145,10 @@ class Chain:
             for moving, more in ((one, []), (two, []), (both, bends)):
                 terms = [value * moving[s] for s, _, value in slopes if s in moving] + more
                 if terms:
-                    moving[name] = sympy.Add(*terms).evalf(digits + GUARD)
+                    moving[name] = sum(terms)
             if name is not None:
-                known[name] = number(part)
-        return (one if other is None else both).get(None, sympy.Integer(0))
+                numbers.set(name, numbers.of(part))
+        return (one if other is None else both).get(None, 0)
 
 
 def rates_of(symbols: Any, vector: Any) -> dict[Any, Any]:
