@@ -153,14 +153,17 @@ class Chain:
 
 def rates_of(symbols: Any, vector: Any) -> dict[Any, Any]:
     """How fast the symbols of a source move along a direction, which may be complex."""
+    return {part: binary(float(rate)) for part, rate in parts_of(symbols, vector) if rate}
+
+
+def parts_of(symbols: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """The symbols of a source, those of real and imaginary parts, with what each has of a value."""
     many = isinstance(symbols, np.ndarray)
-    found: dict[Any, Any] = {}
-    for form, v in zip(symbols.flat, vector.flat, strict=True) if many else [(symbols, vector)]:
+    for form, v in zip(symbols.flat, value.flat, strict=True) if many else [(symbols, value)]:
         parts = (form, 0) if isinstance(form, sympy.Symbol) else form.as_real_imag()
-        for part, rate in zip(parts, (v.real, v.imag), strict=True):
-            if rate and isinstance(part, sympy.Symbol):
-                found[part] = binary(float(rate))
-    return found
+        for part, number in zip(parts, (v.real, v.imag), strict=True):
+            if isinstance(part, sympy.Symbol):
+                yield part, number
 
 
 def _needed(form: Any, definitions: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
