@@ -4,15 +4,14 @@ by one do."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from gradcli.diagnostics import Source
-from gradcli.tasks.check import checking
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.lane_runs import first_step
+from gradcli.tasks.check.paths import Paths
 from gradcli.tasks.check.point import Point
 from gradcli.tasks.check.program import Program
 from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
@@ -115,6 +114,7 @@ TOGETHER = [
     "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)**2",
     "var x = [[2.0, 0.3], [0.1, 1.5]] in (0.1, 3.0); y = sum(x @ x)",
     "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)",
+    "var x = 0.5 in (0.1, 1.0); var k = 2.0; s = x; for i in range(300) { s = s*0.9 + sin(s*x)*k }; y = s",
 ]
 APART = [
     "var x = 0.5 in (0.1, 1.0); frozen s = 2.0 in (1.0, 3.0); y = s * x**2",
@@ -132,17 +132,21 @@ APART = [
 def found_at_points(
     text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any
 ) -> tuple[Check, list[bool]]:
-    """The check of a program at random points, and which of these were checked together."""
+    """The check of a program at random points, and of each of these whether it was checked together
+    with others, or leads them. With `apart` each is checked by itself, as if it were the only
+    one."""
     together: list[bool] = []
-    original = checking.findings_together
+    original = Paths.findings
 
-    def watched(*given: Any) -> Iterator[list[Finding] | None]:
-        for findings in original(*given):
-            together.append(findings is not None)
-            yield None if apart else findings
+    def watched(paths: Paths, k: int) -> list[Finding] | None:
+        findings = original(paths, k)
+        together.append(findings is not None or paths.leader(k) is None)
+        return findings
 
-    monkeypatch.setattr(checking, "findings_together", watched)
-    found = check(parsed(text), {}, CheckOptions(points=N, **options))
+    monkeypatch.setattr(Paths, "findings", watched)
+    if apart:
+        monkeypatch.setattr(Paths, "_leader", lambda paths, k: None)
+    found = check(parsed(text), {}, CheckOptions(**{"points": N, **options}))
     monkeypatch.undo()
     return found, together
 

@@ -114,18 +114,23 @@ class Point:
     @property
     def work(self) -> float:
         """The work of a run, in operations on numbers."""
-        trace = self.kept[0].trace
-        assert isinstance(trace, ValueTrace)
-        # Where it asks for derivatives, there is more to do than the trace tells.
-        return 1.0 + trace.work * (1 if self.program.asks_for_nothing else 5)
+        return 1.0 + self._counted.work * self._more
 
     @property
-    def elements(self) -> float:
+    def elements(self) -> int:
         """How many numbers the operations of a run give together."""
+        return 1 + self._counted.elements * self._more
+
+    @property
+    def _counted(self) -> ValueTrace:
         trace = self.kept[0].trace
         assert isinstance(trace, ValueTrace)
-        given = 200 * (trace.work - trace.number - trace.passed)
-        return 1.0 + given * (1 if self.program.asks_for_nothing else 5)
+        return trace
+
+    @property
+    def _more(self) -> int:
+        """Where it asks for derivatives, there is so much more to do than the trace tells."""
+        return 1 if self.program.asks_for_nothing else 5
 
     @property
     def is_long(self) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -57,7 +56,7 @@ class Leader(NamedTuple):
 def at_once(leader: Point) -> int:
     """How many points are checked together beside one."""
     ways = sum(len(case.directions(name)) for case in leader.cases[:1] for name in _names(leader))
-    return max(int(MUCH / (leader.elements * ROWS * max(ways, 1))), 1)
+    return max(MUCH // (leader.elements * ROWS * max(ways, 1)), 1)
 
 
 def findings_together(
@@ -68,10 +67,10 @@ def findings_together(
     reasons = {
         (f.output, f.variable, f.method): f.reason for f in leader.found if f.verdict == SKIPPED
     }
-    rows = None
-    with running(), suppress(NotTogetherError):
-        rows = Rows(leader.point, values) if len(values) > 1 else None
-    if rows is None:
+    try:
+        with running():
+            rows = Rows(leader.point, values)
+    except NotTogetherError:
         return [None] * len(values)
     found = [_findings(rows, k, reasons, compare) for k in range(len(values))]
     rows.release()
