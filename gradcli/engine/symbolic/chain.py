@@ -8,7 +8,7 @@ longer the more functions there are inside each other. With names every form tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
@@ -55,15 +55,25 @@ class Names:
         return self._names[form]
 
 
+class Link(NamedTuple):
+    """A part of a form by its name, with its derivatives by symbols, and with those of these along
+    other ones."""
+
+    name: Any
+    part: Any
+    slopes: list[tuple[Any, Any]]
+    bends: list[tuple[Any, Any, Any]]
+
+
 class Chain:
     """A form in terms of sources and names, and its derivatives."""
 
     def __init__(self, form: Any, definitions: Mapping[Any, Any]) -> None:
         self.parts = [*_needed(form, definitions), (None, form)]
         self.sources = set().union(*(part.free_symbols for _, part in self.parts))
-        self._symbols: dict[Any, list[Any]] = {}
         self._slopes: dict[tuple[Any, Any], Any] = {}
         self._work: dict[tuple[Any, Any], int] = {}
+        self._known: dict[tuple[Any, Any], list[Link]] = {}
         self._numbers = Numbers()
 
     def slope(
@@ -105,12 +115,8 @@ class Chain:
 
     def _by(self, form: Any, symbols: Collection[Any]) -> list[tuple[Any, Any]]:
         """The derivatives of a form by those of the symbols that it has, but for zeros."""
-        if form not in self._symbols:
-            self._symbols[form] = sorted(form.free_symbols, key=str)
         found = []
-        for symbol in self._symbols[form]:
-            if symbol not in symbols:
-                continue
+        for symbol in sorted(form.free_symbols.intersection(symbols), key=str):
             if (form, symbol) not in self._slopes:
                 self._slopes[form, symbol] = derivative(form, symbol)
             slope = self._slopes[form, symbol]
@@ -119,6 +125,21 @@ class Chain:
             if slope != 0:
                 found.append((symbol, slope))
         return found
+
+    def _links(self, rates: Rates, other: Rates) -> list[Link]:
+        """The parts with their derivatives where these symbols move."""
+        key = frozenset(rates), frozenset(other)
+        if key not in self._known:
+            found, one, two = [], set(rates), set(other)
+            for name, part in self.parts:
+                slopes = self._by(part, one | two)
+                bends = [(a, *b) for a, slope in slopes if a in one for b in self._by(slope, two)]
+                found.append(Link(name, part, slopes, bends))
+                for moved in (one, two):
+                    if any(symbol in moved for symbol, _ in slopes):
+                        moved.add(name)
+            self._known[key] = found
+        return self._known[key]
 
     def _slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
@@ -131,19 +152,11 @@ class Chain:
             for moved in (rates, other or {})
         )
         both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
-        for name, part in self.parts:
-            slopes = [
-                (symbol, slope, numbers.of(slope))
-                for symbol, slope in self._by(part, {**one, **two} if two else one)
-            ]
-            bends = [
-                numbers.of(bend) * one[a] * two[b]
-                for a, slope, _ in slopes
-                if a in one
-                for b, bend in self._by(slope, two)
-            ]
-            for moving, more in ((one, []), (two, []), (both, bends)):
-                terms = [value * moving[s] for s, _, value in slopes if s in moving] + more
+        for name, part, slopes, bends in self._links(rates, other or {}):
+            values = [(symbol, numbers.of(slope)) for symbol, slope in slopes]
+            bent = [numbers.of(bend) * one[a] * two[b] for a, b, bend in bends]
+            for moving, more in ((one, []), (two, []), (both, bent)):
+                terms = [value * moving[s] for s, value in values if s in moving] + more
                 if terms:
                     moving[name] = sum(terms)
             if name is not None:

@@ -201,6 +201,7 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
         or not declared.program.asks_for_nothing
         or declared.answer.outputs.keys() - declared.answer.targets
     )
+    expects = bool(expected_lines(declared.program.node))
     failed: list[tuple[Expectation, int, Mapping[str, Any]]] = []
     for number, values in enumerate(points, 1):
         found.points.append(values)
@@ -210,7 +211,7 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
                 finding.point = number
             found.findings += findings or ()
             if findings is not None and not needs_run:
-                expectations = _expectations(declared, values)
+                expectations = _expectations(declared, values) if expects else []
             else:
                 inputs, leader = {**declared.inputs, **values}, paths.leader(number - 1)
                 point = Point(declared.program, inputs, leader, values)
@@ -238,8 +239,6 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
 
 def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectation]:
     """Evaluates the program's `expect` statements with other values of its variables."""
-    if not expected_lines(declared.program.node):
-        return []
     execution = Execution(declared.program.compiled, {**declared.inputs, **values}).execute()
     execution.release()
     return execution.run.expectations

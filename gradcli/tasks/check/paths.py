@@ -14,7 +14,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...engine.execution import running
 from ...engine.symbolic.traces import FormTrace, form_execution
-from .cases import holds_more, is_slow
+from .cases import holds_more
 from .lane_runs import NotTogetherError, together
 from .point import Point
 from .points import Compare, Leader, at_once, findings_together
@@ -22,6 +22,7 @@ from .results import Finding
 
 Path = tuple[tuple[Span, bool], ...]  # where conditions were decided by variables, and how
 MANY = 64  # paths that have a leader: its runs are kept
+FEWEST = 4  # points that must have room in one run
 
 
 class Paths:
@@ -43,7 +44,7 @@ class Paths:
         self._found: dict[int, list[Finding] | None] = {}
         self._paths: list[Path | None] = [None] * len(values)  # None: the program fails there
         self._members: defaultdict[Path, list[int]] = defaultdict(list)
-        if any(map(is_slow, declared.cases)) or (trace := _trace(declared, {})) is None:
+        if at_once(declared) < FEWEST or (trace := _trace(declared, {})) is None:
             return
         first = _decided(trace)
         self._leaders[first] = Leader(declared, found)
@@ -76,7 +77,7 @@ class Paths:
         path = self._paths[k]
         if path is None or path in self._leaders or len(self._leaders) > MANY:
             return False
-        if len(self._from(k)) == 1 or any(map(is_slow, point.cases)):
+        if len(self._from(k)) == 1 or at_once(point) < FEWEST:
             return False
         self._leaders[path] = Leader(point, found)
         return True

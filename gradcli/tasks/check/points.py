@@ -54,9 +54,9 @@ class Leader(NamedTuple):
 
 
 def at_once(leader: Point) -> int:
-    """How many points are checked together beside one."""
+    """How many points there is room for in one run, beside a point like them."""
     ways = sum(len(case.directions(name)) for case in leader.cases[:1] for name in _names(leader))
-    return max(MUCH // (leader.elements * ROWS * max(ways, 1)), 1)
+    return MUCH // (leader.elements * ROWS * max(ways, 1))
 
 
 def findings_together(
