@@ -131,16 +131,17 @@ APART = [
 
 def found_at_points(
     text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any
-) -> tuple[Check, list[bool]]:
-    """The check of a program at random points, and of each of these whether it was checked together
-    with others, or leads them. With `apart` each is checked by itself, as if it were the only
+) -> tuple[Check, list[str]]:
+    """The check of a program at random points, and how each of these was checked: "together" with
+    others, "first" on a path, or "apart". With `apart` each is checked as if it were the only
     one."""
-    together: list[bool] = []
+    how: list[str] = []
     original = Paths.findings
 
     def watched(paths: Paths, k: int) -> list[Finding] | None:
         findings = original(paths, k)
-        together.append(findings is not None or paths.leader(k) is None)
+        is_first = paths.leader(k) is None
+        how.append("first" if is_first else "apart" if findings is None else "together")
         return findings
 
     monkeypatch.setattr(Paths, "findings", watched)
@@ -148,7 +149,11 @@ def found_at_points(
         monkeypatch.setattr(Paths, "_leader", lambda paths, k: None)
     found = check(parsed(text), {}, CheckOptions(**{"points": N, **options}))
     monkeypatch.undo()
-    return found, together
+    return found, how
+
+
+def are_together(how: list[str]) -> bool:
+    return "together" in how and "apart" not in how
 
 
 @pytest.mark.parametrize("text", [*TOGETHER, *APART], ids=lambda text: text[:60])
@@ -156,7 +161,7 @@ def test_points_together_find_what_points_one_by_one_do(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"methods": tuple(METHODS)}
-    found, together = found_at_points(text, monkeypatch, apart=False, **options)
+    found, how = found_at_points(text, monkeypatch, apart=False, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
     assert (str(found.points), found.notes, found.exit_code) == (
@@ -164,7 +169,7 @@ def test_points_together_find_what_points_one_by_one_do(
         alone.notes,
         alone.exit_code,
     )
-    assert text not in TOGETHER or all(together)
+    assert text not in TOGETHER or are_together(how)
 
 
 def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:

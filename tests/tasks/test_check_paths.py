@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gradcli.report.checks import problem_of
-from gradcli.tasks.check import paths
+from gradcli.tasks.check import paths, points
 from gradcli.tasks.check.results import METHODS, Check
 
 from .checks import run
-from .test_check_lanes import found_at_points, verdicts
+from .test_check_lanes import are_together, found_at_points, verdicts
 
 ALL: dict[str, Any] = {"methods": tuple(METHODS)}
 
@@ -57,12 +57,12 @@ PROGRAMS = {
 def test_points_on_several_paths_find_what_points_one_by_one_do(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, together = found_at_points(text, monkeypatch, apart=False, points=20, **ALL)
+    found, how = found_at_points(text, monkeypatch, apart=False, points=20, **ALL)
     alone, _ = found_at_points(text, monkeypatch, apart=True, points=20, **ALL)
     assert verdicts(found) == verdicts(alone)
     assert places(found) == places(alone)
     assert [f.ours for f in found.findings] == pytest.approx([f.ours for f in alone.findings])
-    assert all(together)
+    assert are_together(how)
 
 
 def places(found: Check) -> list[tuple[int, int]]:
@@ -152,3 +152,12 @@ def test_paths_without_a_leader_are_checked_point_by_point(
     found, n_made = made(text, monkeypatch)
     assert verdicts(found) == wanted
     assert n_made > n_paths
+
+
+@pytest.mark.parametrize(("room", "together"), [(2**23, True), (2**9, False)])
+def test_points_that_have_no_room_in_one_run_are_checked_one_by_one(
+    room: int, together: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(points, "MUCH", room)
+    text, _ = PROGRAMS["a loop of fixed length"]
+    assert are_together(found_at_points(text, monkeypatch, apart=False)[1]) is together
