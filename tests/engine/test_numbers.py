@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy
 
@@ -72,3 +74,17 @@ def test_each_part_is_worked_out_once_at_a_point() -> None:
     found.at(POINT, 40)
     found.of(part)
     assert len(calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        *((0.1, 0.1), (3, 3), (np.int64(3), 3), (2**60 + 1, 2**60 + 1), (-math.inf, -math.inf)),
+        *((np.float32(0.1), 13421773 / 2**27), (np.array(0.1, "float32"), 13421773 / 2**27)),
+    ],
+    ids=repr,
+)
+def test_a_symbol_has_its_value_exactly(value: Any, number: Any) -> None:
+    found = Numbers()
+    found.at({X: value}, 20)
+    assert found.of(X) == number

@@ -172,11 +172,13 @@ def test_points_together_find_what_points_one_by_one_do(
     assert text not in TOGETHER or are_together(how)
 
 
-def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = TOGETHER[1]
+@pytest.mark.parametrize(
+    "text", [TOGETHER[1], TOGETHER[4], TOGETHER[6]], ids=lambda text: text[:60]
+)
+def test_points_in_float32(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {
         "run": Options(mode="reverse", dtype="float32"),
-        "methods": ("forward", "differences", "taylor"),
+        "methods": ("forward", "differences", "taylor", "sympy"),
     }
     found, _ = found_at_points(text, monkeypatch, apart=False, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)

@@ -17,6 +17,7 @@ import sympy
 
 from .algebra import attached
 from .calculus import GUARD, bottom_up, evaluated
+from .exact import binary
 
 NAMES = (
     *("exp", "log", "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "atan2"),
@@ -60,7 +61,7 @@ class Numbers:
         is_new = digits not in self._known
         self._values = self._known.setdefault(digits, {})
         for symbol, value in point.items() if is_new else ():
-            self.set(symbol, self.context.convert(value))
+            self.set(symbol, self.rounded(binary(value)))
 
     def set(self, symbol: Any, value: Any) -> None:
         """Gives a symbol a number at this point."""
