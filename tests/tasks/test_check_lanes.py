@@ -8,26 +8,14 @@ from typing import Any
 
 import pytest
 
-from gradcli.diagnostics import Source
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.lane_runs import first_step
-from gradcli.tasks.check.paths import Paths
 from gradcli.tasks.check.point import Point
 from gradcli.tasks.check.program import Program
-from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
+from gradcli.tasks.check.results import METHODS, CheckOptions
 from gradcli.tasks.evaluation import Options
-from gradcli.tasks.programs import parse_program
 
-N = 12
-
-
-def parsed(text: str) -> Any:
-    return parse_program(Source("<test>", text))
-
-
-def verdicts(found: Check) -> list[tuple[Any, ...]]:
-    return [(f.point, f.output, f.variable, f.method, f.verdict, f.reason) for f in found.findings]
-
+from .together import are_together, found_at_points, parsed, verdicts
 
 # ---- differences ---------------------------------------------------------------------------------
 
@@ -129,39 +117,12 @@ APART = [
 ]
 
 
-def found_at_points(
-    text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any
-) -> tuple[Check, list[str]]:
-    """The check of a program at random points, and how each of these was checked: "together" with
-    others, "first" on a path, or "apart". With `apart` each is checked as if it were the only
-    one."""
-    how: list[str] = []
-    original = Paths.findings
-
-    def watched(paths: Paths, k: int) -> list[Finding] | None:
-        findings = original(paths, k)
-        is_first = paths.leader(k) is None
-        how.append("first" if is_first else "apart" if findings is None else "together")
-        return findings
-
-    monkeypatch.setattr(Paths, "findings", watched)
-    if apart:
-        monkeypatch.setattr(Paths, "_leader", lambda paths, k: None)
-    found = check(parsed(text), {}, CheckOptions(**{"points": N, **options}))
-    monkeypatch.undo()
-    return found, how
-
-
-def are_together(how: list[str]) -> bool:
-    return "together" in how and "apart" not in how
-
-
 @pytest.mark.parametrize("text", [*TOGETHER, *APART], ids=lambda text: text[:60])
 def test_points_together_find_what_points_one_by_one_do(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"methods": tuple(METHODS)}
-    found, how = found_at_points(text, monkeypatch, apart=False, **options)
+    found, how = found_at_points(text, monkeypatch, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
     assert (str(found.points), found.notes, found.exit_code) == (
@@ -180,7 +141,7 @@ def test_points_in_float32(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "run": Options(mode="reverse", dtype="float32"),
         "methods": ("forward", "differences", "taylor", "sympy"),
     }
-    found, _ = found_at_points(text, monkeypatch, apart=False, **options)
+    found, _ = found_at_points(text, monkeypatch, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
 

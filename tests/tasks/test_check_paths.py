@@ -12,7 +12,7 @@ from gradcli.tasks.check import paths, points
 from gradcli.tasks.check.results import METHODS, Check
 
 from .checks import run
-from .test_check_lanes import are_together, found_at_points, verdicts
+from .together import are_together, found_at_points, verdicts
 
 ALL: dict[str, Any] = {"methods": tuple(METHODS)}
 
@@ -57,7 +57,7 @@ PROGRAMS = {
 def test_points_on_several_paths_find_what_points_one_by_one_do(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, how = found_at_points(text, monkeypatch, apart=False, points=20, **ALL)
+    found, how = found_at_points(text, monkeypatch, points=20, **ALL)
     alone, _ = found_at_points(text, monkeypatch, apart=True, points=20, **ALL)
     assert verdicts(found) == verdicts(alone)
     assert places(found) == places(alone)
@@ -160,4 +160,4 @@ def test_points_that_have_no_room_in_one_run_are_checked_one_by_one(
 ) -> None:
     monkeypatch.setattr(points, "MUCH", room)
     text, _ = PROGRAMS["a loop of fixed length"]
-    assert are_together(found_at_points(text, monkeypatch, apart=False)[1]) is together
+    assert are_together(found_at_points(text, monkeypatch)[1]) is together

@@ -44,7 +44,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self.context = mpmath.MPContext()
-        self._functions = _functions(self.context)
+        self.functions = _functions(self.context)
         self._places: dict[Any, int] = {}
         self._steps: list[Step | None] = []  # of the part with each place; of a symbol none
         self._orders: dict[Any, list[int]] = {}
@@ -113,7 +113,7 @@ class Numbers:
 
     def _step(self, part: Any) -> Step:
         if part.args:
-            function = self._functions.get(part.func.__name__, _odd)
+            function = self.functions.get(part.func.__name__, _odd)
             return Step(function, tuple([self._places[inner] for inner in part.args]))
         if part in (sympy.true, sympy.false):
             return Step(lambda: bool(part), ())

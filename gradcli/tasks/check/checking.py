@@ -221,7 +221,7 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
                 _check_others(point, options, found, number)
                 if options.command:
                     _add_given(found, _asked_of_command(point, options, number))
-                if not paths.may_lead(number - 1, point, found.findings[begin:]):
+                if not paths.lead(number - 1, point, found.findings[begin:]):
                     point.release()
                 del point
                 collect_young()

@@ -71,7 +71,7 @@ class Paths:
             self._found |= zip(some, found, strict=True)
         return self._found.pop(k)
 
-    def may_lead(self, k: int, point: Point, found: Sequence[Finding]) -> bool:
+    def lead(self, k: int, point: Point, found: Sequence[Finding]) -> bool:
         """Makes the k-th point, at which that was found, the leader of its path, unless one leads
         already or no other follows; returns whether it leads now."""
         path = self._paths[k]
