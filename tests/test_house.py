@@ -116,6 +116,7 @@ DOORS: dict[str, set[str]] = {
     "pyarrow": {"rows"},
     "scipy": {"engine"},
     "sympy": {"engine"},
+    "mpmath": {"engine"},
     "llvmlite": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},

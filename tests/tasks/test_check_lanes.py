@@ -4,31 +4,18 @@ by one do."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from gradcli.diagnostics import Source
-from gradcli.tasks.check import checking
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.lane_runs import first_step
 from gradcli.tasks.check.point import Point
 from gradcli.tasks.check.program import Program
-from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
+from gradcli.tasks.check.results import METHODS, CheckOptions
 from gradcli.tasks.evaluation import Options
-from gradcli.tasks.programs import parse_program
 
-N = 12
-
-
-def parsed(text: str) -> Any:
-    return parse_program(Source("<test>", text))
-
-
-def verdicts(found: Check) -> list[tuple[Any, ...]]:
-    return [(f.point, f.output, f.variable, f.method, f.verdict, f.reason) for f in found.findings]
-
+from .together import are_together, found_at_points, parsed, verdicts
 
 # ---- differences ---------------------------------------------------------------------------------
 
@@ -115,6 +102,7 @@ TOGETHER = [
     "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)**2",
     "var x = [[2.0, 0.3], [0.1, 1.5]] in (0.1, 3.0); y = sum(x @ x)",
     "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)",
+    "var x = 0.5 in (0.1, 1.0); var k = 2.0; s = x; for i in range(300) { s = s*0.9 + sin(s*x)*k }; y = s",
 ]
 APART = [
     "var x = 0.5 in (0.1, 1.0); frozen s = 2.0 in (1.0, 3.0); y = s * x**2",
@@ -129,30 +117,12 @@ APART = [
 ]
 
 
-def found_at_points(
-    text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any
-) -> tuple[Check, list[bool]]:
-    """The check of a program at random points, and which of these were checked together."""
-    together: list[bool] = []
-    original = checking.findings_together
-
-    def watched(*given: Any) -> Iterator[list[Finding] | None]:
-        for findings in original(*given):
-            together.append(findings is not None)
-            yield None if apart else findings
-
-    monkeypatch.setattr(checking, "findings_together", watched)
-    found = check(parsed(text), {}, CheckOptions(points=N, **options))
-    monkeypatch.undo()
-    return found, together
-
-
 @pytest.mark.parametrize("text", [*TOGETHER, *APART], ids=lambda text: text[:60])
 def test_points_together_find_what_points_one_by_one_do(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"methods": tuple(METHODS)}
-    found, together = found_at_points(text, monkeypatch, apart=False, **options)
+    found, how = found_at_points(text, monkeypatch, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
     assert (str(found.points), found.notes, found.exit_code) == (
@@ -160,16 +130,18 @@ def test_points_together_find_what_points_one_by_one_do(
         alone.notes,
         alone.exit_code,
     )
-    assert text not in TOGETHER or all(together)
+    assert text not in TOGETHER or are_together(how)
 
 
-def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = TOGETHER[1]
+@pytest.mark.parametrize(
+    "text", [TOGETHER[1], TOGETHER[4], TOGETHER[6]], ids=lambda text: text[:60]
+)
+def test_points_in_float32(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {
         "run": Options(mode="reverse", dtype="float32"),
-        "methods": ("forward", "differences", "taylor"),
+        "methods": ("forward", "differences", "taylor", "sympy"),
     }
-    found, _ = found_at_points(text, monkeypatch, apart=False, **options)
+    found, _ = found_at_points(text, monkeypatch, **options)
     alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
     assert verdicts(found) == verdicts(alone)
 

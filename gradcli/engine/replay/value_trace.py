@@ -16,7 +16,6 @@ MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history
 FEW_ROWS = 64  # `vmap` over up to so many rows is recorded row by row
 MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2  # requests for derivatives that are noted
 PATIENCE = 60  # a run made for its requests ends after so many in a row that are not noted
-NUMBER = 1.0 + 1 / 200  # the work of an operation on a number: 200 elements count as one operation
 
 
 class EnoughError(Exception):
@@ -28,7 +27,8 @@ class ValueTrace(KeepingTrace):
     except that operands of conditions are kept.
 
     updated  the variables that have had more than one state
-    work     the work of the run, in operations on numbers
+    work     the work of the run, in operations on numbers: 200 elements count as one operation
+    elements the numbers that its operations gave
     passed   the number of operations that weren't recorded, because only a state depends on them
     sweeps   the derivatives that the program requested, as targets and the numbers of the sources;
              a few for each place
@@ -36,7 +36,16 @@ class ValueTrace(KeepingTrace):
              other runs
     """
 
-    __slots__ = ("_noted_at", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
+    __slots__ = (
+        "_noted_at",
+        "elements",
+        "passed",
+        "patience",
+        "rows_one_by_one",
+        "sweeps",
+        "updated",
+        "work",
+    )
     keeps_states = False
     sees_plain = False  # nobody asks this trace about values that aren't finite
 
@@ -45,7 +54,7 @@ class ValueTrace(KeepingTrace):
         self.rows_one_by_one = rows_one_by_one
         self.segments = []
         self.updated: set[int] = set()
-        self.work, self.passed = 0.0, 0
+        self.work, self.elements, self.passed = 0.0, 0, 0
         self.patience = math.inf
         self.room = 2**62
         self.sweeps: list[tuple[list[Traced], set[int]]] = []
@@ -57,7 +66,9 @@ class ValueTrace(KeepingTrace):
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
-        self.work += NUMBER if type(y) is float else 1.0 + getattr(y, "size", 1) / 200
+        size = 1 if type(y) is float else getattr(y, "size", 1)
+        self.work += 1.0 + size / 200
+        self.elements += size
         # The fast path of KeepingTrace, without room for values and without pauses.
         if not self.main.recording or len(self.windows) > 1:
             return super().record(site, inputs, a, b, kept, y)
@@ -93,8 +104,10 @@ class ValueTrace(KeepingTrace):
             self.patience = max(self.patience, PATIENCE)
 
     def pass_over(self, operations: int, value: Any) -> None:
+        size = getattr(value, "size", 1)
         self.passed += operations
-        self.work += operations * (1.0 + getattr(value, "size", 1) / 200)
+        self.work += operations * (1.0 + size / 200)
+        self.elements += operations * size
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         self.updated.add(number)

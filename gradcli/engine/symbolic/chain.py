@@ -7,16 +7,17 @@ longer the more functions there are inside each other. With names every form tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
 
-from .algebra import array_of, attached, is_bool
-from .calculus import GUARD, agree, bottom_up, derivative, evaluated, is_known
+from .algebra import array_of, is_bool
+from .calculus import derivative, is_known
 from .exact import binary
 from .limits import Budget
+from .numbers import Numbers
 
 Rates = Mapping[Any, Any]  # how fast symbols move; those that are missing stay
 
@@ -54,6 +55,16 @@ class Names:
         return self._names[form]
 
 
+class Link(NamedTuple):
+    """A part of a form by its name, with its derivatives by symbols, and with those of these along
+    other ones."""
+
+    name: Any
+    part: Any
+    slopes: list[tuple[Any, Any]]
+    bends: list[tuple[Any, Any, Any]]
+
+
 class Chain:
     """A form in terms of sources and names, and its derivatives."""
 
@@ -61,21 +72,21 @@ class Chain:
         self.parts = [*_needed(form, definitions), (None, form)]
         self.sources = set().union(*(part.free_symbols for _, part in self.parts))
         self._slopes: dict[tuple[Any, Any], Any] = {}
-        self._at: dict[Any, Any] = {}  # the point that forms have these values at
-        self._values: dict[tuple[Any, int], Any] = {}
+        self._work: dict[tuple[Any, Any], int] = {}
+        self._known: dict[tuple[Any, Any], list[Link]] = {}
+        self._numbers = Numbers()
 
     def slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
     ) -> Any:
         """The derivative at a point where symbols move at these rates; where `other` ones are
-        given, its derivative along those. nan where SymPy has no number for it. Raises
-        UnknownError."""
-        if point != self._at:
-            self._at, self._values = dict(point), {}
-        found = self._numbers(point, rates, other, digits)
+        given, its derivative along those: a number of mpmath's. nan where SymPy has no number for
+        it. Raises UnknownError."""
+        known = {symbol: point[symbol] for symbol in self.sources if symbol in point}
+        found = self._slope(known, rates, other, digits)
         for factor in (2, 4, 8):
-            sharper = self._numbers(point, rates, other, factor * digits)
-            if agree(found, sharper, digits // 2):
+            sharper = self._slope(known, rates, other, factor * digits)
+            if self._numbers.agree(found, sharper, digits // 2):
                 break
             found = sharper
         return found
@@ -83,6 +94,12 @@ class Chain:
     def work(self, rates: Rates, other: Rates | None, budget: Budget, limit: int) -> int:
         """How many nodes the derivatives have that lead there; what is counted before it ends is
         enough where that is more than the limit. Raises UnknownError."""
+        key = frozenset(rates), None if other is None else frozenset(other)
+        if key not in self._work:
+            self._work[key] = self._counted(rates, other, budget, limit)
+        return self._work[key]
+
+    def _counted(self, rates: Rates, other: Rates | None, budget: Budget, limit: int) -> int:
         moved, count = {*rates, *(other or ())}, 0
         for name, part in self.parts:
             count += budget.size(part) * len(part.free_symbols & moved)
@@ -96,7 +113,7 @@ class Chain:
                 moved.add(name)
         return count
 
-    def _by(self, form: Any, symbols: Iterable[Any]) -> list[tuple[Any, Any]]:
+    def _by(self, form: Any, symbols: Collection[Any]) -> list[tuple[Any, Any]]:
         """The derivatives of a form by those of the symbols that it has, but for zeros."""
         found = []
         for symbol in sorted(form.free_symbols.intersection(symbols), key=str):
@@ -109,47 +126,57 @@ class Chain:
                 found.append((symbol, slope))
         return found
 
-    def _numbers(
+    def _links(self, rates: Rates, other: Rates) -> list[Link]:
+        """The parts with their derivatives where these symbols move."""
+        key = frozenset(rates), frozenset(other)
+        if key not in self._known:
+            found, one, two = [], set(rates), set(other)
+            for name, part in self.parts:
+                slopes = self._by(part, one | two)
+                bends = [(a, *b) for a, slope in slopes if a in one for b in self._by(slope, two)]
+                found.append(Link(name, part, slopes, bends))
+                for moved in (one, two):
+                    if any(symbol in moved for symbol, _ in slopes):
+                        moved.add(name)
+            self._known[key] = found
+        return self._known[key]
+
+    def _slope(
         self, point: Mapping[Any, Any], rates: Rates, other: Rates | None, digits: int
     ) -> Any:
         """The same, worked out with so many digits."""
-        known = {symbol: binary(point[symbol]) for symbol in self.sources if symbol in point}
-        one, two = dict(rates), dict(other or {})
+        numbers = self._numbers
+        numbers.at(point, digits)
+        one, two = (
+            {symbol: numbers.rounded(rate) for symbol, rate in moved.items()}
+            for moved in (rates, other or {})
+        )
         both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
-
-        def number(form: Any) -> Any:
-            if (form, digits) not in self._values:
-                value = evaluated(bottom_up(attached(form)), known, digits)
-                self._values[form, digits] = value
-            return self._values[form, digits]
-
-        for name, part in self.parts:
-            slopes = [(s, slope, number(slope)) for s, slope in self._by(part, {**one, **two})]
-            bends = [
-                number(bend) * one[a] * two[b]
-                for a, slope, _ in slopes
-                if a in one
-                for b, bend in self._by(slope, two)
-            ]
-            for moving, more in ((one, []), (two, []), (both, bends)):
-                terms = [value * moving[s] for s, _, value in slopes if s in moving] + more
+        for name, part, slopes, bends in self._links(rates, other or {}):
+            values = [(symbol, numbers.of(slope)) for symbol, slope in slopes]
+            bent = [numbers.of(bend) * one[a] * two[b] for a, b, bend in bends]
+            for moving, more in ((one, []), (two, []), (both, bent)):
+                terms = [value * moving[s] for s, value in values if s in moving] + more
                 if terms:
-                    moving[name] = sympy.Add(*terms).evalf(digits + GUARD)
+                    moving[name] = sum(terms)
             if name is not None:
-                known[name] = number(part)
-        return (one if other is None else both).get(None, sympy.Integer(0))
+                numbers.set(name, numbers.of(part))
+        return (one if other is None else both).get(None, 0)
 
 
 def rates_of(symbols: Any, vector: Any) -> dict[Any, Any]:
     """How fast the symbols of a source move along a direction, which may be complex."""
+    return {part: binary(float(rate)) for part, rate in parts_of(symbols, vector) if rate}
+
+
+def parts_of(symbols: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """The symbols of a source, those of real and imaginary parts, with what each has of a value."""
     many = isinstance(symbols, np.ndarray)
-    found: dict[Any, Any] = {}
-    for form, v in zip(symbols.flat, vector.flat, strict=True) if many else [(symbols, vector)]:
+    for form, v in zip(symbols.flat, value.flat, strict=True) if many else [(symbols, value)]:
         parts = (form, 0) if isinstance(form, sympy.Symbol) else form.as_real_imag()
-        for part, rate in zip(parts, (v.real, v.imag), strict=True):
-            if rate and isinstance(part, sympy.Symbol):
-                found[part] = binary(float(rate))
-    return found
+        for part, number in zip(parts, (v.real, v.imag), strict=True):
+            if isinstance(part, sympy.Symbol):
+                yield part, number
 
 
 def _needed(form: Any, definitions: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from ...diagnostics import Span
 from ...engine.execution import running
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.kinds import Variable
@@ -62,9 +63,14 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
                 [f for f in found.findings[begin:] if f.variable in (variable, *others)]
             )
             found.findings += _second(case, (variable, *others), mixed, apply_not, options, found)
-    span = case.history.steps[-1].site.span if case.history.steps else None
+    span = _span(case)
     for finding in found.findings[begin:]:
         finding.point, finding.span = number, finding.span or span
+
+
+def _span(case: Case) -> Span | None:
+    """Where an output is computed."""
+    return case.history.steps[-1].site.span if case.history.steps else None
 
 
 def compared(case: Case, options: CheckOptions) -> list[Finding]:
@@ -75,6 +81,8 @@ def compared(case: Case, options: CheckOptions) -> list[Finding]:
         findings += _summed_up(
             [{method: judge.finding(method) for method in options.methods} for judge in judges]
         )
+    for finding in findings:
+        finding.span = _span(case)
     return findings
 
 

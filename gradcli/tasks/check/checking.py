@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
@@ -25,15 +24,15 @@ from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
 from .asked import asked_for
 from .blame import blame
-from .cases import check_case, compared, holds_more, is_slow
+from .cases import check_case, compared
 from .claims import broken_claims
 from .connected import check_connections, without_floats
 from .finite import nonfinite_others
 from .given import command, comparing, reading
 from .linearity import blame_rule, nonlinear_call
 from .path import Conditions
+from .paths import Paths
 from .point import Point
-from .points import findings_together
 from .program import Program
 from .results import AGREE, DISAGREE, RULES, Check, CheckOptions, Finding
 
@@ -194,37 +193,36 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
             "1.0)`"
         )
         return
-    together: Iterator[list[Finding] | None] = repeat(None)
-    if options.order == 1 and not any(holds_more(case) or is_slow(case) for case in declared.cases):
-        together = findings_together(
-            declared, points, found.findings, partial(compared, options=options)
-        )
-    spans = {finding.output: finding.span for finding in found.findings}
+    compare = partial(compared, options=options) if options.order == 1 else None
+    paths = Paths(declared, points, found.findings, compare)
     # What a run for all points doesn't tell.
     needs_run = (
         options.command
         or not declared.program.asks_for_nothing
         or declared.answer.outputs.keys() - declared.answer.targets
     )
+    expects = bool(expected_lines(declared.program.node))
     failed: list[tuple[Expectation, int, Mapping[str, Any]]] = []
-    for number, (values, findings) in enumerate(zip(points, together, strict=False), 1):
+    for number, values in enumerate(points, 1):
         found.points.append(values)
         try:
-            if findings is not None:
-                for finding in findings:
-                    finding.point, finding.span = number, spans.get(finding.output)
-                found.findings += findings
+            findings, begin = paths.findings(number - 1), len(found.findings)
+            for finding in findings or ():
+                finding.point = number
+            found.findings += findings or ()
             if findings is not None and not needs_run:
-                expectations = _expectations(declared, values)
+                expectations = _expectations(declared, values) if expects else []
             else:
-                point = Point(declared.program, {**declared.inputs, **values})
+                inputs, leader = {**declared.inputs, **values}, paths.leader(number - 1)
+                point = Point(declared.program, inputs, leader, values)
                 expectations = list(point.run.expectations)
                 for case in point.cases if findings is None else ():
                     check_case(case, options, found, number)
                 _check_others(point, options, found, number)
                 if options.command:
                     _add_given(found, _asked_of_command(point, options, number))
-                point.release()
+                if not paths.lead(number - 1, point, found.findings[begin:]):
+                    point.release()
                 del point
                 collect_young()
         except GradcliError as error:
@@ -235,13 +233,12 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
             found.diagnostics.append(replace(failed_at(first, number, values), code="E612"))
             continue
         failed += [(e, number, values) for e in expectations if not e.passed]
+    paths.release()
     found.expectations += _failed_expectations(failed)
 
 
 def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectation]:
     """Evaluates the program's `expect` statements with other values of its variables."""
-    if not expected_lines(declared.program.node):
-        return []
     execution = Execution(declared.program.compiled, {**declared.inputs, **values}).execute()
     execution.release()
     return execution.run.expectations

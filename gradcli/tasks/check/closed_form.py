@@ -13,7 +13,7 @@ from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends.backend import is_complex, is_inexact, shape_of
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.boxes import primal
-from ...engine.values.kinds import leaves, read
+from ...engine.values.kinds import Variable, leaves, read
 from .directions import Direction
 from .point import Case, Point
 
@@ -33,14 +33,15 @@ class SkippedError(Exception):
 def slope(case: Case, direction: Direction) -> float:
     """The derivative along a direction, rounded to a float. Raises SkippedError where there is no
     closed form."""
-    origin = case.origin
-    chain, forms = _chain(origin, direction.variable), forms_of(origin.point)
-    return _number(chain, forms, case.symbols(forms), [direction])
+    origin = _origin(case)
+    chain = _chain(origin, direction.variable)
+    return _number(chain, forms_of(origin.point), _values(case, origin), [direction])
 
 
 def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
-    chain, forms = _chain(case, first.variable), forms_of(case.point)
+    origin = _origin(case)
+    chain, forms = _chain(origin, first.variable), forms_of(origin.point)
     for direction in (first, *lasts):
         if direction.variable in forms.earlier:
             raise SkippedError(f"`{direction.variable}` has had several states")
@@ -48,7 +49,36 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
             primal(read(case.point.answer.sources[direction.variable]))
         ):
             raise SkippedError(f"`{direction.variable}` is complex")
-    return _number(chain, forms, forms.point, [first], lasts)
+    return _number(chain, forms, _values(case, origin), [first], lasts)
+
+
+def _origin(case: Case) -> Case:
+    """The case whose closed forms are those of this one: at the point that leads its path, if its
+    forms hold along that."""
+    leader = case.leader
+    if leader is None:
+        return case
+    forms = forms_of(leader.point)
+    has_numbers = forms.notes or forms.earlier  # of that point
+    return leader if not has_numbers and case.moved <= _movable(case, forms) else case.apart()
+
+
+def _movable(case: Case, forms: Any) -> set[str]:
+    """The variables that closed forms have symbols for."""
+    sources = case.point.answer.sources.items()
+    return {s.name for key, s in sources if type(s) is Variable and key in forms.symbols}
+
+
+def _values(case: Case, origin: Case) -> Mapping[Any, Any]:
+    """The values of the symbols in closed forms."""
+    from ...engine.symbolic.chain import parts_of
+
+    forms = forms_of(origin.point)
+    known = dict(forms.point)
+    for name, source in case.point.answer.sources.items() if case is not origin else ():
+        if type(source) is Variable and source.name in case.moved:
+            known.update(parts_of(forms.symbols[name], case.state(name)))
+    return known
 
 
 def _number(

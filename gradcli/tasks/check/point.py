@@ -4,7 +4,7 @@ variables."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -36,10 +36,21 @@ MANY_ROWS = 100_000
 
 class Point:
     """A run of the program, with what it answers, and another that kept every value. Raises
-    GradcliError for a program that fails."""
+    GradcliError for a program that fails.
 
-    def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
+    leader  another point on the same path, whose closed forms may be used
+    moved   the variables that have other values there
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, Any],
+        leader: Point | None = None,
+        moved: Iterable[str] = (),
+    ) -> None:
         self.program, self.inputs = program, inputs
+        self.leader, self.moved = leader, frozenset(moved)
         self.execution = Execution(program.compiled, inputs).execute()
         self.run = self.execution.run
         self.answer = program.answer(self.execution)
@@ -103,10 +114,23 @@ class Point:
     @property
     def work(self) -> float:
         """The work of a run, in operations on numbers."""
+        return 1.0 + self._counted.work * self._more
+
+    @property
+    def elements(self) -> int:
+        """How many numbers the operations of a run give together."""
+        return 1 + self._counted.elements * self._more
+
+    @property
+    def _counted(self) -> ValueTrace:
         trace = self.kept[0].trace
         assert isinstance(trace, ValueTrace)
-        # Where it asks for derivatives, there is more to do than the trace tells.
-        return 1.0 + trace.work * (1 if self.program.asks_for_nothing else 5)
+        return trace
+
+    @property
+    def _more(self) -> int:
+        """Where it asks for derivatives, there is so much more to do than the trace tells."""
+        return 1 if self.program.asks_for_nothing else 5
 
     @property
     def is_long(self) -> bool:
@@ -181,7 +205,7 @@ class Case:
     that hide no error."""
 
     def __init__(self, point: Point, output: str) -> None:
-        self.point, self.output = point, output
+        self.point, self.output, self.moved = point, output, point.moved
         self.chain: Any = None  # its closed form, or why there is none
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
@@ -292,6 +316,16 @@ class Case:
         """The derivative along a direction, in forward mode."""
         return self.point.tangents(direction)[self.output]
 
+    @property
+    def leader(self) -> Case | None:
+        """The output at the point that leads this one's path."""
+        cases = self.point.leader.cases if self.point.leader is not None else []
+        return next((case for case in cases if case.output == self.output), None)
+
+    def apart(self) -> Case:
+        """The case to go on with where it can't go along with others."""
+        return self
+
     # ---- its history again -----------------------------------------------------------------------
 
     @cached_property
@@ -324,16 +358,6 @@ class Case:
         """The imaginary part of the output along that path, where a variable is moved by an
         imaginary step."""
         return float(CPU.xp.imag(self.replay((direction, step * 1j))))
-
-    @property
-    def origin(self) -> Case:
-        """The case whose closed forms are those of this one."""
-        return self
-
-    def symbols(self, forms: Any) -> Mapping[Any, Any]:
-        """The values of the symbols in closed forms."""
-        point: Mapping[Any, Any] = forms.point
-        return point
 
     def replay(self, *moves: tuple[Direction, Any], disturb: Any = None, watch: Any = None) -> Any:
         """The output along that path, where variables have moved, each by a step, which may be

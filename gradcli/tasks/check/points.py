@@ -1,29 +1,27 @@
-"""Random points of the domains, checked together: what the methods need of each comes from runs for
-all of them as lanes.
+"""Random points on one path, checked together beside the point that leads it: what the methods need
+of each comes from runs for all of them as lanes.
 
 A point passes so where all that is found agrees, or doesn't apply for the reason that it doesn't at
-the declared point. Any other one is left to be checked by itself, and so are all where the program
-can't run for them together.
+the leader. Any other one is left to be checked by itself, and so are all where the program can't
+run for them together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from copy import copy
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ...engine.ad.derivatives import gradients
 from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, shape_of
 from ...engine.execution import running
 from ...engine.replay.continuation import NotAnalyticError
+from ...engine.replay.history import History
 from ...engine.replay.steps import Exactly
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Lanes
-from .closed_form import forms_of
 from .complex_step import tiny_step
 from .differences import Beside
 from .directions import Direction
@@ -48,33 +46,43 @@ from .results import AGREE, SKIPPED, Finding
 Compare = Callable[[Case], list[Finding]]
 
 
+class Leader(NamedTuple):
+    """A point beside which others on its path are checked, and what was found there."""
+
+    point: Point
+    found: Sequence[Finding]
+
+
+def at_once(leader: Point) -> int:
+    """How many points there is room for in one run, beside a point like them."""
+    ways = sum(len(case.directions(name)) for case in leader.cases[:1] for name in _names(leader))
+    return MUCH // (leader.elements * ROWS * max(ways, 1))
+
+
 def findings_together(
-    declared: Point, values: Sequence[Mapping[str, Any]], found: Sequence[Finding], compare: Compare
-) -> Iterator[list[Finding] | None]:
-    """For each of the points, in order, what `compare` finds of all outputs; None where it has to
-    be checked by itself. `found` is what was found at the declared point."""
-    ways = sum(
-        len(case.directions(name)) for case in declared.cases[:1] for name in _names(declared)
-    )
-    per_run = int(MUCH / (200 * declared.work * ROWS * max(ways, 1)))
-    reasons = {(f.output, f.variable, f.method): f.reason for f in found if f.verdict == SKIPPED}
-    for k in range(0, len(values), max(per_run, 1)):
-        some = values[k : k + max(per_run, 1)]
-        rows = None
-        with running(), suppress(NotTogetherError):
-            rows = Rows(declared, some) if len(some) > 1 else None
-        for j in range(len(some)):
-            yield _findings(rows, j, reasons, compare) if rows is not None else None
-        if rows is not None:
-            rows.release()
+    leader: Leader, values: Sequence[Mapping[str, Any]], compare: Compare
+) -> list[list[Finding] | None]:
+    """For each of these points what `compare` finds of all outputs; None where it has to be checked
+    by itself."""
+    reasons = {
+        (f.output, f.variable, f.method): f.reason for f in leader.found if f.verdict == SKIPPED
+    }
+    try:
+        with running():
+            rows = Rows(leader.point, values)
+    except NotTogetherError:
+        return [None] * len(values)
+    found = [_findings(rows, k, reasons, compare) for k in range(len(values))]
+    rows.release()
+    return found
 
 
 def _findings(
-    rows: Rows, k: int, reasons: dict[tuple[str, str, str], str], compare: Compare
+    rows: Rows, k: int, reasons: Mapping[tuple[str, str, str], str], compare: Compare
 ) -> list[Finding] | None:
     findings: list[Finding] = []
     try:
-        for case in rows.declared.cases:
+        for case in rows.leader.cases:
             row = Row(rows, case, k)
             if not math.isfinite(row.value):
                 return None
@@ -98,13 +106,13 @@ class Rows:
     """Several points: the results of runs for all of them, with the points as the last axis. Raises
     NotTogetherError where the program can't run so."""
 
-    def __init__(self, declared: Point, values: Sequence[Mapping[str, Any]]) -> None:
-        self.declared, self.size = declared, len(values)
+    def __init__(self, leader: Point, values: Sequence[Mapping[str, Any]]) -> None:
+        self.leader, self.size = leader, len(values)
         xp = CPU.xp
-        self.sources = {name: declared.answer.sources[name] for name in _names(declared)}
+        self.sources = {name: leader.answer.sources[name] for name in _names(leader)}
         if not all(type(s) is Variable for s in self.sources.values()):
             raise NotTogetherError
-        self.given, self.moved = values, set(values[0])
+        self.moved = frozenset(values[0])
         # All of them, so that no gradient is the sum over the rows.
         self.columns = {s.name: repeated(s.state, self.size) for s in self.sources.values()}
         self.columns |= {
@@ -112,7 +120,7 @@ class Rows:
             for name in self.moved
         }
         self.values, self.gradients = self._values_and_gradients()
-        points = [Row(self, case, k) for case in declared.cases[:1] for k in range(self.size)]
+        points = [Row(self, case, k) for case in leader.cases[:1] for k in range(self.size)]
         self.directions = [
             [d for name in self.sources for d in Case.directions(row, name)] for row in points
         ] or [[]]
@@ -136,23 +144,18 @@ class Rows:
             for name, v, first in zip(names, self.vectors, firsts, strict=True)
         ]
         self.tables = (
-            beside(declared.program, declared.inputs, declared.cases, self.columns, ways)
-            if ways
-            else {}
+            beside(leader.program, leader.inputs, leader.cases, self.columns, ways) if ways else {}
         )
         self._imaginary: dict[tuple[str, int], Any] = {}
-        self._points: dict[int, Point] = {}
-        self._paths: dict[Any, Point] = {}
-        self._origins: dict[tuple[Any, str], Case] = {}
 
     def run(self, kind: Kind) -> LaneRun:
-        point = self.declared
+        point = self.leader
         return LaneRun(point.program, point.inputs, self.columns, point.answer.targets, kind)
 
     def _values_and_gradients(self) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
         lanes, xp = self.run("gradients"), CPU.xp
         values, found = {}, {}
-        for case in self.declared.cases:
+        for case in self.leader.cases:
             values[case.output] = weighed(lanes.parts(case), case.weights)
             seeds = []
             for part, weight in zip(
@@ -189,7 +192,7 @@ class Rows:
         for j, (name, _, _) in enumerate(self.keys):
             moving[self.sources[name].name][..., j, :] = self.vectors[j]
         moving = {name: _flat(column) for name, column in moving.items()}
-        point = self.declared
+        point = self.leader
         found = tangents(point.program, point.inputs, point.cases, columns, moving)
         return {output: values.reshape(n, self.size) for output, values in found.items()}
 
@@ -233,31 +236,6 @@ class Rows:
                 total = total + weighed([xp.imag(value.array)], [weight])
         return total
 
-    def origin(self, case: Case, k: int) -> Case:
-        """The output on the path of a point, whose closed forms are those of all points on it.
-        Raises SkippedError."""
-        forms = forms_of(self.declared)
-        if self.is_straight(forms):
-            return case
-        point = self._at(k)
-        outcomes = tuple([(span, holds) for _, span, holds in forms_of(point).trace.outcomes])
-        point = self._paths.setdefault(outcomes, point)
-        if (outcomes, case.output) not in self._origins:
-            there = self._origins[outcomes, case.output] = copy(case)
-            there.point, there.chain = point, None
-        return self._origins[outcomes, case.output]
-
-    def is_straight(self, forms: Any) -> bool:
-        """Whether closed forms hold at all points, on whatever path they are."""
-        return not (forms.notes or forms.trace.outcomes)
-
-    def _at(self, k: int) -> Point:
-        """The declared point with the values of another one, for its closed forms."""
-        if k not in self._points:
-            point = self._points[k] = copy(self.declared)
-            point.inputs, point.forms = {**point.inputs, **self.given[k]}, None
-        return self._points[k]
-
     def release(self) -> None:
         if "kept" in vars(self):
             self.kept.release()
@@ -268,17 +246,29 @@ class Row(Case):
 
     def __init__(self, rows: Rows, case: Case, k: int) -> None:
         self.point, self.output, self.weights = case.point, case.output, case.weights
-        self.rows, self.declared, self.k = rows, case, k
+        self.rows, self.k, self.moved = rows, k, rows.moved
+        self._leader = case
+
+    @property
+    def leader(self) -> Case:
+        return self._leader
 
     @cached_property
     def gradients(self) -> dict[str, Any]:
         return {
             name: self.rows.gradients[self.output, name][..., self.k]
-            for name in self.declared.gradients
+            for name in self.leader.gradients
         }
 
+    @property
+    def history(self) -> History:
+        return self.leader.history
+
     def state(self, variable: str) -> Any:
-        value = self.rows.columns[self.rows.sources[variable].name][..., self.k]
+        name = self.point.answer.sources[variable].name
+        if name not in self.rows.columns:
+            return self.leader.state(variable)
+        value = self.rows.columns[name][..., self.k]
         return value.item() if not shape_of(value) and value.dtype.char == "d" else value
 
     @cached_property
@@ -295,42 +285,29 @@ class Row(Case):
             direction,
             first,
         )
-        return found or self._apart()
+        return found or self.apart()
 
     def tangent(self, direction: Direction) -> float:
         return float(self.rows.tangents[self.output][self._way(direction), self.k])
 
+    def carried(
+        self, direction: Direction, *moves: tuple[Direction, float], disturb: Any = None
+    ) -> float:
+        return self.apart() if moves or disturb is not None else self.tangent(direction)
+
     def imaginary(self, direction: Direction, step: float) -> float:
-        return float(self.rows.imaginary(self.declared, self._way(direction))[self.k])
+        return float(self.rows.imaginary(self.leader, self._way(direction))[self.k])
 
     def _way(self, direction: Direction) -> int:
         return self.rows.keys.index(direction.key)
 
-    @property
-    def origin(self) -> Case:
-        return self.rows.origin(self.declared, self.k)
-
-    def symbols(self, forms: Any) -> Mapping[Any, Any]:
-        sources = self.rows.sources
-        if forms.notes or not self.rows.moved <= {source.name for source in sources.values()}:
-            self._apart()  # the forms have numbers of one point in them
-        point = dict(forms.point)
-        for name in sources:
-            symbols, value = forms.symbols[name], self.state(name)
-            point.update(
-                zip(symbols.flat, value.flat, strict=True)
-                if shape_of(value)
-                else [(symbols, value)]
-            )
-        return point
-
     def rerun(self, *moves: Any) -> float:
-        self._apart()
+        self.apart()
 
     def replay(self, *moves: Any, disturb: Any = None, watch: Any = None) -> Any:
-        self._apart()
+        self.apart()
 
-    def _apart(self) -> NoReturn:
+    def apart(self) -> NoReturn:
         raise NotTogetherError
 
 
