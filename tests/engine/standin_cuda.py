@@ -156,13 +156,13 @@ class RawKernel:
         launch(self._library, self._name, (*grid, *block), [_given(each) for each in arguments])
 
 
-_NUMBERS = {"i": ctypes.c_longlong, "f": ctypes.c_double, "b": ctypes.c_bool}
+_NUMBERS = {"q": ctypes.c_longlong, "l": ctypes.c_longlong, "d": ctypes.c_double, "f": ctypes.c_float, "?": ctypes.c_bool}  # fmt: skip
 
 
 def _given(value: Any) -> Any:
     """What C++ is given: the address of an array of the device, or a number of NumPy's."""
     if isinstance(value, np.generic):
-        return _NUMBERS[value.dtype.kind](value.item())
+        return _NUMBERS[value.dtype.char](value.item())
     host = value._host
     assert host.flags.c_contiguous
     return ctypes.c_void_p(host.ctypes.data)
