@@ -89,6 +89,7 @@ class Options:
             mode=self.mode,
             unconnected=self.unconnected,
             dtype=self.dtype,
+            device=self.device,
             seed=self.seed,
             ignore_extra=self.ignore_extra,
         )

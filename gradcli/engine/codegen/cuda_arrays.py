@@ -58,7 +58,7 @@ __device__ int along(Point &point, Both &both, i64 low, i64 size, T *found) {
     return DONE;
 }
 """
-_BOTH = {
+BOTH = {
     "add": "{a} + {b}",
     "maximum": "{a} >= {b} || {a} != {a} ? {a} : {b}",
     "minimum": "{a} <= {b} || {a} != {a} ? {a} : {b}",
@@ -169,7 +169,7 @@ class Arrays:
         kind, *others = {made.given[k][0].type for k in rows}
         if others:
             raise NotNative("sums in float32 and in float64 together have no machine code here")
-        combined = [_BOTH[made.ways[k]].format(a="a", b="b") for k in rows]
+        combined = [BOTH[made.ways[k]].format(a="a", b="b") for k in rows]
         chosen = "".join([f"j == {n} ? ({way}) : " for n, way in enumerate(combined)])
         lines.add(
             f"const auto {both} = [](int j, {kind} a, {kind} b) -> {kind} {{ return {chosen}a; }};"
@@ -209,7 +209,7 @@ class Arrays:
             self.lines.add(f"if (!int_add({target}, {number}, {total})) return BACK;")
             number = total
         elif way != "put":
-            number = _BOTH[way].format(a=target, b=f"({number})")
+            number = BOTH[way].format(a=target, b=f"({number})")
         self.lines.add(f"{target} = {number};")
 
 
