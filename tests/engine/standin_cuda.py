@@ -34,6 +34,7 @@ class Copy(NamedTuple):
 
 
 copies: list[Copy] = []
+launches: list[str] = []  # what the device was told to compute, each by a kernel at least
 _current = threading.local()
 
 
@@ -153,6 +154,7 @@ class RawKernel:
         self._library = built(self._code)
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Any) -> None:
+        launches.append(self._name)
         launch(self._library, self._name, (*grid, *block), [_given(each) for each in arguments])
 
 
@@ -183,5 +185,6 @@ def module() -> types.SimpleNamespace:
 def begin() -> None:
     """Forgets what was copied, and all limits."""
     copies.clear()
+    launches.clear()
     pool.limits = [0] * COUNT
     _current.__dict__.clear()

@@ -1,25 +1,23 @@
 """Regions as Python functions on the arrays of a device.
 
-Numbers are on the host. An `each` launches kernels, products and entries of the table on whole
-arrays are those of the device's library. The elements of a small array are copied together.
+Numbers are on the host. An `each` launches kernels; products, and entries of the table on whole
+arrays, are those of the device's library. Small arrays whose elements are read or put one by one
+are lists on the host meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..backends.backend import Backend
 from ..ir.instructions import (
     Block,
     Constant,
-    Copy,
     Each,
     Element,
     Free,
     Instruction,
-    NewArray,
-    Product,
     Put,
     Region,
     Room,
@@ -50,18 +48,18 @@ def compiled_on(
 
 class _DeviceText(PythonText):
     """
-    known   constants
-    copied  the names of lists of the elements of small arrays, where they are known
-    joined  the arrays that are made of numbers when the last of these is put, by that `Put`, with
-            the numbers; the instructions before it are left out
+    known     constants
+    elements  the names of lists that small arrays are on the host, where their elements are read or
+              put one by one
+    changed   the arrays that only such a list has as they are
     """
 
     def __init__(self, backend: Backend, stack_bytes: int) -> None:
         super().__init__(False, stack_bytes)
         self.backend, self.lists = backend, 0
         self.known: dict[Value, Constant] = {}
-        self.copied: dict[Value, str] = {}
-        self.joined: dict[int, list[Value] | None] = {}
+        self.elements: dict[Value, str] = {}
+        self.changed: set[Value] = set()
 
     def helpers(self) -> dict[str, Any]:
         xp = self.backend.xp
@@ -74,51 +72,22 @@ class _DeviceText(PythonText):
         }
 
     def block(self, block: Block, depth: int) -> Iterator[str]:
-        copied = self.copied
-        self.copied = dict(copied)
+        elements, changed = self.elements, self.changed
+        self.elements, self.changed = dict(elements), set(changed)
         self.known |= {v.result: v for v in block.instructions if isinstance(v, Constant)}
-        for k, made in enumerate(block.instructions):
-            if isinstance(made, Room):
-                self.join(block, k)
         yield from super().block(block, depth)
-        self.copied = copied
-
-    def join(self, block: Block, k: int) -> None:
-        """Finds out whether numbers are put into all places of the new array `k`, and does nothing
-        else with it before."""
-        room = block.instructions[k]
-        (array,) = room.results
-        size = _kind(array).size
-        if size > SMALL:
-            return
-        found: dict[int, Value] = {}
-        puts: list[Instruction] = [room]
-        for made in block.instructions[k + 1 :]:
-            if isinstance(made, Put) and made.array is array and made.place in self.known:
-                found[self.known[made.place].value] = made.number
-                puts.append(made)
-                array = made.result
-                if len(found) == size:
-                    break
-            elif array in made.operands or array in used(blocks_of(made)):
-                return
-        else:
-            return
-        self.joined |= {id(each): None for each in puts}
-        self.joined[id(puts[-1])] = [found[place] for place in sorted(found)]
+        yield from self.copied(block.results, depth)
+        self.elements, self.changed = elements, changed
 
     def instruction(self, made: Instruction, depth: int) -> Iterator[str]:
-        indent = "    " * depth
-        if id(made) in self.joined:
-            numbers = self.joined[id(made)]
-            if numbers is not None:
-                (array,) = made.results
-                listed = "".join([f"{self.name(value)}, " for value in numbers])
-                dtype = DTYPES[_kind(array).element]
-                yield f"{indent}{self.name(array)} = array([{listed}], {dtype!r})"
-        elif isinstance(made, Free):
-            yield f"{indent}{self.name(made.array)} = None"
-        elif isinstance(made, Each):
+        if isinstance(made, Room | Element | Put) and _is_small(_array_of(made)):
+            yield from self.of_elements(made, depth)
+            return
+        if isinstance(made, Free):
+            yield f"{'    ' * depth}{self.name(made.array)} = None"
+            return
+        yield from self.copied([*made.operands, *used(blocks_of(made))], depth)
+        if isinstance(made, Each):
             each = DeviceEach(made, self.known, self.backend)
             numbers = []
             for result, first in zip(made.results, made.initial, strict=True):
@@ -132,26 +101,54 @@ class _DeviceText(PythonText):
                 raise NotNative("CuPy doesn't check the indices that it is given")
             function = Computed.by(made).on_vectors(self.backend)
             yield self.called(function, made.operands, made.results, depth)
+        elif isinstance(made, Element):
+            item = f"{self.name(made.array)}[{self.name(made.place)}].item()"
+            yield f"{'    ' * depth}{self.name(made.result)} = {_as_number(item, made.result)}"
         else:
             yield from super().instruction(made, depth)
 
-    def array(
-        self, made: NewArray | Room | Element | Put | Copy | Product, depth: int
-    ) -> Iterator[str]:
-        if not isinstance(made, Element):
-            yield from super().array(made, depth)
+    def of_elements(self, made: Room | Element | Put, depth: int) -> Iterator[str]:
+        """What makes a small array, or reads or puts an element: on the host."""
+        indent, array = "    " * depth, _array_of(made)
+        self.names.update(self.helpers())
+        if array not in self.elements:
+            self.elements[array] = f"elements_{self.lists}"
+            self.lists += 1
+            held = f"[0] * {_kind(array).size}"
+            held = held if isinstance(made, Room) else f"{self.name(array)}.tolist()"
+            yield f"{indent}{self.elements[array]} = {held}"
+        listed = self.elements[array]
+        if isinstance(made, Element):
+            item = _as_number(f"{listed}[{self.name(made.place)}]", made.result)
+            yield f"{indent}{self.name(made.result)} = {item}"
             return
-        indent, (array, place) = "    " * depth, map(self.name, made.operands)
-        if _kind(made.array).size > SMALL:
-            found = f"{array}[{place}].item()"
-        else:
-            if made.array not in self.copied:
-                name = self.copied[made.array] = f"elements_{self.lists}"
-                self.lists += 1
-                yield f"{indent}{name} = {array}.tolist()"
-            found = f"{self.copied[made.array]}[{place}]"
-        found = f"float32({found})" if made.result.type == F32 else found
-        yield f"{indent}{self.name(made.result)} = {found}"
+        if isinstance(made, Put):
+            yield f"{indent}{listed}[{self.name(made.place)}] = {self.name(made.number)}"
+            self.elements[made.result] = self.elements.pop(array)
+        self.changed.add(made.result)
+
+    def copied(self, values: Iterable[Value], depth: int) -> Iterator[str]:
+        """Copies arrays to the device that have changed on the host."""
+        for value in dict.fromkeys(values):
+            if value in self.changed:
+                self.changed.remove(value)
+                dtype = DTYPES[_kind(value).element]
+                copied = f"array({self.elements[value]}, {dtype!r})"
+                yield f"{'    ' * depth}{self.name(value)} = {copied}"
+
+
+def _as_number(item: str, value: Value) -> str:
+    """A number of a type, of the text that gives it as Python has it."""
+    return f"float32({item})" if value.type == F32 else item
+
+
+def _array_of(made: Room | Element | Put) -> Value:
+    return made.result if isinstance(made, Room) else made.array
+
+
+def _is_small(array: Value) -> bool:
+    """Whether the elements of an array are copied together."""
+    return _kind(array).size <= SMALL
 
 
 def _kind(array: Value) -> ArrayType:
