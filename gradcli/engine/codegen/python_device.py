@@ -25,7 +25,7 @@ from ..ir.instructions import (
     Value,
     blocks_of,
 )
-from ..ir.types import DTYPES, F32, I64, ArrayType
+from ..ir.types import DTYPES, F32, ArrayType
 from ..passes.copying import used
 from .array_calls import Computed
 from .device_each import DeviceEach
@@ -97,8 +97,6 @@ class _DeviceText(PythonText):
                     numbers.append(result)
             yield self.called(each, each.takes, numbers, depth)
         elif isinstance(made, Structural):
-            if any(_is_ints(value) for value in made.operands):
-                raise NotNative("CuPy doesn't check the indices that it is given")
             function = Computed.by(made).on_vectors(self.backend)
             yield self.called(function, made.operands, made.results, depth)
         elif isinstance(made, Element):
@@ -154,7 +152,3 @@ def _is_small(array: Value) -> bool:
 def _kind(array: Value) -> ArrayType:
     assert isinstance(array.type, ArrayType)
     return array.type
-
-
-def _is_ints(value: Value) -> bool:
-    return isinstance(value.type, ArrayType) and value.type.element == I64
