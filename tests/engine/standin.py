@@ -102,7 +102,8 @@ def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _is_part(found: Any, operands: tuple[Any, ...]) -> bool:
     """Whether what NumPy gave needed no computation."""
     given = [each._host for each in operands if isinstance(each, ndarray)]
-    return any(np.may_share_memory(found, each) for each in given)
+    is_one = isinstance(found, np.ndarray)
+    return is_one and any(np.may_share_memory(found, each) for each in given)
 
 
 def _with_base(result: ndarray, operands: tuple[Any, ...]) -> ndarray:

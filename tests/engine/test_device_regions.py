@@ -81,7 +81,7 @@ def test_programs(name: str, answered: list[bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["one pass", "along the first axis", "gathered", "twice", "softmax"]
+    "name", ["one pass", "along the first axis", "heat", "twice", "softmax"]
 )
 def test_programs_in_float32(name: str, answered: list[bool]) -> None:
     source = f"{HEAD}{PROGRAMS[name]}\noutput z, x * s"

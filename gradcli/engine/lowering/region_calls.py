@@ -136,7 +136,10 @@ class RegionCall:
         array = CPU.xp.ndarray
         if self.is_large and (kernel := self._on_device(backend)) is not None:
             given = [backend.to_device(v) if type(v) is array else v for v in numbers]
-            return list(kernel(*given))
+            try:
+                return list(kernel(*given))
+            except MemoryError:
+                raise StepBack from None
         if self.is_large and not self._is_derived:
             raise StepBack  # the interpreter computes there
         found = self.run(backend.all_to_host(numbers), calls)
