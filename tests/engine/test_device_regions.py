@@ -80,9 +80,7 @@ def test_programs(name: str, answered: list[bool]) -> None:
     assert answered[-1] == has_kernels() == (name != "slow functions")
 
 
-@pytest.mark.parametrize(
-    "name", ["one pass", "along the first axis", "heat", "twice", "softmax"]
-)
+@pytest.mark.parametrize("name", ["one pass", "along the first axis", "heat", "twice", "softmax"])
 def test_programs_in_float32(name: str, answered: list[bool]) -> None:
     source = f"{HEAD}{PROGRAMS[name]}\noutput z, x * s"
     expected = on_cpu(source, inputs(), dtype="float32")
