@@ -14,13 +14,12 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, NATIVE, only
 from gradcli.tasks.evaluation import Evaluation
 
-from . import standin, standin_cuda, test_hot_array_functions, test_large_arrays, training_programs
+from . import array_functions, large_programs, standin, standin_cuda, training_programs
 from .cuda_builds import needs_compiler
 from .hot_and_cold import answer, assert_close, assert_same
-from .test_large_arrays import EDGES, inputs
+from .large_programs import EDGES, HEAD, Writer, inputs
 
 pytestmark = needs_compiler
-HEAD = test_large_arrays.HEAD
 MORE = {
     "along many rows": "z = sum(sum(t * s, axis = 0)**2) + sum(max(t, axis = 0)) + sum(t > 0, axis = 0)[2] * s",
     "several axes at once": "z = sum(sum(e, axis = 0) * s) + sum(sum(e, axis = 2)**2) + sum(sum(e, axis = [0, 2])) + sum(e)",
@@ -31,7 +30,7 @@ MORE = {
     "whole arrays": "a = x[:, :7] @ x[:, :7].T + 9.0 * eye(7)\nz = logdet(a) + sum(solve(a, x[:, 0])) * s + sum(sort(u) * u)",
 }  # fmt: skip
 # All variables are connected with what is asked for.
-PROGRAMS = test_large_arrays.PROGRAMS | {
+PROGRAMS = large_programs.PROGRAMS | {
     name: f"t = reshape(concatenate([u, u[:120]]), [60, 7]) * y[3]\n{body} + sum(x) + sum(e) + sum(y)"
     for name, body in MORE.items()
 }
@@ -94,7 +93,7 @@ def test_programs_in_float32(name: str, answered: list[bool]) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_programs(seed: int) -> None:
-    source, given = test_large_arrays.Writer(seed).program(), test_large_arrays.inputs(seed)
+    source, given = Writer(seed).program(), inputs(seed)
     with only(NATIVE, FIRST_USE):
         found = last(source, given, device="cuda")
     assert_same(found, on_cpu(source, given))
@@ -116,13 +115,13 @@ def test_arithmetic_has_the_bits_of_the_cpu(body: str, dtype: str) -> None:
 # ---- hot calls and loops -------------------------------------------------------------------------
 
 LARGE = {", 4)": ", 40)", "3.0, 12), [3, 4]": "3.0, 120), [3, 40]"}
-FUNCTIONS = [p for p in test_hot_array_functions.PROGRAMS if "[4, 1]" not in p and "[1, 2" not in p]
+FUNCTIONS = [p for p in array_functions.PROGRAMS if "[4, 1]" not in p and "[1, 2" not in p]
 
 
 @pytest.mark.parametrize("options", [{"hessian": True}, {"mode": "forward"}], ids=str)
 @pytest.mark.parametrize("source", FUNCTIONS[::4])
 def test_hot_functions(source: str, options: dict[str, Any]) -> None:
-    whole = test_hot_array_functions._in_function(source)
+    whole = array_functions.in_function(source)
     for few, many in LARGE.items():
         whole = whole.replace(few, many)
     with only(INTERPRETED):
