@@ -172,7 +172,7 @@ class ProgramCall:
         backend = backend_for(self._device)
         if backend is CPU or not self._call.is_large:
             return self._call.run(numbers)
-        return backend.all_to_host(self._call.run_on(backend, numbers))
+        return list(map(backend.to_host, self._call.run_on(backend, numbers)))
 
 
 def _is_finite(array: Any) -> bool:

@@ -21,7 +21,7 @@ from .cuda_memory import Memory, type_of
 from .cuda_scalars import PREAMBLE, Lines, Term
 from .scalar_ops import NotNative
 
-MOST_THREADS = 2**16  # that share what is combined in one place
+MOST_THREADS = 2**17  # that share what is combined in one place
 SHARE = 8  # points that such a thread takes at least
 
 
@@ -116,18 +116,18 @@ class _Group(NamedTuple):
 
 
 def _groups(made: Each) -> list[_Group]:
+    """The kernels that there are. The first one has all that take numbers in any order."""
     every = tuple(range(len(made.shape)))
     free, atomic, found = list[int](), list[int](), dict[tuple[int, ...], list[int]]()
     steps_to = _Steps(made)
-    for k, (way, (_, place)) in enumerate(zip(made.ways, made.given, strict=True)):
-        steps = [0] * len(every) if place is None else steps_to(place)
-        kept = None if steps is None else _kept(steps, made.shape)
-        if way == "put" or kept == every:
+    for k, (way, (number, place)) in enumerate(zip(made.ways, made.given, strict=True)):
+        kept = () if place is None else _kept(steps_to(place), made.shape)
+        if place is not None and (kept == every or (way == "put" and kept is None)):
             free.append(k)
-        elif kept is None:
-            if way != "add" or not is_float(made.given[k][0].type):
-                raise NotNative(f"`{way}` at places that may be met again has no kernel")
+        elif kept is None and way == "add" and is_float(number.type):
             atomic.append(k)
+        elif kept is None or way == "put":
+            raise NotNative(f"`{way}` at places that may be met again has no kernel")
         else:
             found.setdefault(kept, []).append(k)
     (kept, whole), *others = found.items() or [(every, [])]
@@ -135,15 +135,18 @@ def _groups(made: Each) -> list[_Group]:
     return [first, *[_Group(kept, [], [], whole) for kept, whole in others]]
 
 
-def _kept(steps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The axes along which a place moves; None if it may be met again."""
-    kept = tuple([axis for axis, step in enumerate(steps) if step])
+def _kept(steps: Sequence[int] | None, shape: Sequence[int]) -> tuple[int, ...] | None:
+    """The axes along which a place moves, or could; None if it may be met again."""
+    if steps is None:
+        return None
     reached = 0
-    for step, size in sorted([(abs(steps[axis]), shape[axis]) for axis in kept]):
-        if step <= reached:
-            return None
-        reached += step * (size - 1)
-    return kept
+    for step, size in sorted(zip(map(abs, steps), shape, strict=True)):
+        if step and size > 1:
+            if step <= reached:
+                return None
+            reached += step * (size - 1)
+    pairs = zip(steps, shape, strict=True)
+    return tuple([axis for axis, (step, size) in enumerate(pairs) if step or size == 1])
 
 
 class _Steps:

@@ -61,7 +61,9 @@ class DeviceEach:
         parts = [
             xp.empty((len(ks), *share.shape), DTYPES[kind]) for (_, kind), ks in kernel.sums.items()
         ]
-        stored = [xp.empty(len(kernel.stored) * share.places, "int64")] * bool(kernel.stored)
+        # Places are in the arrays, also where a point has stepped back and gave none.
+        room = xp.zeros if self._written.steps_back else xp.empty
+        stored = [room(len(kernel.stored) * share.places, "int64")] * bool(kernel.stored)
         self._launch(kernel.name, kernel.size, [*values, *arrays, *parts, *stored])
         sums = [
             self._combined(way, part, 1 + share.axis)
