@@ -75,7 +75,7 @@ def test_programs(name: str, answered: list[bool]) -> None:
     with only(NATIVE, FIRST_USE):
         found = last(source, inputs(), device="cuda")
     assert_close(found, expected, 1e-10, 1e-13)
-    # CUDA has no `lgamma` with the accuracy that is promised: CuPy's is the interpreter's.
+    # `lgamma` is in no kernel.
     assert answered[-1] == has_kernels() == (name != "slow functions")
 
 
