@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..lang.program import Program
 from .backends.backend import CPU
+from .backends.selection import backend_for
 from .codegen.python import StepBack
 from .formulas.functions import is_plain
 from .ir.instructions import Block, Constant, Operation, Region, blocks_of
@@ -100,10 +101,14 @@ class ProgramCall:
         forward: bool,
         asked: Asked | None = None,
         dtype: str = "float64",
+        device: str = "cpu",
     ) -> None:
         """`targets` and `sources` are those of gradients; `asked` is what is asked besides; `dtype`
-        that of the run's floats. Raises NotCompiled, and NoRule."""
-        self._calls = 1 if asked is not None and asked.once else AGAIN
+        that of the run's floats; `device` where its large arrays are. Raises NotCompiled, and
+        NoRule."""
+        if asked is not None and device != "cpu":
+            raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
+        self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN
         lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
@@ -147,7 +152,7 @@ class ProgramCall:
         finite."""
         try:
             with self._context():
-                found = self._call.run(numbers, self._calls)
+                found = self._computed(numbers)
                 matrices = self._matrices
                 jacobians = {} if matrices is None else matrices.jacobians(numbers)
                 hessians = {} if matrices is None else matrices.hessians(numbers)
@@ -163,6 +168,13 @@ class ProgramCall:
             of: {by: part(found) for by, part in row.items()} for of, row in self._gradients.items()
         }
         return Answered(outputs, gradients, jacobians, hessians)
+
+    def _computed(self, numbers: list[Any]) -> list[Any]:
+        """What the kernel gives, with arrays in the host's memory. Raises StepBack."""
+        backend = backend_for(self._device)
+        if backend is CPU or not self._call.is_large:
+            return self._call.run(numbers, self._calls)
+        return list(map(backend.to_host, self._call.run_on(backend, numbers, self._calls)))
 
 
 def _is_finite(array: Any) -> bool:

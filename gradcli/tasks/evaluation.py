@@ -91,6 +91,7 @@ class Options:
             mode=self.mode,
             unconnected=self.unconnected,
             dtype=self.dtype,
+            device=self.device,
             seed=self.seed,
             threads=self.threads,
             ignore_extra=self.ignore_extra,

@@ -24,7 +24,7 @@ def by_kernels(answer: Answer, inputs: Mapping[str, Any]) -> Matrices | None:
     least = policy().heat.sweeps
     if answer.run.trace.number < min(LONG, least) or not answer.options.is_plain:
         return None
-    if not (policy().writes and answer.is_by_variables):
+    if not (policy().writes and answer.is_by_variables) or answer.options.device != "cpu":
         return None
     asked = answer.asked(once=True)
     if asked is None or sum([plan.cost for plan in asked.plans]) < least:

@@ -34,6 +34,7 @@ static inline long long __mul64hi(long long a, long long b) { return (__int128)a
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline long long __double_as_longlong(double x) { long long i; memcpy(&i, &x, 8); return i; }
 static inline double __longlong_as_double(long long i) { double x; memcpy(&x, &i, 8); return x; }
+template <typename T> static inline T atomicAdd(T *at, T x) { T old = *at; *at += x; return old; }
 """
 _THREADS = """
 extern "C" void all_{name}(unsigned blocks, unsigned threads, {parameters}) {{

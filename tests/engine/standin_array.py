@@ -111,6 +111,7 @@ class ndarray:  # noqa: N801
         return on_device(found, base=self if getattr(found, "base", None) is not None else None)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        standin_cuda.launches.append("put")
         self._host[_wrapped(self, index)] = on_host(value)
 
     def __iter__(self) -> Any:
@@ -134,6 +135,8 @@ def _wrapped(array: ndarray, index: Any) -> Any:
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *arguments: Any, **options: Any) -> Any:
+        if name not in _VIEWS:
+            standin_cuda.launches.append(name)
         return on_device(
             getattr(self._host, name)(*on_host(arguments), **on_host(options)),
             base=self if name in _VIEWS else None,
@@ -144,6 +147,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _operator(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *others: Any) -> Any:
+        standin_cuda.launches.append(name)
         return on_device(getattr(np.ndarray, name)(self._host, *on_host(others)))
 
     return method
@@ -151,6 +155,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
 def _in_place(name: str) -> Callable[..., Any]:
     def method(self: ndarray, other: Any) -> ndarray:
+        standin_cuda.launches.append(name)
         getattr(np.ndarray, name)(self._host, on_host(other))
         return self
 

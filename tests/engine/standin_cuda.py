@@ -34,6 +34,7 @@ class Copy(NamedTuple):
 
 
 copies: list[Copy] = []
+launches: list[str] = []  # what the device was told to compute, each by a kernel at least
 _current = threading.local()
 
 
@@ -153,16 +154,17 @@ class RawKernel:
         self._library = built(self._code)
 
     def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Any) -> None:
+        launches.append(self._name)
         launch(self._library, self._name, (*grid, *block), [_given(each) for each in arguments])
 
 
-_NUMBERS = {"i": ctypes.c_longlong, "f": ctypes.c_double, "b": ctypes.c_bool}
+_NUMBERS = {"q": ctypes.c_longlong, "l": ctypes.c_longlong, "d": ctypes.c_double, "f": ctypes.c_float, "?": ctypes.c_bool}  # fmt: skip
 
 
 def _given(value: Any) -> Any:
     """What C++ is given: the address of an array of the device, or a number of NumPy's."""
     if isinstance(value, np.generic):
-        return _NUMBERS[value.dtype.kind](value.item())
+        return _NUMBERS[value.dtype.char](value.item())
     host = value._host
     assert host.flags.c_contiguous
     return ctypes.c_void_p(host.ctypes.data)
@@ -183,5 +185,6 @@ def module() -> types.SimpleNamespace:
 def begin() -> None:
     """Forgets what was copied, and all limits."""
     copies.clear()
+    launches.clear()
     pool.limits = [0] * COUNT
     _current.__dict__.clear()

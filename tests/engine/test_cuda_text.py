@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -16,12 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.engine.codegen import python
 from gradcli.engine.codegen.cuda import RESULTS, CudaText, NotNative, rows_text
+from gradcli.engine.codegen.cuda_each import each_text
 from gradcli.engine.codegen.python import StepBack
-from gradcli.engine.ir.instructions import Each, Operation, Product, Region, every
+from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.ir.types import DTYPES, F64, I64, ArrayType, Scalar
+from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
@@ -31,6 +34,7 @@ from gradcli.engine.passes.jvp import jvp
 from gradcli.engine.passes.ownership import owned
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
+from gradcli.engine.regions.programs import lower_program
 
 from . import array_programs
 from .cuda_builds import built, compiled_for_gpu, launch, needs_compiler, nvrtc_is_there
@@ -70,7 +74,7 @@ def derivatives(found: Any, orders: int) -> Iterator[tuple[Region, Regions]]:
     """A region, and as many of these as `orders` says: its pullback, the pullback's tangents, its
     tangents."""
     kinds = [value.type for value in found.region.block.parameters]
-    wrt = [k for k, kind in enumerate(kinds) if kind is F64]
+    wrt = [k for k, kind in enumerate(kinds) if is_float(kind)]
     regions = Regions(found.others)
     yield found.region, regions
     with suppress(NoRule):
@@ -124,6 +128,7 @@ LARGE = [  # arrays that stay in memory
     "m = reshape(arange(150) * 0.1 * x + y, [5, 3, 10])\noutput sum(sum(m * y, axis = 1)**2), sum(mean(m, axis = 0) * m[1]), sum(softmax(m, axis = 2)**2)",
     "u = arange(40) * 0.1 * x + y\ni = int64(abs(u) * 9) % 40\nfor k in range(3) { u = u[i] * 0.5 + sin(u * y); u[1:] = u[:-1] * x }\noutput sum(u * u), sum(i), max(i)",
 ]  # fmt: skip
+GATHERED = "u = ones(400) * x + y\ni = int64(u * 3) % 9\nz = sum(u[i + 9] * u) + sum(reshape(u, [100, 4]), axis = 0)[1] * n\noutput z, sum(i * n)"
 # Of each table how many kernels there are, as what isn't compiled is left out, and what makes them.
 GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
     "programs": (104, lambda: cases(HEAD, [*PROGRAMS.values(), *STEPS_BACK])),
@@ -252,6 +257,32 @@ def test_kernels_as_cpp(name: str) -> None:
 def test_kernels_for_a_gpu(name: str) -> None:
     found, text = group(name)
     assert compiled_for_gpu(text, optimised=False).count(b".visible .entry") == len(found)
+
+
+def kernels_of_each(dtype: str) -> Iterator[str]:
+    """The texts of the kernels that expressions on large arrays have, in a namespace for each."""
+    for program in [*LARGE, GATHERED]:
+        node = gradcli.load(source=SCALARS + program)._resolved
+        found = lower_program(node, {}, real=OF_DTYPE[dtype])
+        for region, regions in derivatives(found, orders=2):
+            for own in finished(region, *regions.called_by(region)):
+                made = list(every(own.block))
+                known = {v.result: v for v in made if isinstance(v, Constant)}
+                for each in made:
+                    if isinstance(each, Each):
+                        yield each_text(each, known).text
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_kernels_of_arrays_for_a_gpu(dtype: str) -> None:
+    texts = list(dict.fromkeys(kernels_of_each(dtype)))
+    named = [re.sub(r"void (each\d+)", rf"void n{k}_\1", text) for k, text in enumerate(texts)]
+    whole = "".join([f"namespace n{k} {{\n{text}}}\n" for k, text in enumerate(named)])
+    for part in ("atomicAdd(", "each0_end", "return BACK", f"{OF_DTYPE[dtype]} total"):
+        assert part in whole
+    compiled = compiled_for_gpu(whole, optimised=False)
+    assert compiled.count(b".visible .entry") == whole.count("__global__")
 
 
 @needs_nvrtc

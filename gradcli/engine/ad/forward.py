@@ -107,7 +107,7 @@ def fitted(run: Run, t: Any, y: Any) -> Any:
     if is_complex(t) and not is_complex(y):
         t = t.real
     if shape_of(t) != shape_of(y):
-        t = run.backend.xp.broadcast_to(t, shape_of(y)).copy()
+        t = run.backend.xp.broadcast_to(run.backend.operand(t), shape_of(y)).copy()
     if dtype_name(t) != dtype_name(y):
         t = t.astype(y.dtype) if shape_of(y) else t
     return run.backend.settle(t) if shape_of(t) or hasattr(t, "dtype") else t

@@ -35,6 +35,7 @@ class Cuda(Backend):
         self._own = threading.local()
         self._limit: int | None = None
         self._limit_before = 0
+        self._kernels: dict[tuple[str, str], Any] = {}
 
     def use(self) -> None:
         """Makes this the device of the calling thread, with an error for singular matrices instead
@@ -79,6 +80,11 @@ class Cuda(Backend):
         return there
 
     def kernel(self, text: str, name: str) -> Any:
+        if (text, name) not in self._kernels:
+            self._kernels[text, name] = self._compiled(text, name)
+        return self._kernels[text, name]
+
+    def _compiled(self, text: str, name: str) -> Any:
         # Products and sums are not fused.
         cupy = self.xp
         made = cupy.RawKernel(text, name, options=("--std=c++17", "--fmad=false"))

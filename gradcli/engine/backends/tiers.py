@@ -48,6 +48,8 @@ class Heat(NamedTuple):
                  that the region has `instructions_each`
     sweeps       microseconds that a run's sweeps for Jacobians take, about, before kernels compute
                  these in their place
+    on_device    elements that an array of a region has, or points, for a GPU to compute it: of
+                 fewer, starting an operation there takes longer than the CPU takes
     """
 
     iterations: int = 2000
@@ -60,6 +62,7 @@ class Heat(NamedTuple):
     instructions: int = 2**21
     instructions_each: int = 2**12
     sweeps: int = 2**18
+    on_device: int = 2**12
 
 
 HEAT = Heat()
@@ -73,6 +76,7 @@ FIRST_USE = Heat(
     operations=0,
     instructions=0,
     instructions_each=0,
+    on_device=1,
 )  # for tests: code is hot when it is first used
 
 

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Protocol
 
 from ...structs import Struct
-from ..backends.backend import CPU
+from ..backends.backend import CPU, Backend
 from ..ir.structural import REFUSALS, Applied, Structural
 from ..ir.types import DTYPES, I64, ArrayType, Type
 from .step_back import StepBack
@@ -83,38 +83,40 @@ class Computed(Struct):
 
         return call
 
-    def on_vectors(self) -> Callable[..., tuple[Any, ...]]:
-        """The function of vectors and numbers that gives such. It raises StepBack."""
-        takes, compute = list(map(_layout, self.applied.takes)), self.parts()
+    def on_vectors(self, backend: Backend = CPU) -> Callable[..., tuple[Any, ...]]:
+        """The function of a backend's vectors and of numbers that gives such. It raises
+        StepBack."""
+        takes, compute = list(map(_layout, self.applied.takes)), self.parts(backend)
         gives = list(map(_layout, self.gives))
+        number = backend.scalar if backend is not CPU else lambda value: value
 
         def call(*given: Any) -> tuple[Any, ...]:
             operands = [
-                value if layout is None else value.reshape(layout[0])
+                number(value) if layout is None else value.reshape(layout[0])
                 for value, layout in zip(given, takes, strict=True)
             ]
             return tuple(
                 [
-                    CPU.settle(part)
+                    backend.settle(part)
                     if layout is None
-                    else CPU.xp.array(part, layout[1]).reshape(-1)
+                    else backend.xp.array(part, layout[1]).reshape(-1)
                     for part, layout in zip(compute(operands), gives, strict=True)
                 ]
             )
 
         return call
 
-    def parts(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """The results, as arrays and numbers of NumPy. The function raises StepBack."""
-        compute, shapes = self.applied.function(), list(map(_shape, self.gives))
+    def parts(self, backend: Backend = CPU) -> Callable[[Sequence[Any]], list[Any]]:
+        """The results, as arrays and numbers of a backend. The function raises StepBack."""
+        compute, shapes = self.applied.function(backend), list(map(_shape, self.gives))
         counts = self.applied.op.integers == "keep" and any(_element(k) == I64 for k in self.gives)
 
         def parts(operands: Sequence[Any]) -> list[Any]:
             try:
                 found = compute(*operands)
                 if counts:
-                    floats = [CPU.xp.asarray(each, "float64") for each in operands]
-                    if not (CPU.xp.abs(compute(*floats)) < SAFE).all():
+                    floats = [backend.xp.asarray(each, "float64") for each in operands]
+                    if not (backend.xp.abs(compute(*floats)) < SAFE).all():
                         raise StepBack
             except REFUSALS:
                 raise StepBack from None

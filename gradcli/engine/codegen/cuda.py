@@ -40,7 +40,7 @@ from ..ir.instructions import (
     every,
     size_of,
 )
-from ..ir.types import BOOL, F64, I64, STACK, ArrayType, Type
+from ..ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, is_float
 from .cuda_arrays import ALONG, Arrays
 from .cuda_memory import ARRAYS, Memory, Stack, type_of
 from .cuda_scalars import PREAMBLE, Lines, Scalars, Term, literal
@@ -51,7 +51,7 @@ __all__ = ["CudaText", "NotNative", "rows_text"]
 KERNEL = "rows"
 MOST_PARAMETERS = 500  # of a kernel, which are 4 KiB at most
 SHORT_LOOP = 2**16  # instructions of a loop that isn't counted
-RESULTS = (F64, I64, BOOL)  # the types of results, whose columns are in an array for each
+RESULTS = (F64, F32, I64, BOOL)  # the types of results, whose columns are in an array for each
 
 
 class CudaText(NamedTuple):
@@ -235,10 +235,8 @@ class Function(Arrays):
         lines = self.lines
         if isinstance(made, Constant):
             self.constants[made.result] = made.value
-            self.terms[made.result] = literal(made.value)
-            type_of(made.result.type)
+            self.terms[made.result] = literal(made.value, made.result.type)
         elif isinstance(made, Cast):
-            type_of(made.result.type)
             self.terms[made.result] = self.scalars.converted(
                 self.terms[made.operand], made.result.type
             )
@@ -274,8 +272,8 @@ class Function(Arrays):
             self.call(made)
 
     def operation(self, made: Operation) -> None:
-        kind = F64 if made.operands[-1].type == F64 else I64  # bools as ints
-        type_of(made.operands[-1].type)
+        kind = made.operands[-1].type
+        kind = kind if is_float(kind) else I64  # bools as ints
         try:
             found = self.scalars.apply(
                 made.op.name, [self.terms[value] for value in made.operands], kind

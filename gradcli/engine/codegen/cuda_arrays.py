@@ -23,29 +23,29 @@ from ..ir.instructions import (
     Value,
     size_of,
 )
-from ..ir.types import F64, I64, STACK, ArrayType
+from ..ir.types import I64, STACK, ArrayType, element_of, is_float
 from .cuda_memory import Memory
 from .cuda_scalars import Lines, Term
 from .scalar_ops import NotNative
 
 # `point` gives the numbers of a point of the last axis, and `both` combines two numbers of a kind.
 ALONG = """\
-template <int N, class Point, class Both>
-__device__ int along(Point &point, Both &both, i64 low, i64 size, f64 *found) {
+template <int N, class T, class Point, class Both>
+__device__ int along(Point &point, Both &both, i64 low, i64 size, T *found) {
     if (size > 128) {
         const i64 half = size / 16 * 8;
-        f64 more[N];
-        if (int ended = along<N>(point, both, low, half, found)) return ended;
-        if (int ended = along<N>(point, both, low + half, size - half, more)) return ended;
+        T more[N];
+        if (int ended = along<N, T>(point, both, low, half, found)) return ended;
+        if (int ended = along<N, T>(point, both, low + half, size - half, more)) return ended;
         for (int j = 0; j < N; j++) found[j] = both(j, found[j], more[j]);
         return DONE;
     }
-    f64 lanes[8][N], numbers[N];
+    T lanes[8][N], numbers[N];
     const i64 end = size / 8 * 8;
     for (i64 k = 0; k < size; k++) {
         if (int ended = point(low + k, numbers)) return ended;
         for (int j = 0; j < N; j++) {
-            f64 &lane = lanes[k % 8][j];
+            T &lane = lanes[k % 8][j];
             if (k < end) lane = k < 8 ? numbers[j] : both(j, lane, numbers[j]);
             else found[j] = k == 0 ? numbers[j] : both(j, found[j], numbers[j]);
         }
@@ -58,7 +58,7 @@ __device__ int along(Point &point, Both &both, i64 low, i64 size, f64 *found) {
     return DONE;
 }
 """
-_BOTH = {
+BOTH = {
     "add": "{a} + {b}",
     "maximum": "{a} >= {b} || {a} != {a} ? {a} : {b}",
     "minimum": "{a} <= {b} || {a} != {a} ? {a} : {b}",
@@ -124,7 +124,7 @@ class Arrays:
         with lines.inside(f"for (i64 i = 0; i < {m}; i++) for (i64 j = 0; j < {n}; j++)"):
             one = f"{a}[{f'k * {m} + i' if left else f'i * {k} + k'}]"
             other = f"{b}[{f'j * {k} + k' if right else f'k * {n} + j'}]"
-            lines.add("f64 total = 0;")
+            lines.add(f"{element_of(made.result.type)} total = 0;")
             lines.add(f"for (i64 k = 0; k < {k}; k++) total += {one} * {other};")
             lines.add(f"{found}[i * {n} + j] = total;")
 
@@ -155,26 +155,34 @@ class Arrays:
                 self.instruction(own)
             else:
                 inner.update(own.results)
-        rows = [k for k, (number, place) in enumerate(made.given)
-                if number.type == F64 and made.ways[k] != "put" and place not in inner]  # fmt: skip
+        rows = [
+            k
+            for k, (number, place) in enumerate(made.given)
+            if is_float(number.type) and made.ways[k] != "put" and place not in inner
+        ]
         index = self.named(last)
         if not rows:
             with lines.inside(f"for (i64 {index} = 0; {index} < {made.shape[-1]}; {index}++)"):
                 self.point(made, inner, rows)
             return
         point, both, found = lines.name(), lines.name(), lines.name()
-        combined = [_BOTH[made.ways[k]].format(a="a", b="b") for k in rows]
+        kind, *others = {made.given[k][0].type for k in rows}
+        if others:
+            raise NotNative("sums in float32 and in float64 together have no machine code here")
+        combined = [BOTH[made.ways[k]].format(a="a", b="b") for k in rows]
         chosen = "".join([f"j == {n} ? ({way}) : " for n, way in enumerate(combined)])
-        lines.add(f"const auto {both} = [](int j, f64 a, f64 b) -> f64 {{ return {chosen}a; }};")
-        lines.add(f"const auto {point} = [&](i64 {index}, f64 *numbers) -> int {{")
+        lines.add(
+            f"const auto {both} = [](int j, {kind} a, {kind} b) -> {kind} {{ return {chosen}a; }};"
+        )
+        lines.add(f"const auto {point} = [&](i64 {index}, {kind} *numbers) -> int {{")
         lines.depth += 1
         self.point(made, inner, rows)
         lines.add("return DONE;")
         lines.depth -= 1
         lines.add("};")
         ended = lines.name()
-        lines.add(f"f64 {found}[{len(rows)}];")
-        call = f"along<{len(rows)}>({point}, {both}, 0, {made.shape[-1]}, {found})"
+        lines.add(f"{kind} {found}[{len(rows)}];")
+        call = f"along<{len(rows)}, {kind}>({point}, {both}, 0, {made.shape[-1]}, {found})"
         lines.add(f"if (const int {ended} = {call}) return {ended};")
         for n, k in enumerate(rows):
             self.combine(made, k, f"{found}[{n}]")
@@ -201,7 +209,7 @@ class Arrays:
             self.lines.add(f"if (!int_add({target}, {number}, {total})) return BACK;")
             number = total
         elif way != "put":
-            number = _BOTH[way].format(a=target, b=f"({number})")
+            number = BOTH[way].format(a=target, b=f"({number})")
         self.lines.add(f"{target} = {number};")
 
 

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ..ir.instructions import Copy, NewArray, Pop, Product, Region, Room, blocks_of, every
-from ..ir.types import BOOL, F64, I64, ArrayType, Type
+from ..ir.types import BOOL, I64, ArrayType, Type, is_float
 from .cuda_scalars import Lines, Term
 from .scalar_ops import NotNative
 
@@ -65,7 +65,7 @@ def type_of(kind: Type) -> str:
     """A type of the IR as CUDA C has it. Raises NotNative."""
     if isinstance(kind, ArrayType):
         return f"Array<{type_of(kind.element)}>"
-    if str(kind) not in ("f64", "i64", "bool"):
+    if str(kind) not in ("f64", "f32", "i64", "bool"):
         raise NotNative(f"{kind} has no machine code here")
     return str(kind)
 
@@ -140,7 +140,7 @@ class Memory:
         """Writes a push of an entry: a word for each number, and one for the bools, as its bits;
         then those of the elements of arrays."""
         numbers, bools, arrays = _parts(entry)
-        words = [_word_of(text, kind) for text, kind in numbers]
+        words = [_word_of(term.text, term.kind) for term in numbers]
         for some in bools:
             words.append(" | ".join([f"(i64){t.text} << {k}" for k, t in enumerate(some)]))
         if words:
@@ -168,23 +168,23 @@ class Memory:
             lines.add(f"const {term.kind} {term.text} = {value};")
         for j, some in enumerate(bools):
             bits = lines.defined(self._word(stack, len(numbers) + j), I64)
-            for k, (name, _) in enumerate(some):
-                lines.add(f"const bool {name} = {bits.text} >> {k} & 1;")
+            for k, term in enumerate(some):
+                lines.add(f"const bool {term.text} = {bits.text} >> {k} & 1;")
 
 
 def _word_of(number: str, kind: Type) -> str:
-    return f"__double_as_longlong({number})" if kind == F64 else number
+    return f"__double_as_longlong({number})" if is_float(kind) else number
 
 
 def _of_word(word: str, kind: Type) -> str:
-    return f"__longlong_as_double({word})" if kind == F64 else word
+    return f"({kind})__longlong_as_double({word})" if is_float(kind) else word
 
 
 def _parts(
     entry: Sequence[Term],
 ) -> tuple[list[Term], list[list[Term]], list[tuple[str, ArrayType]]]:
     """The numbers of an entry, its bools in groups that fit into a word, and its arrays."""
-    arrays = [(name, kind) for name, kind in entry if isinstance(kind, ArrayType)]
+    arrays = [(t.text, t.kind) for t in entry if isinstance(t.kind, ArrayType)]
     bools = [term for term in entry if term.kind == BOOL]
     groups = [bools[k : k + _BITS] for k in range(0, len(bools), _BITS)]
     numbers = [t for t in entry if t.kind != BOOL and not isinstance(t.kind, ArrayType)]

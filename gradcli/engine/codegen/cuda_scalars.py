@@ -1,8 +1,9 @@
 """Operations of the table on scalars as expressions of CUDA C.
 
 Arithmetic is that of the other back ends, bit for bit; what they call of the C library is CUDA's
-function of that name, within the ulps that CUDA's documentation states. Arithmetic on ints returns
-`BACK` where 64 bits don't hold the result.
+function of that name, within the ulps that CUDA's documentation states; of numbers in float32 it is
+computed in float64, and rounded once. Arithmetic on ints returns `BACK` where 64 bits don't hold
+the result.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from ...ops import OPS
 from ...ops.formula import Formula
 from ..formulas.reading import forward_formula
-from ..ir.types import BOOL, F64, I64, Type
+from ..ir.types import BOOL, F32, F64, I64, Type, element_of, rounded
 from .scalar_ops import COMPARISONS, EXACT, LIBRARY, ON_FLOATS, ON_INTS, POWERS, NotNative
 
 _INFIX = ("add", "sub", "mul", "div")
@@ -25,6 +26,7 @@ DONE, BACK, SHORT = range(3)  # how a row ends: of `PREAMBLE`, too
 # What every kernel's text begins with. The functions on ints return whether they have a result.
 PREAMBLE = """\
 typedef double f64;
+typedef float f32;
 typedef long long i64;
 typedef unsigned long long u64;
 enum { DONE, BACK, SHORT };
@@ -63,10 +65,11 @@ __device__ inline bool int_floordiv(i64 a, i64 b, i64 &found) {
 
 
 class Term(NamedTuple):
-    """A name or a literal of the text, and the type of its value."""
+    """A name or a literal of the text, the type of its value, and the number of a literal."""
 
     text: str
     kind: Type
+    number: Any = None
 
 
 class Lines:
@@ -100,17 +103,18 @@ class Lines:
         return Term(name, kind)
 
 
-def literal(value: float | int | bool) -> Term:
+def literal(value: float | int | bool, kind: Type) -> Term:
     """A number or a bool as CUDA C writes it."""
-    if isinstance(value, bool):
-        return Term(str(value).lower(), BOOL)
-    if isinstance(value, int):
-        text = "I64_MIN" if value == -(2**63) else f"{value}LL"
-        return Term(f"({text})" if value < 0 else text, I64)
-    if value != value:
-        return Term("F64_NAN", F64)
-    text = repr(float(value)).replace("inf", "F64_INF")
-    return Term(f"({text})" if text.startswith("-") else text, F64)
+    if kind == BOOL:
+        return Term(str(bool(value)).lower(), BOOL, bool(value))
+    if kind == I64:
+        number = int(value)
+        text = "I64_MIN" if number == -(2**63) else f"{number}LL"
+        return Term(f"({text})" if number < 0 else text, I64, number)
+    number = rounded(float(value), element_of(kind))
+    text = "F64_NAN" if number != number else repr(number).replace("inf", "F64_INF")
+    text = f"(f32){text}" if kind == F32 else text
+    return Term(f"({text})" if text[0] in "(-" else text, kind, number)
 
 
 class Scalars:
@@ -124,50 +128,61 @@ class Scalars:
         if isinstance(value, complex):
             raise NotNative("complex numbers have no machine code")
         if isinstance(value, bool | int | float):
-            return literal(float(value) if to == F64 else int(value) if to == I64 else bool(value))
+            return literal(value, to)
         if value.kind == to:
             return value  # type: ignore[no-any-return]
+        if value.number is not None:
+            return literal(value.number, to)
+        if to == F32 and value.kind == I64:
+            value = self.converted(value, F64)
         text = f"{value.text} != 0" if to == BOOL else f"({to}){value.text}"
         return self.lines.defined(text, to)
 
     def apply(self, name: str, operands: Sequence[Any], kind: Type) -> Term:
-        """An op computed in floats or in ints, as `kind` says."""
+        """An op computed in float64, in float32 or in ints, as `kind` says."""
         if name == "where":
             condition, a, b = operands
             sides = [self.converted(value, kind).text for value in (a, b)]
             text = f"{self.converted(condition, BOOL).text} ? {' : '.join(sides)}"
             return self.lines.defined(text, kind)
         values = [self.converted(value, kind) for value in operands]
-        texts = [value.text for value in values]
         if name in COMPARISONS:
-            return self.lines.defined(f"{texts[0]} {COMPARISONS[name]} {texts[1]}", BOOL)
+            a, b = (value.text for value in values)
+            return self.lines.defined(f"{a} {COMPARISONS[name]} {b}", BOOL)
         formula = (ON_INTS if kind == I64 else ON_FLOATS).get(name)
         if formula is not None:
             return self._formula(formula, values, kind)
-        return self._on_ints(name, texts) if kind == I64 else self._on_floats(name, values, texts)
+        return self._on_ints(name, values) if kind == I64 else self._on_floats(name, values, kind)
 
     def _formula(self, formula: Formula, values: Sequence[Term], kind: Type) -> Term:
         found = formula.evaluate(values, None, lambda name, given: self.apply(name, given, kind))
         return found if isinstance(found, Term) else self.converted(found, kind)
 
-    def _on_floats(self, name: str, values: list[Term], texts: list[str]) -> Term:
+    def _on_floats(self, name: str, values: Sequence[Term], kind: Type) -> Term:
+        texts = [value.text for value in values]
         if name == "neg":
-            return self.lines.defined(f"-{texts[0]}", F64)
+            return self.lines.defined(f"-{texts[0]}", kind)
         if name in _INFIX:
-            return self.lines.defined(f"{texts[0]} {OPS[name].infix} {texts[1]}", F64)
-        if name == "pow" and texts[1] in map(repr, POWERS):
-            return self.lines.defined(" * ".join(texts[:1] * int(float(texts[1]))), F64)
-        if name in EXACT or name in LIBRARY or name == "fmod":
-            return self.lines.defined(f"{EXACT.get(name, name)}({', '.join(texts)})", F64)
-        if OPS[name].forward is None:
-            raise NotNative(f"`{name}` is Python's")
-        return self._formula(forward_formula(OPS[name]), values, F64)
+            return self.lines.defined(f"{texts[0]} {OPS[name].infix} {texts[1]}", kind)
+        if name in EXACT or name == "fmod":
+            function = EXACT.get(name, name) + "f" * (kind == F32)
+            return self.lines.defined(f"{function}({', '.join(texts)})", kind)
+        if name not in LIBRARY:
+            if OPS[name].forward is None:
+                raise NotNative(f"`{name}` is Python's")
+            return self._formula(forward_formula(OPS[name]), values, kind)
+        if kind == F32:
+            found = self._on_floats(name, [self.converted(value, F64) for value in values], F64)
+            return self.converted(found, F32)
+        if name == "pow" and values[1].number in POWERS:
+            return self.lines.defined(" * ".join(texts[:1] * int(values[1].number)), F64)
+        return self.lines.defined(f"{name}({', '.join(texts)})", F64)
 
-    def _on_ints(self, name: str, texts: list[str]) -> Term:
+    def _on_ints(self, name: str, values: Sequence[Term]) -> Term:
         if name in _CHECKED:
-            return self._checked(name, *texts)
-        if name == "pow" and texts[1].removesuffix("LL").isdecimal():
-            return self._power(texts[0], int(texts[1].removesuffix("LL")))
+            return self._checked(name, *[value.text for value in values])
+        if name == "pow" and values[1].number is not None and values[1].number >= 0:
+            return self._power(values[0].text, values[1].number)
         raise NotNative(f"`{name}` of ints has no machine code")
 
     def _checked(self, name: str, a: str, b: str) -> Term:
@@ -179,7 +194,7 @@ class Scalars:
 
     def _power(self, base: str, exponent: int) -> Term:
         """A power by squaring. What overflows on the way divides the result."""
-        result = literal(1)
+        result = literal(1, I64)
         while exponent:
             if exponent & 1:
                 result = self._checked("mul", result.text, base)

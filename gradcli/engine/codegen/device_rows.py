@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from threading import local
 from typing import Any
 
-from ..backends.backend import CPU, Backend
+from ..backends.backend import CPU, Backend, shape_of
 from ..ir.instructions import Block, Constant, Region
-from ..ir.types import DTYPES, ArrayType, Scalar
+from ..ir.types import DTYPES, ArrayType, Scalar, element_of
 from .cuda import KERNEL, RESULTS, rows_text
 from .cuda_scalars import DONE, SHORT
+from .numbers import number_of
 from .scalar_ops import NotNative
 
 __all__ = ["DeviceRowsKernel", "NotNative"]
@@ -31,9 +32,12 @@ class DeviceRowsKernel:
     ) -> None:
         """Raises NotNative."""
         self._by_row, self._backend = list(by_row), backend
+        self._dtypes = [DTYPES[element_of(value.type)] for value in region.block.parameters]
         self._shared = local()  # by thread, for each has a stream of its own: the shared arrays
         block = region.block
-        known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+        known = {
+            made.result: number_of(made) for made in block.instructions if type(made) is Constant
+        }
         # What the results are: of a type, or known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])
@@ -64,7 +68,7 @@ class DeviceRowsKernel:
         results = list(self._results)
         for k, kind in enumerate(results):
             if isinstance(kind, Scalar | ArrayType):
-                element, start = _element(kind), ends[_element(kind)]
+                element, start = element_of(kind), ends[element_of(kind)]
                 ends[element] += _size(kind)
                 part = columns[element][start : ends[element]]
                 results[k] = part.reshape((*getattr(kind, "shape", ()), n))
@@ -107,8 +111,8 @@ class DeviceRowsKernel:
             if varies:
                 given.append(xp.ascontiguousarray(value))
                 given += [host.int64(n)] * (value.ndim > 1)
-            elif isinstance(value, bool | int | float):
-                given.append(host.asarray(value)[()])
+            elif not shape_of(value):
+                given.append(host.asarray(value, self._dtypes[k])[()])
             else:
                 given.append(self._on_device(k, value))
         self._kernel((blocks,), (THREADS,), (*given, *found))
@@ -117,12 +121,8 @@ class DeviceRowsKernel:
         """The array that rows share as the parameter `k`, copied when it is another one."""
         kept, name = self._shared.__dict__, f"p{k}"
         if name not in kept or kept[name][0] is not value:
-            kept[name] = value, self._backend.xp.asarray(value)
+            kept[name] = value, self._backend.xp.asarray(value, self._dtypes[k])
         return kept[name][1]
-
-
-def _element(kind: Scalar | ArrayType) -> Scalar:
-    return kind.element if isinstance(kind, ArrayType) else kind
 
 
 def _size(kind: Scalar | ArrayType) -> int:
@@ -131,4 +131,4 @@ def _size(kind: Scalar | ArrayType) -> int:
 
 def _count(kinds: Sequence[Scalar | ArrayType], element: Scalar) -> int:
     """How many columns results have whose elements are of a type."""
-    return sum([_size(kind) for kind in kinds if _element(kind) is element])
+    return sum([_size(kind) for kind in kinds if element_of(kind) is element])

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from ...diagnostics import Span
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
-from ..ir.instructions import Region, Structural, every, size_of
+from ..ir.instructions import Each, Region, Structural, every, size_of
+from ..ir.types import ArrayType
 from ..passes.fusion import has_each
 from . import python
 from .machine import can_compile
@@ -82,6 +83,36 @@ def _machine_code(
         return llvm.compiled(region, others, stack_bytes)
     except llvm.NotNative:
         return python.compiled(region, others, stack_bytes=stack_bytes)
+
+
+def is_large(*regions: Region) -> bool:
+    """Whether regions have arrays of so many elements that a GPU computes them, where these are
+    there."""
+    least = policy().heat.on_device
+    for region in regions:
+        made = list(every(region.block))
+        values = [*region.block.parameters, *[value for each in made for value in each.results]]
+        sizes = [value.type.size for value in values if isinstance(value.type, ArrayType)]
+        sizes += [each.size for each in made if isinstance(each, Each)]
+        if max(sizes, default=0) >= least:
+            return True
+    return False
+
+
+def device_kernel(
+    backend: Backend, *regions: Region, stack_bytes: int | None = None
+) -> Callable[..., tuple[Any, ...]] | None:
+    """The first of some regions, which may call the others, as a function of its parameters, whose
+    arrays are on the device of a backend. It raises StepBack. None where there is none."""
+    if not policy().compiles:
+        return None
+    from .python_device import NotNative, compiled_on
+
+    stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
+    try:
+        return compiled_on(backend, regions[0], regions[1:], stack_bytes)
+    except NotNative:
+        return None
 
 
 class Refusal(NamedTuple):

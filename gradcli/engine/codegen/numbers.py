@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ..backends.backend import CPU
+from ...ops.op import Op
+from ..backends.backend import CPU, INT_MAX, INT_MIN
+from ..formulas import scalars
+from ..formulas.functions import array_function, scalar_function
 from ..ir.instructions import Constant
-from ..ir.types import F32
+from ..ir.types import BOOL, F32, I64, Type
+from .step_back import StepBack
 
 
 def float32(value: Any) -> Any:
@@ -17,3 +22,23 @@ def float32(value: Any) -> Any:
 def number_of(made: Constant) -> Any:
     """The number of a constant."""
     return float32(made.value) if made.result.type == F32 else made.value
+
+
+def function_on(op: Op, kind: Type) -> Callable[..., Any]:
+    """The function of an op on numbers of a type."""
+    if kind == F32:
+        return array_function(CPU, op)
+    if kind in (I64, BOOL) and op.name in scalars.INTEGER:
+        return scalars.INTEGER[op.name]
+    return scalar_function(op)
+
+
+def checked(function: Callable[..., Any], *operands: int) -> int:
+    """The int that an operation gives, if 64 bits hold it and it is one."""
+    try:
+        found = function(*operands)
+    except (OverflowError, ZeroDivisionError):
+        raise StepBack from None
+    if type(found) is not int or not INT_MIN <= found <= INT_MAX:
+        raise StepBack
+    return found

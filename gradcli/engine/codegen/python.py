@@ -15,9 +15,7 @@ from typing import Any
 from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import CPU, INT_MAX, INT_MIN, ieee
-from ..formulas import scalars
 from ..formulas.formula_source import function_of
-from ..formulas.functions import array_function, scalar_function
 from ..ir.instructions import (
     Affine,
     Block,
@@ -49,7 +47,7 @@ from ..ir.instructions import (
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from ..ir.verifier import WHERE
 from .array_calls import Computed
-from .numbers import float32, number_of
+from .numbers import checked, float32, function_on, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
 
@@ -73,7 +71,13 @@ def compiled(
     returns how many are left, before the others, too. It raises TooLong. Of another one a stack may
     take so many bytes.
     """
-    writer = _Writer(limited, None if limited else stack_bytes)
+    return written(PythonText(limited, None if limited else stack_bytes), region, others)
+
+
+def written(
+    writer: PythonText, region: Region, others: Sequence[Region]
+) -> Callable[..., tuple[Any, ...]]:
+    """The function that a writer makes of a region and those that it calls."""
     sources = {each.name: writer.source(each) for each in others}
     sources[region.name] = writer.source(region, is_kernel=True)
     functions = {
@@ -119,16 +123,22 @@ def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]
     return call
 
 
-class _Writer:
+class PythonText:
+    """Writes regions."""
+
     def __init__(self, limited: bool, stack_bytes: int | None) -> None:
         self.limited, self.stack_bytes = limited, stack_bytes
         self.numbers: dict[int, str] = {}
         self.names: dict[str, Any] = {
             "StepBack": StepBack,
             "TooLong": TooLong,
-            "checked": _checked,
+            "checked": checked,
             "float32": float32,
         }
+
+    def helpers(self) -> dict[str, Any]:
+        """What the text calls to make arrays. A region without any needs no NumPy."""
+        return {"flat": _flat, "product": product, **array_helpers()}
 
     def source(self, region: Region, is_kernel: bool = False) -> str:
         """The text of a region, whose arrays are vectors. A kernel takes and returns them as they
@@ -142,7 +152,7 @@ class _Writer:
                 if value.type == F32:
                     lines.append(f"    {name} = float32({name})")
                 elif isinstance(kind := value.type, ArrayType):
-                    self.names["flat"] = _flat
+                    self.names.update(self.helpers())
                     lines.append(f"    {name} = flat({name}, {DTYPES[kind.element]!r})")
         lines += self.block(block, 1)
         if is_kernel:
@@ -220,19 +230,15 @@ class _Writer:
         elif isinstance(made, NewArray | Room | Element | Put | Copy | Product):
             yield from self.array(made, depth)
         elif isinstance(made, Structural):
-            key = f"s_{len(self.names)}"
             computed = Computed.by(made)
-            self.names[key] = computed.on_vectors()
             yield from self.work(str(computed.work), depth)
-            given = ", ".join(map(self.name, made.operands))
-            results = "".join([f"{self.name(value)}, " for value in made.results])
-            yield f"{indent}{results}= {key}({given})"
+            yield self.called(computed.on_vectors(), made.operands, made.results, depth)
         elif isinstance(made, Affine):
             terms = zip(map(self.name, made.operands), made.steps, strict=True)
             total = " + ".join([str(made.offset), *[f"{v} * {step}" for v, step in terms]])
             yield f"{indent}{self.name(made.result)} = {total}"
         elif isinstance(made, Each):
-            self.names.update(array_helpers())
+            self.names.update(self.helpers())
             yield from self.work(str(made.size * (1 + size_of(made.body))), depth)
             yield from lines_of(self, made, depth)
         elif isinstance(made, Check):
@@ -255,6 +261,20 @@ class _Writer:
             call = f"{_called(made.region)}({self.listed(made.operands)})"
             yield f"{indent}{results}= {call}" if results else f"{indent}{call}"
 
+    def called(
+        self,
+        function: Callable[..., Any],
+        operands: Sequence[Value],
+        results: Sequence[Value],
+        depth: int,
+    ) -> str:
+        """A call of a function that gives several values."""
+        key = f"s_{len(self.names)}"
+        self.names[key] = function
+        given = ", ".join(map(self.name, operands))
+        to = "".join([f"{self.name(value)}, " for value in results])
+        return f"{'    ' * depth}{to and f'{to}= '}{key}({given})"
+
     def array(
         self, made: NewArray | Room | Element | Put | Copy | Product, depth: int
     ) -> Iterator[str]:
@@ -270,7 +290,7 @@ class _Writer:
         else:
             kind = made.result.type
             assert isinstance(kind, ArrayType)
-            self.names.update(array_helpers(), product=_product)
+            self.names.update(self.helpers())
             yield from self.work(str(kind.size), depth)
             found = self.new(made, kind)
         yield f"{indent}{self.name(made.result)} = {found}"
@@ -351,7 +371,7 @@ class _Writer:
 
     def function(self, op: Op, kind: Type) -> str:
         key = f"f_{len(self.names)}"
-        self.names[key] = _function(op, kind)
+        self.names[key] = function_on(op, kind)
         return key
 
 
@@ -366,7 +386,7 @@ def _flat(array: Any, dtype: str) -> Any:
     return CPU.xp.ascontiguousarray(array, dtype).reshape(-1)
 
 
-def _product(
+def product(
     left: Any, right: Any, sizes: tuple[int, int, int], transposed: tuple[bool, bool]
 ) -> Any:
     """The product of two matrices, as a vector."""
@@ -374,23 +394,3 @@ def _product(
     a = left.reshape((k, m)).T if transposed[0] else left.reshape((m, k))
     b = right.reshape((n, k)).T if transposed[1] else right.reshape((k, n))
     return (a @ b).reshape(-1)
-
-
-def _function(op: Op, kind: Type) -> Callable[..., Any]:
-    """The function of an op on numbers of a type."""
-    if kind == F32:
-        return array_function(CPU, op)
-    if kind in (I64, BOOL) and op.name in scalars.INTEGER:
-        return scalars.INTEGER[op.name]
-    return scalar_function(op)
-
-
-def _checked(function: Callable[..., Any], *operands: int) -> int:
-    """The int that an operation gives, if 64 bits hold it and it is one."""
-    try:
-        found = function(*operands)
-    except (OverflowError, ZeroDivisionError):
-        raise StepBack from None
-    if type(found) is not int or not INT_MIN <= found <= INT_MAX:
-        raise StepBack
-    return found

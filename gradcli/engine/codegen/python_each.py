@@ -11,6 +11,7 @@ from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type, is_float
 from ..ir.verifier import CHOICES
+from .numbers import float32
 from .step_back import StepBack
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -250,6 +251,11 @@ class _AsLoops:
             return f"{result} = {number}"
         old = result if place is None else as_number(result, self.made.given[k][0].type)
         return f"{result} = combine_{way}([{old}, {number}])"
+
+
+def combined(way: str, first: Any, number: Any, kind: Type) -> Any:
+    """What a number of a type, as Python has it, gives with the first one."""
+    return _HELPERS[f"combine_{way}"]([first, float32(number) if kind == F32 else number])
 
 
 def _added(numbers: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from ...diagnostics import Span
 from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
 from ...structs import Entity, Struct
-from ..backends.backend import CPU, ieee
+from ..backends.backend import CPU, Backend, ieee
 from .types import BOOL, DTYPES, F32, F64, I64, OF_DTYPE, ArrayType, Type, is_float
 from .values import Value
 
@@ -59,12 +59,12 @@ class Applied(Struct):
         """The options as the code of the entry takes them."""
         return {name: _given(value) for name, value in self.options}
 
-    def function(self) -> Callable[..., Any]:
-        """What it computes of arrays and numbers: one result, or a list of them."""
-        op, options = self.op, self.given
+    def function(self, backend: Backend = CPU) -> Callable[..., Any]:
+        """What it computes of a backend's arrays and numbers: one result, or a list of them."""
+        op, options, xp = self.op, self.given, backend.xp
         if op.category == "making":
             options.setdefault("dtype", "float64")
-        compute = partial(op.compute, CPU.xp, **options) if op.compute is not None else None
+        compute = partial(op.compute, xp, **options) if op.compute is not None else None
         assert compute is not None
         counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]
         if not counted:
@@ -73,7 +73,7 @@ class Applied(Struct):
         def on_ints(*operands: Any) -> Any:
             given = list(operands)
             for k in counted:
-                given[k] = CPU.xp.asarray(given[k], "int64")[()]
+                given[k] = xp.asarray(given[k], "int64")[()]
             return compute(*given)
 
         return on_ints

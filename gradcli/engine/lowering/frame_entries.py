@@ -111,6 +111,8 @@ class _Observer:
 
     def __init__(self, run: Run, frame: list[Any], cells: set[int]) -> None:
         self.real = OF_DTYPE[run.settings.dtype]
+        # Those of the run's device, and what lists of numbers are given as.
+        self.arrays = (run.backend.ndarray, CPU.ndarray)
         self.frame, self.cells, self.changes = frame, cells, False
         self.values: list[Any] = []
         self.is_boxed = False
@@ -154,9 +156,9 @@ class _Observer:
         if scalar is not None and _is_of(value, type(number)):
             self.variables.update([len(self.values)] * is_variable)
             return self.taken(value, scalar)
-        if type(number) is CPU.ndarray and number.size and number.ndim:
+        if type(number) in self.arrays and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
-            if kind is not None and self.is_of_run(kind) and _is_of(value, CPU.ndarray):
+            if kind is not None and self.is_of_run(kind) and _is_of(value, type(number)):
                 entry = ArrayEntry(ArrayType(kind, number.shape), is_variable, listed=False)
                 return self.taken(value, entry)
         if value is UNSET:

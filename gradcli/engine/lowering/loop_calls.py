@@ -7,7 +7,7 @@ from typing import Any
 
 from ...lang import program
 from ...lang.program.liveness import Slots
-from ..backends.backend import CPU
+from ..backends.backend import count, shape_of
 from ..codegen.python import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
@@ -129,8 +129,8 @@ class LoopCalls:
 
 def _at_a_time(observed: Observed) -> int:
     """How many iterations a kernel runs: not so few that it mostly copies arrays."""
-    arrays = [v for v in map(primal, observed.values) if type(v) is CPU.ndarray]
-    return max(SOME, sum([int(array.size) for array in arrays]))
+    shapes = [shape_of(primal(value)) for value in observed.values]
+    return max(SOME, sum([count(shape) for shape in shapes if shape]))
 
 
 class LoopCall:

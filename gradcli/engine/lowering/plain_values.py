@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..backends.backend import CPU
 from ..ir.types import ArrayType
 from ..regions.entries import (
     UNASSIGNED,
@@ -102,13 +101,13 @@ def _state(variable: Variable) -> Reader:
 
 def _array(held: Any) -> Reader:
     is_variable, array = type(held) is Variable, read(held)
-    shape, dtype = array.shape, array.dtype
+    kind, shape, dtype = type(array), array.shape, array.dtype
 
     def reader(value: Any, numbers: list[Any]) -> bool:
         if (type(value) is Variable) != is_variable:
             return False
         value = read(value)
-        if type(value) is not CPU.ndarray or value.shape != shape or value.dtype != dtype:
+        if type(value) is not kind or value.shape != shape or value.dtype != dtype:
             return False
         numbers.append(value)
         return True

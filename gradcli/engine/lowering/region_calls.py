@@ -10,8 +10,9 @@ from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
+from ..backends.backend import CPU, Backend
 from ..backends.tiers import NO_LIMIT, policy
-from ..codegen.kernel import Kernel
+from ..codegen.kernel import Kernel, device_kernel, is_large
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
@@ -55,13 +56,17 @@ class RegionCall:
         untraced: Set[int] = frozenset(),
         in_blocks: Callable[[], RegionCall] | None = None,
         stack_bytes: int | None = None,
+        is_derived: bool = False,
     ) -> None:
         """`in_blocks` gives the same call with loops in blocks, otherwise that is made of the
         region. `stack_bytes` are those that a stack of the kernel may take, if not as many as the
-        policy says."""
+        policy says. `is_derived`: whether it is what another call, which has been made, needs for
+        its derivatives."""
+        self._is_derived = is_derived
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
+        self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
@@ -98,14 +103,16 @@ class RegionCall:
         """
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
-            return self.run(values, calls)
+            return self.run_on(run.backend, values, calls)
         active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
         below = [lowered(value, level) for value in values]
         moving = self.moving(active)
         if type(values[active[0]]) is Dual:
             tangents = [values[k].tangent for k in active]
+            self._verify(self.forward(active), run.backend)
             return self._along(run, site, [*below, *tangents], calls, active, level)
-        self.backward(active, moving)  # so that a rule that is missing is found now
+        # So that what is missing is found now.
+        self._verify(self.backward(active, moving), run.backend)
         found = self.apply(run, site, below, calls)
         if moving:
             trace = values[active[0]][2].trace
@@ -121,6 +128,43 @@ class RegionCall:
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
+
+    def run_on(self, backend: Backend, numbers: list[Any], calls: int = 1) -> list[Any]:
+        """The same on a backend, whose arrays are given and returned. Where no array is large, the
+        CPU computes them. Raises StepBack."""
+        if backend is CPU:
+            return self.run(numbers, calls)
+        array = CPU.xp.ndarray
+        if self.is_large and (kernel := self._on_device(backend)) is not None:
+            given = [backend.to_device(v) if type(v) is array else v for v in numbers]
+            try:
+                return list(kernel(*given))
+            except MemoryError:
+                raise StepBack from None
+        if self.is_large and not self._is_derived:
+            raise StepBack  # the interpreter computes there
+        found = self.run(backend.all_to_host(numbers), calls)
+        return [backend.to_device(v) if type(v) is array else v for v in found]
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether a GPU computes it, if the arrays are there."""
+        return is_large(*self.expanded)
+
+    def _on_device(self, backend: Backend) -> Callable[..., tuple[Any, ...]] | None:
+        """The kernel on a device, if there is one."""
+        if backend not in self._on_devices:
+            made = device_kernel(backend, *self.expanded, stack_bytes=self._stack_bytes)
+            self._on_devices[backend] = made
+        return self._on_devices[backend]
+
+    def _verify(self, derivative: RegionCall, backend: Backend) -> None:
+        """Raises StepBack where a derivative has no kernel on the device, so that the interpreter
+        computes both there."""
+        if backend is CPU or self._is_derived or not derivative.is_large:
+            return
+        if derivative._on_device(backend) is None:
+            raise StepBack
 
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
@@ -175,7 +219,13 @@ class RegionCall:
         return self._backward[active, of]
 
     def _derivative(self, region: Region, in_blocks: Callable[[], RegionCall]) -> RegionCall:
-        return RegionCall(region, self.regions, in_blocks=in_blocks, stack_bytes=self._stack_bytes)
+        return RegionCall(
+            region,
+            self.regions,
+            in_blocks=in_blocks,
+            stack_bytes=self._stack_bytes,
+            is_derived=True,
+        )
 
     @cached_property
     def in_blocks(self) -> RegionCall:
@@ -184,7 +234,9 @@ class RegionCall:
         if self._in_blocks is not None:
             return self._in_blocks()
         region = in_blocks(self.region, self.regions)
-        return RegionCall(region, self.regions, self._untraced, stack_bytes=NO_LIMIT)
+        return RegionCall(
+            region, self.regions, self._untraced, stack_bytes=NO_LIMIT, is_derived=True
+        )
 
 
 def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from ..backends.backend import CPU
+from ..backends.backend import CPU, shape_of
 from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf, WordOf
 from ..values.boxes import primal
 from ..values.kinds import List
@@ -44,10 +44,11 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
 
 def items_of(array: Any) -> list[Any]:
     """The numbers of an array of one axis, as the language has them."""
-    return list(array) if array.dtype.char == "f" else array.tolist()
+    numbers = array.tolist()
+    return list(map(CPU.xp.float32, numbers)) if array.dtype.char == "f" else numbers
 
 
 def may_be(a: Any, b: Any) -> bool:
     """Whether two numbers are equal, or both may be nan. An array is no number."""
     a, b = primal(a), primal(b)
-    return type(b) is not CPU.ndarray and bool(a == b or (a != a and b != b))
+    return not shape_of(b) and bool(a == b or (a != a and b != b))

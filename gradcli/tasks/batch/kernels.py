@@ -124,6 +124,4 @@ def _why_none(options: Options) -> str:
     """Why options leave all rows to the interpreter; "" where they don't."""
     if not policy().compiles:
         return "machine code is switched off"
-    if options.dtype != "float64" and options.device != "cpu":
-        return f"{options.dtype} is not compiled for GPUs"
     return "" if options.max_steps is None else "the interpreter counts the steps"

@@ -63,6 +63,16 @@ def test_rows_are_those_of_the_cpu(name: str, mode: str) -> None:
         np.testing.assert_allclose(found.values, column.values, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rows_in_float32(name: str) -> None:
+    """Arithmetic has the bits of the CPU's. Its vector functions differ in the last ones."""
+    here, there = both(PROGRAMS[name], columns(300), dtype="float32")
+    assert there.ways == here.ways
+    for found, column in zip(there.columns, here.columns, strict=True):
+        assert found.values.dtype == column.values.dtype
+        np.testing.assert_allclose(found.values, column.values, rtol=2e-4, atol=1e-5)
+
+
 def test_rows_that_step_back_are_the_interpreters() -> None:
     here, there = both(f"{FAILING[6:]}", columns(200), grad=True)
     assert there.ways == here.ways
