@@ -134,8 +134,14 @@ class Numbers:
         return value
 
     def _by_sympy(self, form: Any) -> Any:
-        known = {s: sympy.sympify(self._values[self._places[s]]) for s in form.free_symbols}
+        known = {s: self._of_sympy(self._values[self._places[s]]) for s in form.free_symbols}
         return evaluated(bottom_up(form), known, self._digits - GUARD)
+
+    def _of_sympy(self, number: Any) -> Any:
+        """A number of mpmath's as one of SymPy's."""
+        if isinstance(number, self.context.mpc):
+            return self._of_sympy(number.real) + sympy.I * self._of_sympy(number.imag)
+        return sympy.Float(number, precision=self.context.prec)
 
 
 def _functions(context: Any) -> dict[str, Callable[..., Any]]:
