@@ -161,7 +161,7 @@ WORKLOADS = [
             Goal(
                 "entries against complex steps",
                 "×",
-                3.0,
+                4.0,
                 ratio("gradcli, --jacobian --sparse", "NumPy, complex steps"),
             ),
         ],
