@@ -13,7 +13,16 @@ from .backends.backend import CPU
 from .backends.selection import backend_for
 from .codegen.python import StepBack
 from .formulas.functions import is_plain
-from .ir.instructions import Block, Constant, Operation, Region, blocks_of
+from .ir.instructions import (
+    Block,
+    Constant,
+    Each,
+    Operation,
+    Product,
+    Region,
+    Structural,
+    blocks_of,
+)
 from .ir.types import OF_DTYPE
 from .lowering.region_calls import RegionCall, simplified
 from .passes.gradients import with_gradients, with_tangents
@@ -201,7 +210,8 @@ def _known_results(region: Region) -> list[Any]:
 def _is_special(block: Block) -> bool:
     """Whether a block may call functions of NumPy or SciPy, which warn of what isn't finite."""
     return any(
-        (isinstance(made, Operation) and not is_plain(made.op))
+        isinstance(made, Each | Product | Structural)
+        or (isinstance(made, Operation) and not is_plain(made.op))
         or any(map(_is_special, blocks_of(made)))
         for made in block.instructions
     )

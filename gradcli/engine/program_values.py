@@ -171,6 +171,8 @@ def part_of(kind: Kind, k: int) -> Part:
         return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
     if isinstance(kind, ArrayOf):
         shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
+        if end == k:
+            raise NotCompiled("an output of no elements is not compiled", None)
         return lambda found: _shaped(stacked(found[k:end], dtype), shape)
     if isinstance(kind, StoredOf):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)

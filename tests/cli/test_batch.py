@@ -254,6 +254,26 @@ def test_data_that_can_not_be_read_at_all(gradcli: Run, tmp_path: Path) -> None:
 # ---- reductions ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("formula", "first"),
+    [
+        ("x + sum([])", "2.0"),
+        ("x * prod([])", "2.0"),
+        ("x + norm([])", "2.0"),
+        ("x + sum(zeros([0, 3]), axis = 0)[1]", "2.0"),
+        ("x + sum(softmax(zeros(0)))", "2.0"),
+        ("x + mean([])", "nan"),
+    ],
+)
+def test_arrays_without_elements(gradcli: Run, tmp_path: Path, formula: str, first: str) -> None:
+    (tmp_path / "d.csv").write_text("x\n2\n3\n")
+    done = gradcli("batch", "-e", formula, "--rows", "d.csv", "-o", "o.csv", "--no-grad")
+    assert done.code == 0
+    assert float((tmp_path / "o.csv").read_text().splitlines()[1]) == pytest.approx(
+        float(first), nan_ok=True
+    )
+
+
 def test_reductions(gradcli: Run, tmp_path: Path) -> None:
     csv(tmp_path / "d.csv", "1,0", "2,0", "3,0", "60,0")
     program = 'var x\nvar y\nvar w = 2.0\nexpect x < 50\nf = (x * w)**2\nn = int64(x)\nt = "text"\noutput f, n, t'

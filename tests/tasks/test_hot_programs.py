@@ -92,6 +92,28 @@ def test_errors_are_the_interpreter_s(source: str) -> None:
     compare(CASE_HEAD + source, CASE_POINTS)
 
 
+EMPTY = [
+    "sum(a) + x", "min(a)", "max(a)", "mean(a)", "prod(a) * x", "norm(a) + x", "argmin(a)", "any(a)", "all(a)", "count_nonzero(a)",
+    "logsumexp(a)", "softmax(a)", "cumsum(a)", "var(a)", "sort(a)", "a", "concatenate(a, a)", "{k: a, v: x*x}", "a*x",
+    "sum(zeros([0, 3])*x, axis = 0)", "len(a) + x", "sum(concatenate(a, [x, x]))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("result", EMPTY)
+def test_arrays_without_elements(result: str) -> None:
+    compare(f"var x\na = array([x, x])[2:]\ny = {result}\noutput y", [{"x": 1.5}, {"x": -0.5}] * 3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize(
+    "result", ["sum(cumprod(x))", "sum(outer(x, x) @ x)", "sum(x*x)", "x @ x", "sum(sort(x)**3)"]
+)
+def test_what_is_not_finite_warns_nobody(result: str, tier: int) -> None:
+    points = [{"x": np.full(30, value)} for value in (1.0, 1e200, np.inf)]
+    compare(f"var x: float[n]\ny = {result}\noutput y", points, tier)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_random_programs(seed: int) -> None:
     compare(Writer(seed).program(), POINTS, mode=("reverse", "forward")[seed % 2])

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
+from .backend import ieee
+
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 _threads: ContextVar[int] = ContextVar("threads", default=1)
@@ -39,7 +41,7 @@ def in_order(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterat
         waiting.put(pair)
 
     def serve() -> None:
-        with suppress(Empty):
+        with suppress(Empty), ieee():
             while True:
                 future, item = waiting.get_nowait()
                 try:

@@ -125,7 +125,7 @@ class Extremes(Products):
         if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held, span)
         if not isinstance(held, Stored | Pending):
-            array = self.some_array(held, span)
+            array = self.some_elements(held, span)
             if len(array.shape) == 1:
                 self.axis(options.get("axis") or self.builder.constant(0), array.shape, span)
                 return list(array.items), array.shape

@@ -43,6 +43,13 @@ class Reductions(Combining):
             raise NotCompiled("a number is no array here", span)
         return found
 
+    def some_elements(self, held: Any, span: Span, whole: bool = False) -> Array:
+        """The same, of one element at least."""
+        found = self.some_array(held, span, whole)
+        if not found.items:
+            raise NotCompiled("what there is of no elements is not compiled", span)
+        return found
+
     def groups(self, array: Array, k: int) -> list[list[Value]]:
         """The elements that a reduction along an axis takes together, of one or two."""
         if len(array.shape) == 1:
@@ -72,7 +79,7 @@ class Reductions(Combining):
             return self.with_axis(found, held.shape, axis, span)
         if isinstance(held, Stored | Pending):
             return self.whole(of(self.lines(self.elements(held), axis, span)), span)
-        array = self.some_array(held, span, whole=axis is None)
+        array = self.some_elements(held, span, whole=axis is None)
         if axis is None:
             return of(list(array.items))
         k, rank = self.axis(axis, array.shape, span), len(array.shape)
@@ -103,6 +110,8 @@ class Reductions(Combining):
 
     def lines(self, held: Pending, axis: Any, span: Span) -> Lines:
         """All elements of an array, or its lines along an axis."""
+        if 0 in held.shape:
+            raise NotCompiled("what there is of no elements is not compiled", span)
         k = None if axis is None else self.axis(axis, held.shape, span)
         if held.transposed is not None:  # in the order in which NumPy has its elements
             held = self.elements(Stored(held.transposed))
@@ -208,7 +217,7 @@ class Reductions(Combining):
         """The sums of the first elements, each of the one before."""
         if isinstance(operands[0], Stored):
             return self.running_sums(operands[0], options, span)
-        array = self.some_array(operands[0], span)
+        array = self.some_elements(operands[0], span)
         if len(array.shape) > 1 or options:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
         items = [
