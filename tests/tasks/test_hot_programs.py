@@ -104,6 +104,12 @@ def test_arrays_without_elements(result: str) -> None:
     compare(f"var x\na = array([x, x])[2:]\ny = {result}\noutput y", [{"x": 1.5}, {"x": -0.5}] * 3)
 
 
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("result", ["min(w)", "min([w, 1.0])", "max([w, -1.0])", "max(w*ones(40))"])
+def test_extremes_keep_the_signs_of_zeros(result: str, tier: int) -> None:
+    compare(f"var w\ny = {result}\noutput y", [{"w": -0.0}, {"w": 0.0}] * 2, tier)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 @pytest.mark.parametrize(

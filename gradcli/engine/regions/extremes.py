@@ -46,7 +46,9 @@ class Extremes(Products):
             return builder.apply("where", [builder.apply("eq", [item, y], span), one, zero], span)
 
         def shared(y: Value, moves: Value, ties: Value) -> Value:
-            return self.added([y, builder.apply("div", [moves, ties], span)], span)
+            """The sum of it and their mean move, which is 0: as a difference, which keeps -0.0."""
+            mean, down = builder.apply("div", [moves, ties], span), builder.apply("neg", [y], span)
+            return builder.apply("neg", [builder.apply("sub", [down, mean], span)], span)
 
         moves, ties = [self.total(self.each(items, of, span, y), span) for of in (moved, counted)]
         return self.of_found(shared, [y, moves, ties], span)
