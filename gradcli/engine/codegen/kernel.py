@@ -31,9 +31,8 @@ class Kernel:
 
     It is Python text at first, and machine code after as much work as compiling that costs, or
     where a single call is so much work: then it begins again. With an `each` it is machine code
-    from the first call on. It raises StepBack. `others` are the
-    regions that it calls; `stack_bytes` are those that a stack may take, if not as many as the
-    policy says.
+    from the first call on. It raises StepBack. `others` are the regions that it calls;
+    `stack_bytes` are those that a stack may take, if not as many as the policy says.
     """
 
     def __init__(self, region: Region, *others: Region, stack_bytes: int | None = None) -> None:

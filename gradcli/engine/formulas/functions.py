@@ -228,8 +228,6 @@ def array_pull(
     if repairs and op.composed:
         return _strict_pull(backend, op, operand, summed)
     function = array_partial(backend, op, operand, repairs)
-    if is_mask(partial) and not (repairs or summed):
-        return lambda g, y, *operands: xp.multiply(g, function(y, *operands))
 
     def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)

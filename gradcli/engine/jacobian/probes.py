@@ -10,15 +10,15 @@ from ..operations.rules import array_language
 from ..trace.blanks import Blank
 from ..trace.records import Record
 from ..values.lanes import Group
-from .row_patterns import alike, apply_on_rows, whole_shape
+from .row_patterns import alike, apply_on_rows, shape_within
 
 
 def stand_in(op: Op, k: int, operand: Any, group: Group | None = None) -> Any:
     """Returns a value that replaces an operand which depends on no source."""
     if not op.moves_with(k) or operand is None:
         return on_host(operand)
-    shape = shape_of(operand) if group is None else whole_shape(operand)
-    return alike((CPU.xp.ones if op.multilinear else CPU.xp.zeros)(shape), operand, group)
+    filled = CPU.xp.ones if op.multilinear else CPU.xp.zeros
+    return alike(filled(shape_within(operand, group)), operand, group)
 
 
 def on_host(value: Any) -> Any:
@@ -50,7 +50,7 @@ def moved(record: Record, active: dict[int, Any], group: Group | None) -> list[A
     numbers = [stand_in(op, k, operand, group) for k, operand in enumerate(record.operands)]
     squares, first = numbers.copy(), 1
     for k, operand in active.items():
-        n = count(whole_shape(operand) if group is not None else shape_of(operand))
+        n = count(shape_within(operand, group))
         each = xp.arange(float(first), first + n)
         numbers[k], squares[k] = (alike(v, operand, group) for v in (each, each**2))
         first += n

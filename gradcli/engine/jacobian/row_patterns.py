@@ -23,11 +23,11 @@ def group_of(record: Record) -> Group | None:
     return deepest(y if type(y) is list else (y,)) or deepest(record.operands)
 
 
-def identity(record: Record) -> Any:
+def identity(record: Record, group: Group, known: dict[Group, int]) -> Any:
     """What else decides which elements the rows of a record read, as a key: which rows they are,
-    and indices that differ between them."""
+    and indices that differ between them. A group that is `known` already is a number."""
     values = (*record.operands, *(getattr(record.options, "values", tuple)()))
-    found: list[Any] = [_group_key(group_of(record))]
+    found: list[Any] = [_group_key(group, known)]
     for value in values:
         for v in value if type(value) in (tuple, list) else (value,):
             if type(v) is Lanes and v.dtype.kind in "iub":
@@ -35,10 +35,13 @@ def identity(record: Record) -> Any:
     return tuple(found)
 
 
-def _group_key(group: Group | None) -> Any:
-    if group is None or group.parent is None:
-        return None if group is None else group.size
-    return group.each, group.origin.tobytes(), _group_key(group.parent)
+def _group_key(group: Group, known: dict[Group, int]) -> Any:
+    if group in known:
+        return known[group]
+    known[group] = len(known)
+    if group.parent is None:
+        return group.size, None
+    return group.each, group.origin.tobytes(), _group_key(group.parent, known)
 
 
 def whole_shape(value: Any) -> tuple[int, ...]:
@@ -47,11 +50,15 @@ def whole_shape(value: Any) -> tuple[int, ...]:
     return shape
 
 
+def shape_within(value: Any, group: Group | None) -> tuple[int, ...]:
+    """The shape of a value; with all of its rows in an operation on rows, of a group."""
+    return shape_of(value) if group is None else whole_shape(value)
+
+
 def alike(array: Any, value: Any, group: Group | None) -> Any:
-    """An array that stands for a value; with a group, for one that may have rows."""
-    if group is None or type(value) is not Lanes:
-        return array.reshape(shape_of(value))[()]
-    return Lanes(array.reshape(whole_shape(value)), value.group)
+    """An array that stands for a value, which has rows in an operation on those of a group."""
+    array = array.reshape(shape_within(value, group))
+    return array[()] if group is None or type(value) is not Lanes else Lanes(array, value.group)
 
 
 def read_by(value: Any, group: Group) -> Any:

@@ -41,7 +41,15 @@ from .patterns import (
     unrepeated,
 )
 from .probes import apply_op, apply_pullback, moved, stand_in
-from .row_patterns import elements_of_rows, group_of, placed, row_of_each, spread_over, whole_shape
+from .row_patterns import (
+    elements_of_rows,
+    group_of,
+    placed,
+    row_of_each,
+    shape_within,
+    spread_over,
+    whole_shape,
+)
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD, PLACE_ROWS = (
     OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add", "place_rows")
@@ -229,7 +237,7 @@ class Propagation:
         origins = moved(record, {k: value for k, value, _ in inputs}, group)
         if origins is None:
             return None
-        lengths = [count(shape_of(v) if group is None else whole_shape(v)) for _, v, _ in inputs]
+        lengths = [count(shape_within(value, group)) for _, value, _ in inputs]
         whole = self._together([pattern for _, _, pattern in inputs], lengths)
         if whole is FULL:
             return [FULL] * len(shapes)

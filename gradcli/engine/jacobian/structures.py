@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..backends.backend import CPU, count, shape_of
 from ..trace.blanks import Blank
 from ..trace.records import Record
+from ..values.lanes import Group
 from .colouring import colours, distinct, star, transposed
 from .patterns import FULL, Pattern, merged
 from .probes import on_host
@@ -180,6 +181,7 @@ def _key(
     their inputs, shapes, indices, and rows that have elements of their own.
     """
     names: dict[int, int] = {number: -1 - k for k, number in enumerate(sources)}
+    groups: dict[Group, int] = {}
     parts: list[Any] = [
         mode,
         outside,
@@ -202,8 +204,8 @@ def _key(
             names[number] = k
         if type(y) is float and site.inline_operands:
             continue
-        if outside and group_of(record) is not None:
-            parts.append(identity(record))
+        if outside and (group := group_of(record)) is not None:
+            parts.append(identity(record, group, groups))
         if site.op.elementwise:  # its operands broadcast to this shape
             parts.append(shape_of(y))
             continue

@@ -131,7 +131,7 @@ class MappedRegion(RegionCall):
         for parts in in_order(tile, range(0, n, self._tile)):
             for k, part in enumerate(parts):
                 if part is not None:
-                    found[k] = found[k] or part if self._is_flag(k) else found[k] + part
+                    found[k] = (found[k] or part) if self._is_flag(k) else found[k] + part
         return [CPU.settle(v) if getattr(v, "shape", None) == () else v for v in found]
 
     def _computed(self, n: int, given: list[Any]) -> list[Any]:

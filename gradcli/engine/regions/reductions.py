@@ -47,7 +47,7 @@ class Reductions(Combining):
         """The same, of one element at least."""
         found = self.some_array(held, span, whole)
         if not found.items:
-            raise NotCompiled("what there is of no elements is not compiled", span)
+            raise NotCompiled("a reduction of no elements is not compiled", span)
         return found
 
     def groups(self, array: Array, k: int) -> list[list[Value]]:
@@ -111,7 +111,7 @@ class Reductions(Combining):
     def lines(self, held: Pending, axis: Any, span: Span) -> Lines:
         """All elements of an array, or its lines along an axis."""
         if 0 in held.shape:
-            raise NotCompiled("what there is of no elements is not compiled", span)
+            raise NotCompiled("a reduction of no elements is not compiled", span)
         k = None if axis is None else self.axis(axis, held.shape, span)
         if held.transposed is not None:  # in the order in which NumPy has its elements
             held = self.elements(Stored(held.transposed))
