@@ -14,11 +14,17 @@ from gradcli.diagnostics import GradcliError
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    """Runs code in a process of its own: limits are the process's, and the watchdog ends it."""
+    """Runs code in a process of its own: limits are the process's, and the watchdog ends it.
+
+    What is `endless` is a function: Python 3.11 doesn't guard the jump of a loop that a `try` or a
+    `with` begins with, so that an interruption may pass their handlers.
+    """
     head = """
         from gradcli.cli.limits import limited
         from gradcli.diagnostics import GradcliError
         def last_words(diagnostic): print("last words:", diagnostic.code, flush=True)
+        def endless():
+            while True: pass
     """
     source = textwrap.dedent(head) + textwrap.dedent(code)
     return subprocess.run(
@@ -55,7 +61,7 @@ def test_the_timer_interrupts_a_loop() -> None:
     done = python("""
         try:
             with limited(0.2, None, last_words):
-                while True: pass
+                endless()
         except GradcliError as error:
             print(error.diagnostics[0].code, error.exit_code)
     """)
@@ -113,8 +119,6 @@ def test_memory() -> None:
 
 def test_a_timeout_that_a_library_takes_for_an_error_of_its_own() -> None:
     done = python("""
-        def endless():  # not inside the `try`: Python 3.11 doesn't guard the jump of such a loop
-            while True: sum(range(10))
         try:
             with limited(0.2, None, last_words):
                 try:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.llvm import NotNative
+from gradcli.engine.ir.instructions import size_of
 from gradcli.engine.ir.parser import parse
+from gradcli.engine.lowering.region_calls import ALL_PASSES, cost_of
+from gradcli.engine.passes.calls import Regions
 
 LOOP = """region f(%0: i64, %1: f64) -> (f64) {
   %2 = for %3 in %0 with (%4 = %1) {
@@ -64,6 +68,18 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+EACH = """region f(%0: f64[40]) -> (f64[40]) {
+  %1 = new f64[40]
+  %2 = each (%3: 40) with (put %1) {
+    %4 = element %0, %3 : f64
+    %5 = sin %4 : f64
+    yield %5, %3
+  }
+  return %2
+}
+"""
+
+
 def made() -> Kernel:
     [region] = parse(LOOP)
     return Kernel(region)
@@ -83,6 +99,22 @@ def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
     with only(WRITTEN):
         assert tuple(found) == tuple(made().run((1000, 0.7)))
     assert compiled == ["python", "llvm", "python"]
+
+
+def test_an_each_is_machine_code_from_the_first_call_on(compiled: list[str]) -> None:
+    numbers = np.linspace(0.0, 1.0, 40)
+    [region] = parse(EACH)
+    [found] = Kernel(region).run((numbers,))
+    assert compiled == ["llvm"]
+    np.testing.assert_allclose(found, np.sin(numbers), rtol=1e-15)
+
+
+def test_an_each_asks_for_more_work_before_it_is_compiled() -> None:
+    costs = []
+    for text in (LOOP, EACH):
+        [region] = parse(text)
+        costs.append(cost_of(region, Regions(), False) // size_of(region.block))
+    assert costs[1] == ALL_PASSES * costs[0]
 
 
 def test_a_deep_recursion_is_machine_code_in_its_first_call(compiled: list[str]) -> None:

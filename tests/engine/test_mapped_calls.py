@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only, policy
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, only, policy
 from gradcli.engine.codegen.machine import can_compile
 from gradcli.engine.lowering.mapped_calls import MappedCalls
 from gradcli.engine.lowering.mapped_regions import MappedRegion
@@ -106,6 +106,19 @@ def test_it_is_as_in_the_interpreter(name: str, monkeypatch: pytest.MonkeyPatch)
     assert answers
     assert all(answer is not UNSET for answer in answers)
     assert_alike(compiled, interpreted)
+
+
+@pytest.mark.parametrize(("turns", "is_compiled"), [(1, False), (200, True)])
+def test_turns_of_a_loop_that_are_known_are_work(
+    turns: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Any] = []
+    run = MappedCalls.run
+    monkeypatch.setattr(MappedCalls, "run", lambda *given: answers.append(run(*given)) or UNSET)
+    source = f"const X: float[n]\nfn f(x) {{ y = x; for k in range({turns}) {{ y = sin(y*x) }}; return y }}\n"
+    with only(heat=HEAT._replace(elements=1, operations=100_000)):
+        gradcli.load(source=f"{source}output vmap(f)(X)").run({"X": X})
+    assert [answer is not UNSET for answer in answers] == [is_compiled]
 
 
 @pytest.mark.parametrize(
