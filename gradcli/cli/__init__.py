@@ -17,6 +17,7 @@ from ..platform.arranging import arrange
 from ..platform.collector import keep_for_good
 from ..platform.search_path import leave_out_current_folder
 from .running import running
+from .signals import sure_interrupts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -28,7 +29,8 @@ def main() -> None:
     """The console script `gradcli`."""
     leave_out_current_folder()
     arrange()
-    code = run(sys.argv[1:])
+    with sure_interrupts():
+        code = run(sys.argv[1:])
     # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a
     # small job
     keep_for_good()
@@ -92,6 +94,7 @@ def _dispatch(given: Sequence[str]) -> int:
 def _explain(error: BaseException, traceback_wanted: bool) -> int:
     """Tells the user about an error that ended a command; returns the exit code."""
     from ..diagnostics import GradcliError
+    from .faults import diagnosed, interrupted
 
     if traceback_wanted and not isinstance(error, SystemExit):
         import traceback
@@ -99,7 +102,7 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         from ..diagnostics import printable_lines
 
         print(printable_lines("".join(traceback.format_exception(error))), file=sys.stderr, end="")
-    if isinstance(error, KeyboardInterrupt):
+    if interrupted(error):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         raise error
@@ -111,8 +114,6 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         for diagnostic in error.diagnostics:
             Terminal().diagnostic(diagnostic)
         return error.exit_code
-    from .faults import diagnosed
-
     found = diagnosed(error)
     _print(found)
     return found.exit_code

@@ -19,10 +19,20 @@ def contained(name: str) -> Iterator[None]:
     except GradcliError:
         raise
     except Exception as error:
+        if interrupted(error):
+            raise KeyboardInterrupt from error
         if "--traceback" in given_arguments():
             raise
         found = diagnosed(error)
         raise GradcliError(replace(found, message=f"{name}: {found.message}")) from error
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is what caused the error: what it interrupts may make another error of it, as
+    an import does."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def diagnosed(error: BaseException) -> Diagnostic:

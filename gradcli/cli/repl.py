@@ -11,7 +11,6 @@ import typer
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable_lines
 from ..report import Style
 from . import given, limits, line_editor, options
-from .signals import sure_interrupts
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ class _Prompt:
             self.terminal.summary("gradcli: `:help` lists the commands, Ctrl-D ends")
         while True:
             try:
-                with sure_interrupts():  # between the keys and the entry Ctrl-C is a signal
-                    entry = read()
+                entry = read()
                 if entry.strip() == ":quit":
                     return
                 self.do(entry)
@@ -134,11 +132,10 @@ class _Prompt:
     def do(self, entry: str) -> None:
         """Does a command or an entry; an error or Ctrl-C ends only that."""
         try:
-            with sure_interrupts():
-                if entry.lstrip().startswith(":"):
-                    self._command(*entry.strip().removeprefix(":").partition(" ")[::2])
-                elif entry.strip():
-                    self.enter(entry)
+            if entry.lstrip().startswith(":"):
+                self._command(*entry.strip().removeprefix(":").partition(" ")[::2])
+            elif entry.strip():
+                self.enter(entry)
         except GradcliError as error:
             self._told(error.diagnostics)
         except (MemoryError, RecursionError) as error:

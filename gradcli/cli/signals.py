@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -28,45 +31,58 @@ def kept_from_threads() -> Iterator[None]:
 
 @contextmanager
 def sure_interrupts() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. It waits where Python wouldn't only
-    raise it: an exception in a `__del__` is dropped; and after one in a text that `eval` or `exec`
-    runs, as for each new NamedTuple, Python ends by the signal, even if the exception was caught.
-    Where Python drops it nevertheless, as in what a weak reference or the garbage collector calls,
-    it is raised once more."""
-    if not hasattr(signal, "setitimer"):
+    """Ctrl-C raises KeyboardInterrupt in what runs meanwhile. It comes again a little later where
+    Python wouldn't only raise it: an exception in a `__del__` is dropped, and so is one in what a
+    weak reference or the garbage collector calls. After one in a text that `eval` or `exec` runs,
+    as for each new NamedTuple, Python ends by the signal, even where the exception was caught."""
+    if sys.platform == "win32":
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if _in_text(frame) or _finalizes(frame):
-            signal.setitimer(signal.ITIMER_REAL, SOON)
+        if any(_is_text(f) or f.f_code.co_name == "__del__" for f in _frames(frame)):
+            _come_again()
         else:
             raise KeyboardInterrupt
 
     def dropped(told: sys.UnraisableHookArgs) -> None:
         if issubclass(told.exc_type, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, SOON)
+            _come_again()
         else:
             hook(told)
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped
-    before = {n: signal.signal(n, interrupt) for n in (signal.SIGALRM, signal.SIGINT)}
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, before)
 
 
-def _in_text(frame: FrameType | None) -> bool:
-    return frame is not None and frame.f_code.co_filename == "<string>"
+def _come_again() -> None:
+    """Sends the main thread the signal of Ctrl-C a little later. A timer would be in the way of
+    --timeout; and a thread of `threading` takes locks, which the main thread may hold."""
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def send() -> None:
+        time.sleep(SOON)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    with kept_from_threads():
+        _thread.start_new_thread(send, ())
 
 
-def _finalizes(frame: FrameType | None) -> bool:
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frame and its callers."""
     while frame is not None:
-        if frame.f_code.co_name == "__del__":
-            return True
+        yield frame
         frame = frame.f_back
-    return False
+
+
+def _is_text(frame: FrameType) -> bool:
+    """Whether it is a text that `eval` or `exec` runs: not the program of `python -c`, which nobody
+    calls."""
+    code = frame.f_code
+    return (code.co_filename, code.co_name) == ("<string>", "<module>") and frame.f_back is not None

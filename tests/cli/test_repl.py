@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import signal
 import subprocess
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gradcli.cli.line_editor import typed_word
-from gradcli.cli.signals import sure_interrupts
 
 from ..terminal import Terminal
 
@@ -152,76 +147,6 @@ def test_plots_and_traces(start: Callable[..., Terminal]) -> None:
     assert any("abs(x)" in line for line in it.lines)
     it.type("\x04")
     assert it.end() == 0
-
-
-def test_an_interrupt_is_not_lost_in_a_finalizer() -> None:
-    class Raised:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
-
-    def forever() -> None:
-        with sure_interrupts():
-            Raised()  # which is freed at once
-            while True:
-                pass
-
-    with pytest.raises(KeyboardInterrupt):
-        forever()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.filterwarnings("error")  # nobody is told that an exception was ignored
-def test_an_interrupt_that_python_drops_comes_again() -> None:
-    hook = sys.unraisablehook
-
-    class Referred:
-        pass
-
-    def forever() -> None:
-        with sure_interrupts():
-            it = Referred()
-            watched = weakref.ref(it, lambda _: signal.raise_signal(signal.SIGINT))
-            del it
-            while watched() is None:
-                pass
-
-    with pytest.raises(KeyboardInterrupt):
-        forever()
-    assert sys.unraisablehook is hook
-
-
-def test_an_interrupt_in_a_text_that_runs_does_not_end_the_process(tmp_path: Path) -> None:
-    """Python ends by the signal once it has interrupted `eval` or `exec` of a text."""
-    program = tmp_path / "program.py"
-    program.write_text("""
-import signal
-from gradcli.cli.signals import sure_interrupts
-
-try:
-    with sure_interrupts():
-        exec("import signal\\nsignal.raise_signal(signal.SIGINT)")
-        while True:
-            pass
-except KeyboardInterrupt:
-    print("interrupted")
-""")
-    done = subprocess.run(
-        [sys.executable, program], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
-
-
-def test_an_interrupt_while_the_prompt_goes_is_not_lost() -> None:
-    """Neither in what asyncio runs, which prompt_toolkit reads with."""
-
-    async def reads() -> str:
-        signal.raise_signal(signal.SIGINT)
-        with contextlib.suppress(asyncio.CancelledError):  # as cleaning up may do
-            await asyncio.sleep(0)
-        return "entry"
-
-    with pytest.raises(KeyboardInterrupt), sure_interrupts():
-        asyncio.run(reads())
 
 
 def test_completion_and_history(start: Callable[..., Terminal]) -> None:
