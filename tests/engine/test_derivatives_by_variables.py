@@ -38,6 +38,7 @@ REQUESTS = {
     "again": "output grad(grad(z, x), y)",
     "three times": "output grad(grad(grad(z, x), y), x)",
     "products": "output vjp([z, x*z], x, [1.0, 2.0]); output hvp(z, v, [1.0, 0.0, 2.0])",
+    "products of several": "output hvp(z, [x, v], [2.0, [1.0, 0.0, 2.0]])",
     "of functions": "output grad(fn(q) = q*z)(x), jacobian(fn(q) = q*v*z)(x)",
     "nothing connects": "output grad(z, c)",
     "a later tape": "tape t { q = z*x }; output t.gradient(q, x)",

@@ -7,6 +7,8 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.ir.instructions import size_of
+from gradcli.engine.regions import programs
 from gradcli.engine.regions.programs import lower_program
 
 from .hot_and_cold import answer, assert_close, expected
@@ -86,3 +88,33 @@ output dot(few, few), dot(many, many), dot(few, 2.0*few)"""
     with only(NATIVE, FIRST_USE):
         found = answer(source)
     assert_close(found, expected(source), 1e-12)
+
+
+def test_gradients_pull_back_what_leads_to_them() -> None:
+    """Not the loops and the earlier gradients that stand before them."""
+
+    def size(iterations: int) -> int:
+        source = (
+            "var x = 0.5\ny = x; if x > 0.2 { i = 0; while i < 3 { i += 1; y = y*x } }\ns = 0.0\n"
+            f"for i in range({iterations}) {{ s = s + i*detach(grad(x*x, x)) }}\noutput s, y"
+        )
+        lowered = lower_program(gradcli.load(source=source)._resolved, {})
+        assert not lowered.reasons
+        return size_of(lowered.original.block)
+
+    assert size(16) - size(8) == size(8) - size(0)
+
+
+NESTED = "var x = 0.5\ny = x*x\nfor i in range(%s) { y = y*x + 0.01*grad(y*y, x) }\noutput y"
+
+
+def test_a_program_may_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient of each gradient before it has twice as many instructions."""
+    monkeypatch.setattr(programs, "MOST", 2**10)
+    short, long = [lower_program(gradcli.load(source=NESTED % n)._resolved, {}) for n in (2, 6)]
+    assert not short.reasons
+    [reason] = long.reasons
+    assert reason.reason == "what takes more than 1024 instructions is not compiled"
+    assert reason.span is not None
+    assert reason.span.line == 3
+    assert not long.results

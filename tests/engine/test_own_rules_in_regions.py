@@ -152,3 +152,17 @@ def test_mistakes(name: str) -> None:
     for asked in ("g(x)", "grad(g(x), x)", "grad(g)(x)"):
         with only(heat=FIRST_USE):
             assert answer(source + f"output {asked}") == expected(source + f"output {asked}")
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_captured_variable_that_only_decides_a_path(mode: str, tier: int) -> None:
+    source = (
+        "var x = 0.5; var w = 0.3\n"
+        "fn side(z) { if w > 1.0 { return z }\n return 1.5*z }\n"
+        "fn f(z) { return side(z) } backward (dy) { return 1.5*dy }\n"
+        "output y = f(x)"
+    )
+    with only(tier, FIRST_USE):
+        assert answer(source, mode=mode) == expected(source, mode=mode)
+    assert expected(source, mode=mode)[2]["y"] == {"x": 1.5, "w": None}

@@ -7,6 +7,12 @@ DATA = """const xs = linspace(-1.0, 1.0, 24)
 const ys = 2.0*xs + 1.0 + 0.1*sin(9.0*xs)
 """
 SCALARS = {
+    "a value that changes what it updates": """var c = 1.0
+fn next(z) { c := 0.5*c + z
+    return 0.1*c }
+y = 0.3
+for i in range(20) { y = y*c + next(i); c :-= next(y); c :+= 0.2*next(1) }
+output y, c""",
     "a minimum": """var x = 3.0
 for i in range(30) { x :-= 0.1*grad((x - 1.0)**2, x) }
 output x**2""",
@@ -283,6 +289,12 @@ for i in range(30) {
 output m(1.0)""",
 }
 ARRAYS = {
+    "a value that changes what it updates": """var v = [1.0, 2.0]
+fn next(z) { v[0] := 0.5*v[0] + z
+    return 0.1*v[0] }
+y = 0.3
+for i in range(20) { v[0] :+= next(y); v :-= 0.3*[next(i), next(1)]; y = y*0.5 + v[1] }
+output y, v""",
     "a line": DATA
     + """var w = 0.0
 var b = 0.0

@@ -174,15 +174,26 @@ def linear_gradients(
 
 
 def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`hvp(target, source, v)`: the Hessian times `v`, as the gradient of <gradient, v>."""
-    target, source, v = operands
+    """`hvp(target, sources, v)`: the Hessian times `v`, as the gradient of <gradient, v>, in the
+    structure of the sources. It is zero for a source that the gradient doesn't depend on, and none
+    for one that the target doesn't depend on."""
+    target, sources, v = operands
     with recording_view(run) as window:
-        first = grad(run, site, [target, source], {"unconnected": "none", "seed": None}, window)
-        if first is None:
-            return None
-        second = (
-            grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window)
-            if type(first) is tuple
-            else None
-        )
-        return zeros_like(run, source) if second is None else second
+        first = grad(run, site, [target, sources], {"unconnected": "none", "seed": None}, window)
+        seeds = []
+        pairs = pair_with(run, sources, v, site, "vector", "source")
+        for g, (source, part) in zip(leaves(first), pairs, strict=True):
+            if type(g) is tuple:
+                seeds += seeds_for(run, [g], g, direction(run, source, part, site), site)
+        if run.once:
+            seeds = [(g, primal(cotangent)) for g, cotangent in seeds]
+        seeds = merge_seeds(run, site, seeds)
+        flat = list(leaves(sources))
+        second = gradients(run, seeds, flat, not run.once, window) if seeds else [None] * len(flat)
+    products = iter(list(zip(leaves(first), second, strict=True)))
+
+    def answer(source: Any) -> Any:
+        g, product = next(products)
+        return None if g is None else zeros_like(run, source) if product is None else product
+
+    return map_structure(answer, sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from .instructions import (
     Room,
     Structural,
     Value,
+    size_of,
 )
 from .structural import completed, gives
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
@@ -66,11 +67,23 @@ class Builder:
             self.block = outer
 
     def add(self, instruction: Instruction) -> None:
+        self._count(1)
+        self.block.instructions.append(instruction)
+
+    def extend(self, instructions: Iterable[Instruction]) -> None:
+        """Adds instructions that another builder made, with all that is inside them."""
+        added = Block((), list(instructions))
+        self._count(size_of(added))
+        self.block.instructions += added.instructions
+        for made in added.instructions:
+            if isinstance(made, Constant):
+                self.known[made.result] = made.value
+
+    def _count(self, added: int) -> None:
         if self._rest is not None:
-            self._rest -= 1
+            self._rest -= added
             if self._rest < 0:
                 raise TooLong
-        self.block.instructions.append(instruction)
 
     @contextmanager
     def undoing(self, *reasons: type[Exception]) -> Iterator[None]:

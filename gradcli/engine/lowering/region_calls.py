@@ -68,6 +68,7 @@ class RegionCall:
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
         self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
         self._moving: dict[Places, Places] = {}
+        self._leads: dict[Places, tuple[Places, Places]] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
 
@@ -104,9 +105,11 @@ class RegionCall:
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
             return self.run_on(run.backend, values, calls)
-        active = tuple([k for k, value in enumerate(values) if level_of(value) == level])
+        boxed = tuple([k for k, value in enumerate(values) if level_of(value) == level])
+        active, moving = self._leading(boxed)
         below = [lowered(value, level) for value in values]
-        moving = self.moving(active)
+        if not moving:
+            return self.apply(run, site, below, calls)
         if type(values[active[0]]) is Dual:
             tangents = [values[k].tangent for k in active]
             self._verify(self.forward(active), run.backend)
@@ -114,15 +117,14 @@ class RegionCall:
         # So that what is missing is found now.
         self._verify(self.backward(active, moving), run.backend)
         found = self.apply(run, site, below, calls)
-        if moving:
-            trace = values[active[0]][2].trace
-            pullback = LinearizedRegion(self, moving, below, calls)
-            outputs = [found[k] for k in moving]
-            boxed = record_parts(
-                trace, site.in_derivative(self.op), values, below, pullback, outputs, active
-            )
-            for k, value in zip(moving, boxed, strict=True):
-                found[k] = value
+        trace = values[active[0]][2].trace
+        pullback = LinearizedRegion(self, moving, below, calls)
+        outputs = [found[k] for k in moving]
+        recorded = record_parts(
+            trace, site.in_derivative(self.op), values, below, pullback, outputs, active
+        )
+        for k, value in zip(moving, recorded, strict=True):
+            found[k] = value
         return found
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
@@ -199,6 +201,14 @@ class RegionCall:
             ]
             self._moving[active] = tuple(places)
         return self._moving[active]
+
+    def _leading(self, boxed: Places) -> tuple[Places, Places]:
+        """The places of these parameters that some result depends on, and of the results that
+        depend on them: the others decide paths at most."""
+        if boxed not in self._leads:
+            active = tuple([k for k in boxed if self.moving((k,))])
+            self._leads[boxed] = active, self.moving(active)
+        return self._leads[boxed]
 
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""

@@ -3,7 +3,7 @@ stay where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ..ir.instructions import Block, Instruction, Value
@@ -41,10 +41,12 @@ def pull_back(
 
     Raises NoRule.
     """
-    sources = dict.fromkeys(sources)
-    block = Block((), [made for made in instructions if sources.keys().isdisjoint(made.results)])
+    sources, seeds = dict.fromkeys(sources), list(seeds)
+    made = [each for each in instructions if sources.keys().isdisjoint(each.results)]
+    moving = varied(Block((), made), set(sources))
+    block = Block((), _leading_to([value for value, _ in seeds], made, moving))
     instructions = list(block.instructions)
-    pullback = Pullback(block, varied(block, set(sources)), regions)
+    pullback = Pullback(block, moving, regions)
     pullback.inputs |= {value for value in used([block]) if isinstance(value.type, ArrayType)}
     cotangents: Derivatives = {}
     for value, seed in seeds:
@@ -53,6 +55,20 @@ def pull_back(
     made, count = block.instructions, len(instructions)
     start = next((k for k, each in enumerate(made) if count and each is instructions[0]), 0)
     return Stretch(made[:start], made[start + count :], _of(sources, cotangents))
+
+
+def _leading_to(
+    values: Iterable[Value], instructions: Sequence[Instruction], moving: Set[Value]
+) -> list[Instruction]:
+    """The instructions that what is `moving` takes to some values. Without the others, whose loops
+    would be pulled back, too, gradients in each iteration of an unrolled loop pull back no earlier
+    ones."""
+    needed, found = set(values), []
+    for made in reversed(instructions):
+        if any(value in needed and value in moving for value in made.results):
+            needed.update(used([Block((), [made])]))
+            found.append(made)
+    return found[::-1]
 
 
 def _of(sources: Iterable[Value], cotangents: Mapping[Value, Derivative]) -> Derivatives:

@@ -9,7 +9,7 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
-from ..ir.builder import Builder
+from ..ir.builder import Builder, TooLong
 from ..ir.instructions import Block, Region
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
@@ -23,6 +23,7 @@ from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 
+MOST = 2**16  # instructions: to compile more takes a minute and gigabytes
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
@@ -95,7 +96,7 @@ class _Main:
         self.node, self.inputs = node, inputs
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
-        self.lowering = Lowering(Builder(self.block, real), Liveness((*node.body, *read)))
+        self.lowering = Lowering(Builder(self.block, real, MOST), Liveness((*node.body, *read)))
         self.lowering.for_rows, self.lowering.traces_variables = for_rows, True
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
@@ -108,11 +109,18 @@ class _Main:
         self.has_variables = self.updates or any(map(_asks_of_variables, everything))
 
     def lowered(self) -> Lowered:
-        for statement in self.node.body:
-            self.statement(statement)
-        if not self.results:
-            for name, expression in self.node.results:
-                self.output(name, expression)
+        span = self.node.span
+        try:
+            for statement in self.node.body:
+                span = statement.span
+                self.statement(statement)
+            if not self.results:
+                for name, expression in self.node.results:
+                    span = expression.span
+                    self.output(name, expression)
+        except TooLong:
+            reason = NotCompiled(f"what takes more than {MOST} instructions is not compiled", span)
+            return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
         self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
         kinds = {name: kind_of(held) for name, held in self.results.items()}
         region, regions = Region("main", self.block), self.lowering.regions

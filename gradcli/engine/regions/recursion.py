@@ -21,7 +21,6 @@ from ..ir.instructions import (
     Block,
     Call,
     Check,
-    Constant,
     Region,
     Value,
     every,
@@ -196,10 +195,7 @@ class Recursion(Calls):
         results."""
         instructions, results = inlined(region.block, operands)
         self.count(span, len(instructions))
-        for made in instructions:
-            self.builder.add(made)
-            if isinstance(made, Constant):
-                self.builder.known[made.result] = made.value
+        self.builder.extend(instructions)
         return results
 
     def next_level(self, span: Span) -> Value:

@@ -284,7 +284,7 @@ class Requests(States):
         )
         self.stacked_up.append(([m for m in made if any(map(_is_stack, m.results))], after))
         block.instructions[place:place] = before
-        self.builder.block.instructions += after
+        self.builder.extend(after)
         return found
 
     def pulls_back_before(

@@ -38,16 +38,19 @@ class States(Matrices):
         held = self.expression(denoted)
         if not isinstance(held, Variable):
             raise NotCompiled("`:=` to what may be no variable is not compiled", node.span)
+        value = self.lazy(node.value)  # which may change the state, too
         old = self.state_to_change(held, node.span)
-        self.names.held[held.state] = self.restated(old, self.new_value(old, node), node.span)
+        new = self.new_value(old, value, node)
+        self.names.held[held.state] = self.restated(old, new, node.span)
 
     def update_part(self, variable: Variable, steps: Any, node: program.Update) -> None:
         """`x[i] := v`, for the steps that lead to the part."""
+        value = self.lazy(node.value)  # which may change the state, too
         old = self.state_to_change(variable, node.span)
         if not isinstance(old, Array | Stored):
             raise NotCompiled("an element of what is no array is not compiled", node.span)
         before = self.part(old, steps, node.span)
-        value = self.new_value(before, node)
+        value = self.new_value(before, value, node)
         if isinstance(before, Array | Stored) and not isinstance(value, Array | Stored | Pending):
             raise NotCompiled("a value that is broadcast into a part is not compiled", node.span)
         part = self.restated(before, value, node.span)
@@ -60,8 +63,7 @@ class States(Matrices):
         self.updated.add(variable.state)
         return self.value(variable)
 
-    def new_value(self, old: Any, node: program.Update) -> Any:
-        value = self.lazy(node.value)
+    def new_value(self, old: Any, value: Any, node: program.Update) -> Any:
         if node.op is not None:
             value = self.apply(node.op, [without_variable(old), value], node.span)
         value = self.values(value)

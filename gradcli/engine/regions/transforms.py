@@ -10,7 +10,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.derivative import VECTORS
 from ...ops.op import Op
-from ..ir.instructions import Block, Constant, Region, Value
+from ..ir.instructions import Block, Region, Value
 from ..ir.types import ArrayType, Scalar, has_tangents
 from ..ir.verifier import CHOOSE
 from ..passes.copying import copied
@@ -122,10 +122,7 @@ class Transforms(OwnRules):
         block = without_dead_code(fold(region)).block
         names = dict(zip(block.parameters, arguments, strict=True))
         made = copied(Block((), block.instructions, block.results), names)
-        for each in made.instructions:
-            self.builder.add(each)
-            if isinstance(each, Constant):
-                self.builder.known[each.result] = each.value
+        self.builder.extend(made.instructions)
         return made.results
 
     def along(
