@@ -70,7 +70,11 @@ class OwnFunction:
             ]
         )
         call = _Call(self, run, frame, arguments)
-        result = self.body(frame)
+        before, run.captures = run.captures, call.captures
+        try:
+            result = self.body(frame)
+        finally:
+            run.captures = before
         return call.boxed(result)
 
 
@@ -89,6 +93,17 @@ class _Call:
         while trace is not None:
             self.since[trace] = trace.number
             trace = trace.below
+
+    def captures(self, value: Traced) -> bool:
+        """Whether the body has a traced value from outside that is no argument."""
+        _, number, segment = value
+        is_outside = self.newest_leaf < number < self.since.get(segment.trace, 0)
+        return is_outside and number not in self._given(segment.trace.level)
+
+    def _given(self, level: int) -> set[int]:
+        """The numbers of the arguments that are traced at a level."""
+        boxed = [up_to(v, level) for v in leaves(self.arguments)]
+        return {v[1] for v in boxed if level_of(v) == level}
 
     def boxed(self, result: Any) -> Any:
         """Boxes what the body returned as the value of the call."""

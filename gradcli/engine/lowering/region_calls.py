@@ -114,6 +114,8 @@ class RegionCall:
             tangents = [values[k].tangent for k in active]
             self._verify(self.forward(active), run.backend)
             return self._along(run, site, [*below, *tangents], calls, active, level)
+        if run.captures is not None and any(map(run.captures, [values[k] for k in active])):
+            raise StepBack  # the interpreter tells where, if the result depends on it
         # So that what is missing is found now.
         self._verify(self.backward(active, moving), run.backend)
         found = self.apply(run, site, below, calls)

@@ -105,6 +105,8 @@ class Run:
     passed     statements at least that loops did together, which no step counts
     work       operations of calls and iterations so far, about: it decides what is hot
     draws      calls of random builtins so far: with the seed, the whole state of the generator
+    captures   in the body of a function with a rule of its own, which traced values are neither
+               its arguments nor made in it
     claims     the two sides of every `expect A ~= B` that held, where they are to be
                differentiated, and its node
     domains    the two ends of the domains that variables declare, where they are asked for:
@@ -117,6 +119,7 @@ class Run:
         "attached",
         "backend",
         "bodies",
+        "captures",
         "changes",
         "claims",
         "compiled",
@@ -182,6 +185,7 @@ class Run:
         self.unconnected: dict[tuple[Span, str], list[Unconnected]] = {}
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
+        self.captures: Callable[[Any], bool] | None = None
         self.claims: list[tuple[Any, Any, Any]] | None = None
         self.domains: list[tuple[Any, Any, Any, Span]] | None = None
         self.group: Group | None = None
