@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from . import running, small_ways
 from .small import SmallWriter
 
+MEMORY = 2**33  # bytes that a campaign may take
 EVERY = 500  # programs, after which the counts so far are told
 
 
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--every", action="store_true", help="each small program in every way")
     parser.add_argument("--reduce", type=int, metavar="SEED", help="of a small program")
     options = parser.parse_args()
+    _limit_memory()
     if options.reduce is not None:
         return _reduce(options.reduce)
     counts: Counter[str] = Counter()
@@ -44,6 +46,14 @@ def main() -> int:
             told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
             print(f"{done} programs from seed {options.seed}: {told}", flush=True)
     return 1 if counts["disagreements"] else 0
+
+
+def _limit_memory() -> None:
+    """Some programs ask for more than there is, as by a vmap in a recursion, and are told so."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def _found(
