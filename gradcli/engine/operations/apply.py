@@ -23,6 +23,8 @@ from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .elementwise import elementwise
 from .list_arrays import SCALARS, has_boxes, number, plain_array
+from .rows.on_lanes import differ_between_rows
+from .rows.separation import uniform_value
 from .structural import structural
 
 _AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
@@ -47,6 +49,8 @@ def apply(
     if op.passes_floats and (y := apply_to_floats(run, site, operands)) is not None:
         return y
     values = [v if type(v) in _AS_THEY_ARE else _operand(run, site, v) for v in operands]
+    if run.group is not None and options and differ_between_rows(options):
+        options = _for_rules(run, values, options)
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:
         return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
@@ -64,6 +68,20 @@ def apply(
             trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
     return record(trace, site, values, primals, options, y, active)
+
+
+def _for_rules(run: Run, values: list[Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of an operation that is differentiated, whose rule needs axes and counts as ints:
+    separates rows for which these differ. The rules of indices take those of rows."""
+    if "index" in options or all(level_of(value) == UNBOXED for value in values):
+        return options
+
+    def uniform(value: Any) -> Any:
+        if type(value) in (list, tuple):
+            return type(value)(map(uniform, value))
+        return uniform_value(run, value)
+
+    return {name: uniform(value) for name, value in options.items()}
 
 
 def apply_to_floats(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
