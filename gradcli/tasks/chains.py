@@ -193,9 +193,9 @@ class Chains:
     def brief(self, value: Any) -> Any:
         """A number as it is, an array in a few numbers; None for anything else."""
         value = primal(value)
+        value = getattr(value, "array", value)
         if value is None or type(value) in (Blank, list):
             return None
-        value = getattr(value, "array", value)
         if not shape_of(value):
             value = plain(value)
             return (

@@ -309,3 +309,13 @@ def test_an_integer_that_float64_would_change(declaration: str, given: int) -> N
 @pytest.mark.parametrize("given", [2**53, -(2**63), 2**60, 3 * 2**54])
 def test_an_integer_that_float64_keeps(given: int) -> None:
     assert declared("var x", given) == float(given)
+
+
+@pytest.mark.parametrize("kind", ["var", "frozen", "const"])
+def test_entries_of_a_dict(kind: str) -> None:
+    source = f"{kind} p = {{a: 1.5, q: {{r: [2.0, 3.0]}}}}; fn f(p) = p.q.r[1] * p.a"
+    found = outputs(
+        f"{source}; output a = p.a; output f = f(p); output keys = p.keys(); output n = len(p.items())"
+    )
+    assert found == {"a": 1.5, "f": 4.5, "keys": ["a", "q"], "n": 2}
+    assert failure(f"{source}; output p.b").code == "E309"

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from gradcli.engine.ad import reverse
 from gradcli.engine.jacobian import seeds
+from gradcli.ops import OPS
+from gradcli.ops.op import Op
 
+from .domain_points import points as points_of
 from .programs import evaluate, executed, flat, outputs, value
 from .random_programs import RELAXED, Program, points, programs
 
@@ -35,6 +38,26 @@ VALUES = [
     ("var x = [1.0, 2.0]; fn f(x) {{ y = x**3; return jacobian(y, x, {mode}) }}; output f(x), grad(f)(x), jvp(f)(x, [1.0, 0.0])",
      [3, 0, 0, 12, 6, 12, 6, 0, 0, 0]),
 ]  # fmt: skip
+
+
+ONE_OPERAND = [
+    op
+    for op in OPS.values()
+    if op.elementwise and op.differentiable and not op.internal and len(op.signature.operands) == 1
+]
+
+
+@pytest.mark.parametrize("op", ONE_OPERAND, ids=lambda op: op.name)
+def test_hessians_of_every_entry(op: Op) -> None:
+    """Also of those whose slope is one number for all elements."""
+    at = [point for (point,) in points_of(op)]
+    asked = "hessian(sum(abs(y)), x{mode}), jacobian(y, x{mode})"
+    source = f"var x = {at}; y = {op.name}(x) * x; output {asked}"
+    forward, reverse = [
+        flat(list(outputs(source.format(mode=f', mode = "{mode}"')).values()))
+        for mode in ("forward", "reverse")
+    ]
+    np.testing.assert_allclose(forward, reverse, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])

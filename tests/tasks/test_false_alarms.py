@@ -44,6 +44,26 @@ TINY = [  # numbers beside which what the complex step adds vanishes
 ]
 
 
+KINDS = {
+    "an attached gradient": "var x = 2.0\nu = array(3.0)\nattach_grad(u)\nrecord { l = u**2 * x }\nbackward(l)\nq = u.grad * x",
+    "that of a variable": "var x = 2.0\nattach_grad(x)\nrecord { l = x**3 }\nbackward(l)\nq = x.grad * x",
+    "one that is differentiated": "var x = 2.0\nattach_grad(x)\nrecord { l = x**3 }\nbackward(l, create = true)\nq = x.grad * x",
+    "one that is added to": 'var x = 2.0\nu = array(3.0)\nattach_grad(u, req = "add")\nrecord { l = u**2 * x }\nbackward(l, retain = true)\nbackward(l)\nq = u.grad * x',
+    "an inner gradient by an array": "var w = [0.1, 0.2]\nr = [1.0, 2.0]\nq = sum(grad(fn(p) = sum(p*r)**2)(w)**2)",
+    "float32": "var x = float32(0.1)\nq = x + x + x",
+    "a loop in float32": "var x = float32(0.1)\nq = x\nfor i in range(10) { q = q*1.01 + x }",
+    "float32 in between": "var x = 0.3\nq = float64(sin(float32(x)) * float32(x))**2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_of_values(name: str, order: int) -> None:
+    found = checked(Program(f"{KINDS[name]}\noutput q", 0, order), True)
+    assert alarms(found) == []
+    assert found.exit_code == 0
+
+
 @pytest.mark.parametrize("sympy", [True, False])
 @pytest.mark.parametrize("text", ILL[:1] + TINY)
 def test_second_derivatives(text: str, sympy: bool) -> None:

@@ -178,3 +178,10 @@ def test_an_opaque_function_ends_the_sweep() -> None:
     found = traced("opaque fn f(z) { return z * 2 }; var x = 2.0; y = f(x) + 1")
     assert found.exit_code == 0
     assert operations(found)[-1].op == "add"
+
+
+def test_rows_of_a_function_with_a_rule_of_its_own() -> None:
+    rule = "fn f(v) { return v * 2.0 } backward (dy) { return dy * 2.0 }"
+    found = traced(f"{rule}; var x = [3.0, 1.0]; output y = vmap(f)(x)")
+    assert [(s.name, s.cotangent.shape) for s in found.sources] == [("x", (2,))]
+    assert [o.value for o in operations(found) if o.op == "f"] == [None]

@@ -87,7 +87,8 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
     assert group is not None
     result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
     push = array_push(run.backend, record.site.op, tuple([k for k, _ in pairs]))
-    total = push([with_rows(t, group) for _, t in pairs], result, *operands)
+    # a rule may give one number for all
+    total = xp.asarray(push([with_rows(t, group) for _, t in pairs], result, *operands))
     whole = (*shape_of(y), group.size)
     total = total.real if is_complex(total) and not is_complex(y) else total
     total = total if total.shape == whole else xp.broadcast_to(total, whole)

@@ -18,7 +18,7 @@ from ..operations.invoke import CALL
 from ..trace.tape import Site
 from ..transforms import tape_members
 from ..values.contents import plain
-from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform
+from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform, read
 from . import builtins
 from .calling import caller, run_op
 
@@ -170,6 +170,8 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
         given = {keyword: argument(frame) for keyword, argument in keywords}
         if type(value) is Tape:
             return tape_members.call(run, value, name, arguments, given, site)
+        if type(held := read(value)) is dict:  # of a variable, too
+            value = held
         if name in VIEWS and type(value) is dict and name not in value:
             return dict_view(run, value, name, [*arguments, *given], site.span)
         callee, first = method(frame, value)

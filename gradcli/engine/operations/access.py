@@ -206,6 +206,8 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     if type(value) is Variable and name == "name":
         return value.name
     held, value = value, read(value)
+    if type(value) is dict:
+        return dict_item(run, value, name, span)
     number = primal(value)
     is_number = (
         shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")

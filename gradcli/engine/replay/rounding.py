@@ -11,6 +11,11 @@ from ..values.lanes import Lanes
 ROUNDING = 2.0**-52
 
 
+def eps_of(value: Any) -> float:
+    """The machine epsilon of a value's dtype."""
+    return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
+
+
 def smallest(eps: float) -> float:
     """The smallest number of a precision; what would be smaller is rounded to it, or to 0."""
     return 2.0**-1074 if eps < 1e-10 else 2.0**-149

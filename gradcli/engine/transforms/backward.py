@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
-from ..ad.derivatives import gradients
+from ..ad.derivatives import detach, gradients
 from ..ad.targets import seeds_for, verify_target
 from ..operations.apply import apply
 from ..trace.changes import note
@@ -23,7 +23,7 @@ from ..values.kinds import Variable, describe, leaves, read
 from .attached import recorded
 from .backward_window import BackwardWindow
 
-ADD = OPS["add"]
+ADD, DETACH = OPS["add"], OPS["detach"]
 
 
 def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
@@ -55,6 +55,9 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         filled = recorded(
             run, lambda: _filled(run, site, variables, gradients(run, seeds, variables, True, path))
         )
+        if not create:  # nothing is differentiated through them
+            cut = site.in_derivative(DETACH)
+            filled = [detach(run, cut, [grad], {}) for grad in filled]
         # The gradients outlive a function that a transform calls: their numbers mustn't be reused.
         path.trace.switched += 1
     elif path.trace.level:  # its records hold values of the levels below

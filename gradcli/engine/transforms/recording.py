@@ -139,7 +139,7 @@ class Recording:
                 self._passes_on = True
                 self.inputs.append(value)  # the function sees it by this argument alone
                 return value
-            kept = blank(value[0])
+            kept = value[0] if trace.room > 0 else blank(value[0])
             fresh: Any = trace.record(
                 site.in_derivative(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
             )

@@ -18,7 +18,7 @@ from ...engine.execution import new_run
 from ...engine.operations.apply import apply
 from ...engine.replay.continuation import in_double
 from ...engine.replay.history import History
-from ...engine.replay.rounding import rounding
+from ...engine.replay.rounding import eps_of, rounding
 from ...engine.replay.steps import Step, compute
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
@@ -32,7 +32,6 @@ from .operation_slopes import (
     BESIDE,
     Slopes,
     differ,
-    eps_of,
     filled,
     inner_product,
     is_smooth,

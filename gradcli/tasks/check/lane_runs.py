@@ -46,7 +46,9 @@ class Place(Protocol):
     inputs: Mapping[str, Any]
     answer: Answer
     cases: list[Any]
-    eps: float
+
+    @property
+    def eps(self) -> float: ...
 
     @property
     def directions(self) -> list[Direction]: ...

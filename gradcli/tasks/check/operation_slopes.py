@@ -66,11 +66,6 @@ def weigh(y: Any, cotangent: Any) -> Any:
     return product.sum() if shape_of(product) else product
 
 
-def eps_of(value: Any) -> float:
-    """The machine epsilon of a value's dtype."""
-    return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
-
-
 def slope_of(
     function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0**-52
 ) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, is_inexact, shape_of
 from ...engine.execution import Compiled, Execution, compile_program, running
 from ...engine.replay.history import History
+from ...engine.replay.rounding import eps_of
 from ...engine.replay.value_trace import FEW_ROWS, PATIENCE, EnoughError, ValueTrace
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
@@ -54,7 +55,6 @@ class Point:
         self.execution = Execution(program.compiled, inputs).execute()
         self.run = self.execution.run
         self.answer = program.answer(self.execution)
-        self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
         self.beside: dict[
@@ -63,6 +63,16 @@ class Point:
         self._sweeps: list[tuple[list[Traced], set[int]]] = []
         self._tangents: dict[tuple[str, str, int], dict[str, float]] = {}
         self.cases = [Case(self, name) for name in self.answer.targets]
+
+    @cached_property
+    def eps(self) -> float:
+        """What values are rounded to: the coarsest machine epsilon on the way to the targets."""
+        if self.leader is not None:
+            return self.leader.eps
+        if self.program.options.dtype == "float32":
+            return 2.0**-23
+        steps = [step for case in self.cases for step in case.history.steps]
+        return max([eps_of(v) for step in steps for v in step.operands], default=2.0**-52)
 
     @cached_property
     def kept(self) -> tuple[Run, Answer]:
