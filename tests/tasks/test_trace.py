@@ -185,3 +185,17 @@ def test_rows_of_a_function_with_a_rule_of_its_own() -> None:
     found = traced(f"{rule}; var x = [3.0, 1.0]; output y = vmap(f)(x)")
     assert [(s.name, s.cotangent.shape) for s in found.sources] == [("x", (2,))]
     assert [o.value for o in operations(found) if o.op == "f"] == [None]
+
+
+def test_cotangents_of_rows_that_are_added_up() -> None:
+    """Those of an element, which a sweep adds up in place."""
+    source = """var w = [[0.5, 1.0], [0.2, 0.3]]; var u = [[0.3], [0.7]]
+x = [[0.5, 1.0], [1.5, -1.0], [0.1, 0.2]]
+fn net(v) = (tanh(v @ w) @ u)[0]
+y = vmap(net)(x)
+d = vmap(grad(net))(x)
+output loss = sum(d) + sum(y)"""
+    wanted = gradcli.load(source=source).run().gradients["loss"]
+    for source_ in traced(source).sources:
+        found = source_.cotangent
+        assert (found.low, found.high) == (wanted[source_.name].min(), wanted[source_.name].max())

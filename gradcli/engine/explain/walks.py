@@ -182,7 +182,11 @@ class Walk(Sweep):
             self.edges.setdefault(n, []).append(edge)
 
     def _keep(self, n: int, g: Any) -> None:
-        self.kept[n] = g.copy() if shape_of(g) and n in self.owned else g
+        if n in self.owned and type(g) is Lanes:
+            g = Lanes(g.array.copy(), g.group)
+        elif n in self.owned and shape_of(g):
+            g = g.copy()
+        self.kept[n] = g
 
 
 def _rank(edge: Edge) -> tuple[float, float]:
