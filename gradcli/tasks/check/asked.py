@@ -28,8 +28,8 @@ from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
 from .blame import Call, Doubt, wrong_steps
 from .differences import Estimate, Samples, extrapolated, one_sided
+from .directions import seed_of
 from .operation_slopes import WRONG, inner_product, like
-from .point import seed_of
 
 MANY_PLACES = 300  # of operations
 FIRST = 0.05  # step, of vectors whose numbers are of the size of 1

@@ -16,7 +16,8 @@ from ...engine.trace.run import Expectation, Run
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read, show
 from ...lang import program
-from .point import Point, seed_of
+from .directions import seed_of
+from .point import Point
 from .scatter import Scatter
 
 CLOSE = 1e-6  # of what is added up to a derivative

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, is_complex, shape_of
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import read
+from ..answer import Answer
 from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -63,3 +68,22 @@ def random_directions(variable: str, value: Any, stream: int = 0) -> list[Direct
         vector = vector if shape else vector.item()
         found.append(Direction(variable, vector, " along a random direction", k))
     return found
+
+
+def seeds(answer: Answer, moves: Sequence[tuple[Direction, float]]) -> dict[int, Any]:
+    """How far each of these takes its variable, by the number of that on the trace."""
+    found = {}
+    for direction, h in moves:
+        source = answer.sources[direction.variable]
+        number = number_of(source)
+        assert number is not None
+        found[number] = seed_of(read(source), h * direction.vector)
+    return found
+
+
+def seed_of(value: Any, weight: Any) -> Any:
+    """A weight of a value as its cotangent: of its dtype."""
+    inner = primal(value)
+    if shape_of(inner):
+        return CPU.xp.asarray(weight).astype(inner.dtype)
+    return weight if type(inner) is float else type(inner)(weight)

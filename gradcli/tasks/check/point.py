@@ -25,7 +25,7 @@ from ...engine.values.kinds import leaves, read
 from ...lang import program
 from ..answer import Answer
 from .differences import Beside
-from .directions import FEW, Direction, directions, random_directions
+from .directions import FEW, Direction, directions, random_directions, seed_of, seeds
 from .lane_runs import Neighbours, tangent_of
 from .program import Program
 from .scatter import Scatter
@@ -387,22 +387,3 @@ class Case:
             for v in leaves(answer.targets[self.output])
         ]
         return self.total(parts)
-
-
-def seeds(answer: Answer, moves: Sequence[tuple[Direction, float]]) -> dict[int, Any]:
-    """How far each of these takes its variable, by the number of that on the trace."""
-    found = {}
-    for direction, h in moves:
-        source = answer.sources[direction.variable]
-        number = number_of(source)
-        assert number is not None
-        found[number] = seed_of(read(source), h * direction.vector)
-    return found
-
-
-def seed_of(value: Any, weight: Any) -> Any:
-    """A weight of a value as its cotangent: of its dtype."""
-    inner = primal(value)
-    if shape_of(inner):
-        return CPU.xp.asarray(weight).astype(inner.dtype)
-    return weight if type(inner) is float else type(inner)(weight)

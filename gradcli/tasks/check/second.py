@@ -23,9 +23,9 @@ from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
 from .complex_step import tiny_step, verify_no_tiny_numbers, verify_no_underflow
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
-from .directions import Direction
+from .directions import Direction, seed_of, seeds
 from .lane_runs import FIRST_STEP, SMALLEST
-from .point import Case, seed_of, seeds
+from .point import Case
 from .results import AGREE, OTHERS, Finding
 from .verdicts import REPEATS, SAFETY, Judge, wobble
 
