@@ -17,7 +17,6 @@ from ..platform.arranging import arrange
 from ..platform.collector import keep_for_good
 from ..platform.search_path import leave_out_current_folder
 from .running import running
-from .signals import sure_interrupts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -29,6 +28,8 @@ def main() -> None:
     """The console script `gradcli`."""
     leave_out_current_folder()
     arrange()
+    from .signals import sure_interrupts  # nothing that it imports may be the current folder's
+
     with sure_interrupts():
         code = run(sys.argv[1:])
     # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a
