@@ -40,7 +40,7 @@ def _mean(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 def _floats(xp: Any, x: Any) -> Any:
     x = xp.asarray(x)
-    return x if x.dtype.kind in "fc" else x.astype("float64")
+    return x.astype("float64") if x.dtype.kind in "iub" else x
 
 
 def verify_some(name: str, shape: Shape, axis: Any) -> None:

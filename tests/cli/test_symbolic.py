@@ -12,6 +12,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradcli as package
@@ -216,3 +217,21 @@ def test_numbers_come_without_a_form(gradcli: Run) -> None:
 def test_from_python() -> None:
     program = package.load(source="var x = 3.0; y = x**2").with_options(closed_form=5.0)
     assert program.run().closed_forms == {"y": {"value": "x**2", "gradients": {"x": "2*x"}}}
+
+
+@pytest.mark.parametrize(
+    "body", ["cbrt(x)", "sqrt(abs(x))**3 + abs(x)**2.5", "cbrt(x) + abs(x)**1.5"]
+)
+def test_simplified_powers_have_real_bases(gradcli: Run, body: str) -> None:
+    """`|x^p|`, which SymPy makes of `|x|^p`, is nan in floats for a negative x."""
+    found = gradcli("symbolic", "-e", f"var x = -0.5; y = {body}", "--to", "numpy")
+    namespace: dict[str, Any] = {"np": np}
+    exec(found.out, namespace)
+    wanted = package.load(source=f"var x = -0.5; y = {body}").run()
+    assert np.isclose(namespace["y"](-0.5), wanted.outputs["y"])
+    assert np.isclose(namespace["dy_dx"](-0.5), wanted.gradients["y"]["x"])
+
+
+def test_a_mean_has_a_closed_form(gradcli: Run) -> None:
+    text = "var x = [1.0, 2.0]; f = mean(x)"
+    assert "f = x[0]/2 + x[1]/2" in gradcli("symbolic", "-e", text, "--no-simplify").out

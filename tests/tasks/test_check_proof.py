@@ -362,3 +362,11 @@ def test_sympy_is_asked_for_as_many_digits_as_it_takes(program: str) -> None:
     assert not [
         f for f in run(program, methods=("complex", "sympy")).findings if f.verdict == "disagree"
     ]
+
+
+def test_a_rule_that_returns_none_leaves_a_gradient_undecided() -> None:
+    rule = "fn f(x, k) { return x * k } backward (dy) { return [dy * k, none] }\n"
+    found = run(f"{rule}var x = 2.0; var k = 3.0; y = f(x, k)")
+    assert {r.variable: r.verdict for r in found.results} == {"x": "verified", "k": "undecided"}
+    still = run(f"{rule}var x = 2.0; var k = 3.0; y = f(x, 3.0) + 0.0 * k")
+    assert {r.variable: r.verdict for r in still.results} == {"x": "verified", "k": "verified"}

@@ -1,7 +1,8 @@
-"""Functions on arrays whose results in NumPy differ by shape and processor at zeros and infinities.
+"""Functions on arrays whose results in NumPy differ by shape and processor at zeros and infinities,
+or by the type of the numbers.
 
 Here each has the result that it has on floats (`scalars.py`), whatever the other elements of the
-array are.
+array are, and complex numbers beside these one that is as accurate.
 """
 
 from __future__ import annotations
@@ -51,3 +52,15 @@ def first_of_zeros(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(a, b)
 
     return extreme
+
+
+def log1p(xp: Any, x: Any) -> Any:
+    """Returns `log1p`, accurate near 0 for complex numbers, too: of these NumPy's has the error of
+    `log(1 + x)`. Its real part is that of |1 + x|² = 1 + a(2 + a) + b².
+    """
+    if not xp.iscomplexobj(x):
+        return xp.log1p(x)
+    x = xp.asarray(x)
+    a, b = x.real, x.imag
+    near = 0.5 * xp.log1p(a * (2.0 + a) + b * b) + 1j * xp.arctan2(b, 1.0 + a)
+    return xp.where(xp.abs(x) < 0.5, near, xp.log1p(x))[()]

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from ...ops.op import Op
 from ...platform.memory import keep_freed_memory
-from .array_edges import first_of_zeros, power
+from .array_edges import first_of_zeros, log1p, power
 from .host_memory import free_host_memory
 
 # Elements of a product that OpenBLAS computes in one thread, without waiting for others.
@@ -62,6 +62,8 @@ class Backend:
             name = op.primitive or op.name
             if op.name == "pow":
                 function = partial(power, self.xp)
+            elif op.name == "log1p":
+                function = partial(log1p, self.xp)
             elif ":" in name:
                 function = getattr(self.special, name.partition(":")[2])
             else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ops import OPS
+from ..backends.array_edges import log1p
 from ..backends.backend import CPU
 
 
@@ -76,7 +77,7 @@ def _cube_root(xp: Any, x: Any) -> Any:
 
 
 def _log_of_sum(xp: Any, a: Any, b: Any) -> Any:
-    return xp.where(xp.real(a) < xp.real(b), b, a) + xp.log1p(xp.exp(-_abs(xp, a - b)))
+    return xp.where(xp.real(a) < xp.real(b), b, a) + log1p(xp, xp.exp(-_abs(xp, a - b)))
 
 
 def _gamma(xp: Any, x: Any) -> Any:

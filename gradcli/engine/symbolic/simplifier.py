@@ -94,7 +94,7 @@ def answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) 
 
     for k in sorted(range(len(forms)), key=lambda k: int(forms[k].count_ops())):
         try:
-            found = sympy.simplify(forms[k])
+            found = _of_real_bases(sympy.simplify(forms[k]))
             if found.count_ops() >= forms[k].count_ops() or not _is_same(
                 *(evaluate(f, point, 20) for f in (forms[k], found))
             ):
@@ -102,6 +102,17 @@ def answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) 
             answers.send((k, found))
         except Exception:  # whatever goes wrong inside SymPy, the form as it was is right
             answers.send((k, forms[k]))
+
+
+def _of_real_bases(form: Any) -> Any:
+    """The form with |x|^p where SymPy has |x^p|: they are equal, but for a negative x and a broken
+    exponent the latter has a complex number on the way, which is nan in floats."""
+    import sympy
+
+    def is_of_power(part: Any) -> bool:
+        return isinstance(part, sympy.Abs) and part.args[0].is_Pow and part.args[0].exp.is_real
+
+    return form.replace(is_of_power, lambda part: sympy.Abs(part.args[0].base) ** part.args[0].exp)
 
 
 def _is_same(a: Any, b: Any) -> bool:

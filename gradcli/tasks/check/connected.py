@@ -1,5 +1,5 @@
 """Gradients that there aren't: of variables that can't have one, and of those that reverse mode
-calls unconnected although the output moves with them."""
+calls unconnected, or a rule of the program leaves out, although the output moves with them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,11 @@ def check_connections(point: Point, found: Check) -> None:
                         f"reverse mode finds no connection, but `{case.output}` moves with `{name}`"
                     )
                     found.findings.append(Finding(case.output, name, "connected", DISAGREE, text))
+                elif said.reason == "rule_gives_none":
+                    text = f"a rule returns none, but `{case.output}` moves with `{name}`"
+                    found.findings.append(
+                        Finding(case.output, name, "connected", INCONCLUSIVE, text)
+                    )
 
 
 def _of_ints(point: Point) -> list[Diagnostic]:
