@@ -81,6 +81,20 @@ except KeyboardInterrupt:
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
 
+def test_a_text_that_calls_all_this_may_be_interrupted() -> None:
+    """As one does that execnet runs the tests in."""
+
+    def forever() -> None:
+        with sure_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            while True:
+                pass
+
+    names = {"forever": forever}
+    exec("try:\n    forever()\nexcept KeyboardInterrupt:\n    caught = True", names)
+    assert names["caught"]
+
+
 def test_an_interrupt_while_the_prompt_goes_is_not_lost() -> None:
     """Neither in what asyncio runs, which prompt_toolkit reads with."""
 
