@@ -3,11 +3,11 @@ stay where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..ir.instructions import Block, Instruction, Value
-from ..ir.types import ArrayType
+from ..ir.types import STACK, ArrayType
 from .activity import varied
 from .calls import Regions
 from .copying import used
@@ -58,17 +58,22 @@ def pull_back(
 
 
 def _leading_to(
-    values: Iterable[Value], instructions: Sequence[Instruction], moving: Set[Value]
+    values: Iterable[Value], instructions: Sequence[Instruction], moving: set[Value]
 ) -> list[Instruction]:
-    """The instructions that what is `moving` takes to some values. Without the others, whose loops
-    would be pulled back, too, gradients in each iteration of an unrolled loop pull back no earlier
-    ones."""
-    needed, found = set(values), []
-    for made in reversed(instructions):
-        if any(value in needed and value in moving for value in made.results):
-            needed.update(used([Block((), [made])]))
-            found.append(made)
-    return found[::-1]
+    """The instructions that what is `moving` takes to some values, and those that take from a stack
+    what they put there, as earlier pullbacks do. Without the others, whose loops would be pulled
+    back, too, gradients in each iteration of an unrolled loop pull back no earlier ones."""
+    uses = [used([Block((), [made])]) for made in instructions]
+    needed, stacks, found, size = set(values), set[Value](), set[int](), -1
+    while len(found) > size:  # until nothing is added
+        size = len(found)
+        for k in reversed(range(len(instructions))):
+            given = moving.intersection(instructions[k].results)
+            if k not in found and not (needed.isdisjoint(given) and stacks.isdisjoint(uses[k])):
+                found.add(k)
+                needed.update(uses[k])
+                stacks.update([value for value in given if value.type == STACK])
+    return [instructions[k] for k in sorted(found)]
 
 
 def _of(sources: Iterable[Value], cotangents: Mapping[Value, Derivative]) -> Derivatives:
