@@ -34,8 +34,8 @@ WHOLE = Options(jacobian=True, hessian_blocks=True)
 FORWARD_WHOLE = Options(mode="forward", grad=False, jacobian=True, hessian=True, sparse=True)
 # What values depend on that is only the same up to rounding: derivatives, which add up in another
 # order, and functions and products of arrays, whose bits are NumPy's.
-FRACTION = re.compile(r"\d+\.\d+(e[-+]\d+)?")
 ROUNDED = re.compile(r"grad|vjp|jvp|hvp|gradient|\bv\d|array|outer|sum|prod|norm|mean")
+FRACTION = re.compile(r"\d+\.\d+(e[-+]\d+)?")  # a number that is printed
 UPDATES = re.compile(r":[-+]?=")
 DERIVATIVES = re.compile(r"grad|vjp|jvp|hvp|gradient")
 
