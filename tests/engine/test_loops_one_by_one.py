@@ -3,6 +3,8 @@ known then. Where that would be much code, they stay loops."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import gradcli
@@ -105,11 +107,15 @@ def test_gradients_pull_back_what_leads_to_them() -> None:
     assert size(16) - size(8) == size(8) - size(0)
 
 
+ROOT = Path(__file__).parents[2]
 NESTED = "var x = 0.5\ny = x*x\nfor i in range(%s) { y = y*x + 0.01*grad(y*y, x) }\noutput y"
 
 
 def test_a_program_may_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gradient of each gradient before it has twice as many instructions."""
+    assert f"more than {programs.MOST:,} instructions" in (
+        ROOT / "docs" / "architecture.md"
+    ).read_text(encoding="utf-8")
     monkeypatch.setattr(programs, "MOST", 2**10)
     short, long = [lower_program(gradcli.load(source=NESTED % n)._resolved, {}) for n in (2, 6)]
     assert not short.reasons

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -41,3 +42,14 @@ def test_gradient_by_a_complex_operand(name: str) -> None:
     np.testing.assert_allclose(
         primal(recorded[0].gradients(recorded[1], recorded=True)[0]), expected, rtol=1e-7, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("z", [1e-9, 1e-9 + 1e-9j, 1e-3 - 1e-5j, -0.3 + 0.2j, -1.5 + 0.1j, 4 - 3j])
+def test_log1p_is_as_accurate_as_of_floats(z: complex) -> None:
+    session = Session(complex(z))
+    found = primal(session.m.log1p(*session.operands).v)
+    with mpmath.workdps(50):
+        wanted = mpmath.log(1 + mpmath.mpc(z))
+        np.testing.assert_allclose(
+            [found.real, found.imag], [float(wanted.real), float(wanted.imag)], 1e-15
+        )
