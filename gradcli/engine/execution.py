@@ -84,7 +84,8 @@ class Execution:
         run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
         # In forward mode, what a sweep computes has tangents.
         run.once = compiled.once and run.direction is None
-        run.one_record = compiled.by_variables
+        run.rows_as_one = compiled.by_variables
+        run.one_record = compiled.by_variables and not compiled.asks_for_structure
         try:
             with running():
                 compiled.block(self.frame)

@@ -32,14 +32,9 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     asks = not facts.asks_for_nothing
     asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
     says_how = options.sparse or options.mode == "forward"
-    asks_for_structure = asks_in_rows and (says_how or not facts.has_few_elements)
     compiled = compile_program(options.settings, node, facts=facts)
-    compiled.by_variables = (
-        alone
-        and not asks_for_structure
-        and set(options.wrt) <= facts.declares
-        and facts.asks_by_variables
-    )
+    compiled.asks_for_structure = asks_in_rows and (says_how or not facts.has_few_elements)
+    compiled.by_variables = alone and set(options.wrt) <= facts.declares and facts.asks_by_variables
     targets = options.of or (facts.not_requested if alone else None)
     compiled.once = not asks or facts.differentiates_once(targets)
     return compiled

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.backends.tiers import FIRST_USE, only, policy
+from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.lowering.mapped_regions import MappedRegion
 
 from .programs import outputs
 from .sparse_entries import dense, places
@@ -18,6 +22,14 @@ GIVEN = {
 }
 EACH = [(k, 3 * k + j) for k in range(4) for j in range(3)]
 SINGLE = [(k, k) for k in range(4)]
+
+
+@pytest.fixture(autouse=True, params=[{}, {"heat": FIRST_USE}], ids=["cold", "hot"])
+def _heat(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In the interpreter, and with kernels where these tell what each element depends on."""
+    with only(**request.param):
+        yield
+
 
 # The function of a row of `a` and a number of `w`; what each result depends on in `a`, and in `w`.
 STRUCTURES = [
@@ -78,8 +90,9 @@ def _from_outside(source: str, kind: str, mode: str, expected: list[dict[str, An
     )
     (row,) = getattr(program.run(GIVEN), f"{kind}s").values()
     for name, wanted in zip("aw", expected, strict=True):
-        for key in ("rows", "cols", "values"):
-            np.testing.assert_array_equal(row[name][key], wanted[key])
+        np.testing.assert_allclose(dense(row[name]), dense(wanted), rtol=1e-15)
+        # A kernel tells that a running sum depends on no later element.
+        assert places(row[name]) == places(wanted) or "cumsum" in source
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -95,6 +108,30 @@ def test_second_derivatives(function: str) -> None:
         rows = np.array(sparse["rows"]) // (len(whole) // 4)
         columns = np.array(sparse["cols"]) // (len(whole) // 4)
         assert "a[1, 2]" in function or np.array_equal(rows, columns)  # blocks on the diagonal
+
+
+@pytest.mark.skipif(
+    not policy().compiles or not can_compile(0), reason="there is no machine code here"
+)
+def test_kernels_tell_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, reads = [], MappedRegion.reads
+
+    def told(self: MappedRegion, *given: Any) -> Any:
+        asked.append(reads(self, *given))
+        return asked[-1]
+
+    monkeypatch.setattr(MappedRegion, "reads", told)
+    straight = "fn f(x, w) = array([w*x[0], x[1]**2])"
+    paths = "fn f(x, w) { if x[0] > w { return x[1]*w }\n return w }"
+    for function in (straight, paths):
+        source = f"var a: float[n, 3]; var w: float[n]\n{function}\noutput y = vmap(f)(a, w)"
+        program = gradcli.load(source=source).with_options(grad=False, jacobian=True, sparse=True)
+        with only(heat=FIRST_USE):
+            (row,) = program.run(GIVEN).jacobians.values()
+        assert row["a"]["values"].size
+    of_a, of_w = asked  # none of what has paths: that isn't one record
+    assert [part.tolist() for part in of_a] == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 3, 4, 6, 7, 9, 10]]
+    assert [part.tolist() for part in of_w] == [[0, 2, 4, 6], [0, 1, 2, 3]]
 
 
 def test_rows_that_part_in_another_way_have_another_structure() -> None:

@@ -22,7 +22,8 @@ class Compiled:
     settings   those that it is compiled for
     facts      what follows from its text
     keeps_all  its runs keep every value (`KeepingTrace`)
-    by_variables  nothing is asked of its runs but values, and gradients by variables
+    by_variables  nothing is asked of its runs but values, and derivatives by variables
+    asks_for_structure  what each element depends on is asked of its runs
     once       no derivative that it asks for will be differentiated again, and so none needs to be
                recorded
     """
@@ -39,7 +40,7 @@ class Compiled:
     ) -> None:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
         self.asks, self.rules, self.keeps_all = asks, rules, keeps_all
-        self.derives = self.once = self.by_variables = False
+        self.derives = self.once = self.by_variables = self.asks_for_structure = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 

@@ -22,7 +22,7 @@ from ...ops import OPS
 from ...ops.rules import all_axes
 from ..backends.backend import CPU, count, shape_of
 from ..operations.rows.on_lanes import differ_between_rows
-from ..trace.pullbacks import Pullback
+from ..trace.pullbacks import Linearized, Pullback
 from ..trace.records import Record
 from ..values.lanes import Group, Lanes
 from .intervals import lines, operand_intervals, united_lines
@@ -185,7 +185,9 @@ class Propagation:
         inputs = self._inputs(record)
         shapes = [shape_of(part) for part in y] if type(y) is list else [shape_of(y)]
         found = None if inputs else [empty(count(shape)) for shape in shapes]
-        if inputs and not isinstance(options, Pullback) and not _differs(record):
+        if inputs and isinstance(options, Linearized):
+            found = self._read(options, inputs, shapes)
+        elif inputs and not isinstance(options, Pullback) and not _differs(record):
             found = (
                 self._moved(record, inputs, shapes)
                 or self._reduced(record, inputs, shapes)
@@ -195,6 +197,24 @@ class Propagation:
         parts = found or self._mixed(inputs, shapes)
         parts = [_settled(part, shape) for part, shape in zip(parts, shapes, strict=True)]
         return parts if type(y) is list else parts[0]
+
+    def _read(
+        self,
+        options: Linearized,
+        inputs: list[tuple[int, Any, Any]],
+        shapes: list[tuple[int, ...]],
+    ) -> list[Any] | None:
+        """Returns the patterns of a record that tells what its results depend on, or None."""
+        found = []
+        for j, shape in enumerate(shapes):
+            parts = []
+            for k, _, pattern in inputs:
+                pairs = options.reads(j, k)
+                if pairs is None:
+                    return None
+                parts.append(self._product(*pairs, count(shape), pattern))
+            found.append(united(parts, self.width))
+        return found
 
     def _element(self, record: Record, options: Any) -> Any:
         """Returns the pattern of reading or writing one element, the fast path of loops; None for

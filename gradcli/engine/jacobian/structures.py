@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..backends.backend import CPU, count, shape_of
 from ..trace.blanks import Blank
+from ..trace.pullbacks import Linearized
 from ..trace.records import Record
 from ..values.lanes import Group
 from .colouring import colours, distinct, star, transposed
@@ -223,6 +224,8 @@ def _frozen(value: Any, operand: bool = False) -> Any:
     indices.
     """
     kind = type(value)
+    if isinstance(value, Linearized):
+        return value.code
     if operand and (
         kind is Blank or getattr(value, "dtype", None) is None or value.dtype.kind not in "iu"
     ):

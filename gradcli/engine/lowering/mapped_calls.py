@@ -82,13 +82,15 @@ class MappedCalls:
             return UNSET
         observed = observe_values(run, [function.function, *[each.first for each in found]])
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in found)
-        if is_boxed and not run.one_record:
+        if is_boxed and not run.rows_as_one:
             return UNSET
         by_row = tuple([each.axis is not None for each in found])
         call = self._calls.of(observed, (by_row, tuple(named)))
         assert not isinstance(call, int)
         work = self._work + self._numbers * (0 if call is None else call.work)
         if call is None or work < policy().heat.operations:
+            return UNSET
+        if is_boxed and not (run.one_record or call.tells_reads):
             return UNSET
         rows = [each.in_rows(run, self._site) for each in found if each.axis is not None]
         try:
@@ -105,7 +107,8 @@ class MappedCalls:
 class MappedCall:
     """What makes calls for rows of one kind.
 
-    work  how many instructions it takes for a row, about
+    work         how many instructions it takes for a row, about
+    tells_reads  whether its record tells what each element depends on
     """
 
     cost = 0  # which `MappedCalls` weighs, by rows
@@ -134,6 +137,10 @@ class MappedCall:
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
         self.work = _work_of(self._call.region.block, {})
+
+    @property
+    def tells_reads(self) -> bool:
+        return self._call.element_reads is not None
 
     def run(self, run: Run, site: Site, values: Sequence[Any], rows: Sequence[Any]) -> Any:
         """The result. `values` are what all rows share, in the places of these. Raises StepBack,

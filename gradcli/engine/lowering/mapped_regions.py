@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from ...ops.op import Op
-from ..backends.backend import CPU
+from ..backends.backend import CPU, shape_of
 from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import contiguous, put
@@ -22,6 +22,7 @@ from ..codegen.columns import column_of
 from ..ir.instructions import Region
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
+from ..passes.element_reads import ElementReads, element_reads
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
@@ -92,6 +93,28 @@ class MappedRegion(RegionCall):
         if made.rows.refusal is not None:
             raise NoRule(made.rows.refusal.reason)
         return made
+
+    # ---- what depends on what --------------------------------------------------------------------
+
+    @cached_property
+    def element_reads(self) -> ElementReads | None:
+        """Which elements a row's results depend on; None where the region doesn't tell."""
+        return element_reads(self.region)
+
+    def reads(self, result: int, operand: int, values: list[Any]) -> tuple[Any, Any] | None:
+        if self.element_reads is None:
+            return None
+        xp, n = CPU.xp, shape_of(values[self._by_row.index(True)])[0]
+        pairs = xp.array(self.element_reads.get((result, operand), []), int).reshape(-1, 2)
+        rows = xp.arange(n)[:, None]
+        outer, inner = (
+            (place + rows * (size if varies else 0)).ravel()
+            for place, size, varies in (
+                (pairs[:, 0], _size(self._gives[result]), not self._summed[result]),
+                (pairs[:, 1], _size(self._takes[operand]), self._by_row[operand]),
+            )
+        )
+        return outer, inner
 
     # ---- rows ------------------------------------------------------------------------------------
 

@@ -191,6 +191,10 @@ class RegionCall:
         triples = zip(floats, rest[::2], rest[1::2], strict=True)
         return given, {k: tangent for k, tangent, connected in triples if connected}
 
+    def reads(self, result: int, operand: int, values: list[Any]) -> tuple[Any, Any] | None:
+        """Which elements of a result depend on which of an operand; see `Linearized.reads`."""
+        return None
+
     def moving(self, active: Places) -> Places:
         """The places of the results that depend on the active parameters."""
         if active not in self._moving:
@@ -310,6 +314,13 @@ class LinearizedRegion(Linearized):
         for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
+
+    @property
+    def code(self) -> RegionCall:
+        return self._call
+
+    def reads(self, result: int, operand: int) -> tuple[Any, Any] | None:
+        return self._call.reads(self._moving[result], operand, self._values)
 
     def pushes(self, operands: Places) -> bool:
         try:

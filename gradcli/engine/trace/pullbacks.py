@@ -65,6 +65,16 @@ class Linearized(Pullback):
 
     __slots__ = ()
 
+    @property
+    def code(self) -> Any:
+        """All that `reads` depends on beside shapes."""
+        return None
+
+    def reads(self, result: int, operand: int) -> tuple[Any, Any] | None:
+        """The elements of a result and those of an operand on which they depend: all pairs, in two
+        arrays. None where each may depend on all."""
+        return None
+
     def pushes(self, operands: tuple[int, ...]) -> bool:
         """Whether there are tangents along these operands."""
         raise NotImplementedError

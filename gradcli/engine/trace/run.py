@@ -86,7 +86,8 @@ class Run:
                (`transforms/forward_level.py`)
     recordings how many calls are inside each other that are recorded for a transform
     one_record whether a loop or a call on traced numbers may be one record: no derivative is asked
-               by what is in between
+               by what is in between, nor what each element depends on
+    rows_as_one whether a call of `vmap` may be one that tells what each element depends on
     derives    whether the program asks for a derivative of a function, which may be read as a
                formula
     compiled   the program that it executes (`execution.py`)
@@ -149,6 +150,7 @@ class Run:
         "printed_values",
         "recordings",
         "replaced",
+        "rows_as_one",
         "rules",
         "settings",
         "sizes",
@@ -195,6 +197,7 @@ class Run:
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
         self.asks = self.derives = self.once = self.rules = self.one_record = False
+        self.rows_as_one = False
         self.compiled: Any = None  # what it executes
         self.paused = self.bodies = self.recordings = 0
         self.executed: set[int] = set()

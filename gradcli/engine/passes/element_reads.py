@@ -1,0 +1,57 @@
+"""Which elements of its parameters the results of straight code depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ...ops import OPS
+from ..ir.instructions import Cast, Check, Constant, Element, Operation, Region, Value, every
+from ..ir.types import ArrayType, Type, is_float
+from ..ir.verifier import differentiated
+from .scalar_replacement import in_scalars
+
+BESIDE = OPS["beside"]
+ElementReads = dict[tuple[int, int], list[tuple[int, int]]]
+_STRAIGHT = (Constant, Cast, Operation, Element, Check)
+
+
+def element_reads(region: Region) -> ElementReads | None:
+    """For each result and each parameter, by their places, the elements of the one and those of the
+    other on which they depend: all pairs. None where a region has paths, calls or more than few
+    elements, so that it doesn't tell exactly."""
+    block = in_scalars(region).block
+    values = (*block.parameters, *block.results)
+    is_straight = all(isinstance(made, _STRAIGHT) for made in every(block))
+    if not is_straight or any(isinstance(value.type, ArrayType) for value in values):
+        return None
+    parameters, results = map(_elements, (region.block.parameters, region.block.results))
+    depends: dict[Value, set[tuple[int, int]]] = {
+        value: {place} for value, place in zip(block.parameters, parameters, strict=True)
+    }
+    for made in block.instructions:
+        if isinstance(made, Operation | Cast) and is_float(made.result.type):
+            depends[made.result] = set().union(*[depends.get(v, ()) for v in _moving(made)])
+    found = ElementReads()
+    for value, (r, own) in zip(block.results, results, strict=True):
+        for k, element in sorted(depends.get(value, ())):
+            found.setdefault((r, k), []).append((own, element))
+    return found
+
+
+def _moving(made: Operation | Cast) -> list[Value]:
+    """The operands that move the result."""
+    if isinstance(made, Cast):
+        return [made.operand]
+    if made.op is BESIDE:  # the other one says only that an element is connected
+        return [made.operands[0]]
+    return [made.operands[k] for k in differentiated(made)] if made.op.differentiable else []
+
+
+def _elements(values: Sequence[Value]) -> list[tuple[int, int]]:
+    """The elements of some values, one after the other: the place of the value, and that in it."""
+    return [(k, j) for k, value in enumerate(values) for j in range(_size(value.type))]
+
+
+def _size(kind: Type) -> int:
+    return prod(kind.shape) if isinstance(kind, ArrayType) else 1
