@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError, Source
@@ -56,6 +56,8 @@ PLACES = st.floats(-2.9, 2.9).map(lambda x: round(x, 4))
     PLACES,
     st.sampled_from([1e-6, 1.0, 1e6]),
 )
+@example(("1 / (x - {c})", "pole"), 2.5448, 1.0)  # 2e-7 from a sample
+@example(("1 / (x - {c})", "pole"), -0.2444, 1e-6)
 def test_no_line_goes_through_a_jump_or_a_pole(
     kind: tuple[str, str], place: float, size: float
 ) -> None:

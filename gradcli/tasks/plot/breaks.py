@@ -222,10 +222,18 @@ def _merged(breaks: Iterable[Break], near: float) -> list[Break]:
     found: list[Break] = []
     for b in breaks:
         if found and b.x - found[-1].x <= near:
-            found[-1] = max(found[-1], b, key=lambda b: sum(map(bool, b.kinds)))
+            found[-1] = max(found[-1], b, key=_weight)
         else:
             found.append(b)
     return found
+
+
+def _weight(b: Break) -> tuple[int, list[float]]:
+    """How many channels aren't smooth at a place, and how far they are from 0 and apart there."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        left, right = np.asarray([b.left, b.right])
+        sizes = np.nan_to_num(abs(left) + abs(right) + abs(right - left))
+    return sum(map(bool, b.kinds)), sizes.tolist()
 
 
 def _at_end(b: Break) -> Break:
