@@ -150,6 +150,14 @@ def test_a_training_loop() -> None:
 # ---- values --------------------------------------------------------------------------------------
 
 
+def test_whoever_writes_into_his_arrays_changes_no_gradient() -> None:
+    x, factor, index = Variable([3.0, 4.0]), np.array([1.0, 2.0]), np.array([0])
+    with Tape() as tape:
+        y = x * factor + [factor * x, 0.0][0] + x[index].sum()
+    factor[0], index[0] = 100.0, 1
+    assert tape.gradient(y, x).tolist() == [4.0, 4.0]
+
+
 def test_a_value_is_like_an_array() -> None:
     with Tape() as t:
         x, n = t.watch(A), t.watch(3)

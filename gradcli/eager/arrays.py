@@ -297,7 +297,11 @@ def inward(value: Any) -> Any:
 
 
 def _settled(value: Any) -> Any:
+    """An array, or what NumPy takes for one; a copy while a tape records, which may keep it, so that
+    whoever writes into his own changes nothing."""
     array = CPU.xp.asarray(value)
+    if session.run.trace.segment is not None:
+        array = array.copy()
     if array.dtype.kind not in "biufc":
         fail("E301", f"the dtype of the array is {array.dtype}", "arrays hold numbers only")
     if array.dtype.kind in "fc" and dtype_name(array) not in _ORDER:
