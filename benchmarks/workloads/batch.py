@@ -101,7 +101,7 @@ class Files:
         self._folder = tempfile.TemporaryDirectory()
         self._numbers = count()
         self._data = Path(self._folder.name) / "in.parquet"
-        flat = {}
+        flat: dict[str, Any] = {}
         for name, values in columns.items():
             parts = values.T if values.ndim > 1 else [values]
             flat |= {
@@ -117,7 +117,8 @@ class Files:
 
     def compute(self, **request: Any) -> Path:
         """The whole job."""
-        from gradcli.tasks.batch.job import Job, Request
+        from gradcli.tasks.batch.job import Job
+        from gradcli.tasks.batch.request import Request
         from gradcli.tasks.evaluation import Options
 
         out = self._out()
