@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..workload import Contender, Goal, Task, Timings, Workload
+from .. import tools
+from ..workload import Contender, Goal, Task, Timings, Workload, ratio
 
 ROWS = 1_000_000
 RANDOM = np.random.default_rng(0)
@@ -63,6 +64,41 @@ def _by_hand() -> Task:
     return task
 
 
+C = """
+#include <math.h>
+
+void run(long n, const double *restrict s, const double *restrict k, const double *restrict t,
+         const double *restrict v, const double *restrict r, double *restrict value,
+         double *restrict by_s, double *restrict by_k, double *restrict by_t, double *restrict by_v,
+         double *restrict by_r) {
+    for (long i = 0; i < n; i++) {
+        double root = sqrt(t[i]), spread = v[i]*root;
+        double d = (log(s[i]/k[i]) + (r[i] + 0.5*v[i]*v[i])*t[i])/spread;
+        double here = 0.5*(1.0 + erf(d*M_SQRT1_2)), there = 0.5*(1.0 + erf((d - spread)*M_SQRT1_2));
+        double due = exp(-r[i]*t[i])*there;
+        double density = s[i]*exp(-0.5*d*d)*0.5*M_2_SQRTPI*M_SQRT1_2;
+        value[i] = s[i]*here - k[i]*due;
+        by_s[i] = here;
+        by_k[i] = -due;
+        by_t[i] = 0.5*density*v[i]/root + r[i]*k[i]*due;
+        by_v[i] = density*root;
+        by_r[i] = k[i]*t[i]*due;
+    }
+}
+"""
+
+
+def _c() -> Task:
+    function = tools.c_function(C)
+
+    def task() -> list[Any]:
+        found = [np.empty(ROWS) for _ in range(1 + len(COLUMNS))]
+        function(ROWS, *COLUMNS.values(), *found)
+        return found
+
+    return task
+
+
 def _price(np_: Any, erf: Any, s: Any, k: Any, t: Any, v: Any, r: Any) -> Any:
     spread = v * np_.sqrt(t)
     d = (np_.log(s / k) + (r + v**2 / 2) * t) / spread
@@ -105,10 +141,6 @@ def _torch() -> Task:
     return task
 
 
-def _beside_jax(t: Timings) -> float | None:
-    return t.ratio("gradcli", JAX) if JAX in t else None
-
-
 def _a_row(t: Timings) -> float:
     return t.median("gradcli") / ROWS * 1e9
 
@@ -122,9 +154,14 @@ WORKLOADS = [
         [
             Contender("gradcli", _gradcli),
             Contender("NumPy, by hand", _by_hand),
+            Contender(tools.BY_C, _c),
             Contender(JAX, _jax),
             Contender("torch", _torch),
         ],
-        [Goal("gradcli / JAX", "", 1.0, _beside_jax), Goal("a row", "ns", None, _a_row)],
+        [
+            Goal("gradcli / JAX", "", 1.0, ratio("gradcli", JAX)),
+            Goal("gradcli / C", "", 1.3, ratio("gradcli", tools.BY_C)),
+            Goal("a row", "ns", None, _a_row),
+        ],
     ),
 ]

@@ -5,17 +5,15 @@ Kernels are made of regions and called here, without what a run does besides.
 
 from __future__ import annotations
 
-import ctypes
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
+
+import numpy as np
 
 import gradcli
 from gradcli.engine.ir.instructions import Region
@@ -26,6 +24,7 @@ from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.vjp import vjp
 from gradcli.engine.regions.programs import lower_program
 
+from .. import tools
 from ..workload import Contender, Goal, Task, Timings, Workload, ratio
 from .scalar_loop import PROGRAM, N, X
 
@@ -61,18 +60,8 @@ BY_HAND, MACHINE, WRITTEN = "C by hand, -O2", "gradcli, machine code", "gradcli,
 
 def _by_hand(name: str, results: int) -> Callable[[], Task]:
     def prepare() -> Task:
-        compiler = shutil.which("cc")
-        if compiler is None:
-            raise ImportError("no C compiler")
-        with tempfile.TemporaryDirectory() as folder:
-            text, library = Path(folder, "loop.c"), Path(folder, "loop.so")
-            text.write_text(C)
-            options = ["-O2", "-ffp-contract=off", "-shared", "-fPIC"]
-            subprocess.run([compiler, *options, text, "-o", library, "-lm"], check=True)
-            function = getattr(ctypes.CDLL(str(library)), name)
-        function.argtypes = [ctypes.c_double, ctypes.c_long, ctypes.c_void_p]
-        function.restype = None
-        found = (ctypes.c_double * results)()
+        function = tools.c_function(C, ("-O2", "-ffp-contract=off"), name)
+        found = np.empty(results)
 
         def task() -> list[float]:
             function(X, N, found)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..workload import Contender, Goal, Task, Timings, Workload
+from .. import tools
+from ..workload import Contender, Goal, Task, Timings, Workload, ratio
 
 ROWS, COLUMNS = 1_000_000, 10
 CHUNK = 2_048
@@ -70,6 +71,37 @@ def _by_hand() -> Task:
     return task
 
 
+C = """
+void run(long rows, const double *restrict xs, double *restrict values,
+         double *restrict gradients) {
+    for (long i = 0; i < rows; i++) {
+        const double *x = xs + 10*i;
+        double *g = gradients + 10*i, step[9], rest[9], value = 0.0;
+        for (int k = 0; k < 9; k++) {
+            step[k] = x[k + 1] - x[k]*x[k];
+            rest[k] = 1.0 - x[k];
+            value += 100.0*step[k]*step[k] + rest[k]*rest[k];
+        }
+        for (int k = 0; k < 9; k++) g[k] = -400.0*step[k]*x[k] - 2.0*rest[k];
+        g[9] = 0.0;
+        for (int k = 0; k < 9; k++) g[k + 1] += 200.0*step[k];
+        values[i] = value;
+    }
+}
+"""
+
+
+def _c() -> Task:
+    function = tools.c_function(C)
+
+    def task() -> list[Any]:
+        values, gradients = np.empty(ROWS), np.empty(X.shape)
+        function(ROWS, X, values, gradients)
+        return [values, gradients]
+
+    return task
+
+
 def _jax() -> Task:
     import jax
     import jax.numpy as jnp
@@ -120,10 +152,6 @@ def _a_row(t: Timings) -> float:
     return t.median("gradcli") / ROWS * 1e9
 
 
-def _beside_hand(t: Timings) -> float:
-    return t.ratio("gradcli", BY_HAND)
-
-
 BY_HAND = "NumPy in pieces, by hand"
 
 WORKLOADS = [
@@ -133,13 +161,15 @@ WORKLOADS = [
         [
             Contender("gradcli", _gradcli),
             Contender(BY_HAND, _by_hand),
+            Contender(tools.BY_C, _c),
             Contender("jax (jit)", _jax),
             Contender("torch", _torch),
             Contender("autograd", _autograd),
         ],
         [
             Goal("a row", "ns", 60.0, _a_row),
-            Goal("gradcli / by hand", "", 2.1, _beside_hand),
+            Goal("gradcli / by hand", "", 2.1, ratio("gradcli", BY_HAND)),
+            Goal("gradcli / C", "", 1.5, ratio("gradcli", tools.BY_C)),
         ],
     ),
 ]

@@ -20,6 +20,36 @@ var c: float
 output mean(softplus(sin(x)*exp(-x**2) + x*c))
 """
 
+C_TEXT = """
+#include <math.h>
+
+void run(long n, const double *restrict x, double c, double *restrict sums,
+         double *restrict gradient) {
+    double total = 0.0, by_c = 0.0;
+    for (long i = 0; i < n; i++) {
+        double s = sin(x[i]), cosine = sin(x[i] + M_PI_2);  // sin and cos are merged, without vectors
+        double e = exp(-x[i]*x[i]), z = s*e + c*x[i], t = exp(-fabs(z));
+        double w = (0.5 + copysign(0.5*(1.0 - t)/(1.0 + t), z))/n;
+        total += 0.5*(z + fabs(z)) + log1p(t);
+        by_c += w*x[i];
+        gradient[i] = w*((cosine - 2.0*x[i]*s)*e + c);
+    }
+    sums[0] = total/n;
+    sums[1] = by_c;
+}
+"""
+
+
+def _c() -> Task:
+    function, sums = tools.c_function(C_TEXT), np.empty(2)
+
+    def task() -> list[Any]:
+        gradient = np.empty(N)
+        function(N, X, C, sums, gradient)
+        return [sums[0], gradient, sums[1]]
+
+    return task
+
 
 def _by_hand() -> Task:
     """NumPy in pieces that fit into the cache, in buffers that are used again; value and gradient
@@ -121,6 +151,7 @@ WORKLOADS = [
         [
             tools.contender(PROGRAM, {"x": X, "c": C}, ("x", "c")),
             Contender("NumPy in pieces, by hand", _by_hand),
+            Contender(tools.BY_C, _c),
             Contender("jax (jit)", _jax),
             Contender("torch", _torch),
             Contender("autograd", _autograd),
@@ -128,6 +159,7 @@ WORKLOADS = [
         ],
         [
             Goal("gradcli / by hand", "", 1.4, ratio("gradcli", "NumPy in pieces, by hand")),
+            Goal("gradcli / C", "", 1.5, ratio("gradcli", tools.BY_C)),
             Goal("gradcli / jax", "", 1.0, ratio("gradcli", "jax (jit)")),
             tools.CHEAP,
         ],
