@@ -27,10 +27,10 @@ def _chosen(m: Any, difference: Any) -> Any:
 
 def _bell(m: Any, x: Any, scale: Any) -> Any:
     """exp(-scale * x²), from a square that is exact and a small rest, as rounding a large square
-    would lose digits."""
+    would lose digits. From 100 on it is 0."""
+    x = m.where(m.abs(x) >= 100.0, 100.0, x)
     half = SPLITTER * x - (SPLITTER * x - x)
-    split = m.exp(-(scale * half * half)) * m.exp(-(scale * (x - half) * (x + half)))
-    return m.where(m.abs(x) < 100.0, split, m.exp(-(scale * x * x)))
+    return m.exp(-(scale * half * half)) * m.exp(-(scale * (x - half) * (x + half)))
 
 
 def _erfc(xp: Any, special: Any, x: Any) -> Any:

@@ -11,6 +11,7 @@ from ..ir.instructions import Instruction, Pop, Push
 from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, Frame
 from .llvm_places import Places
+from .llvm_types import llvm_type
 from .llvm_vectors import of_rows
 
 
@@ -56,7 +57,7 @@ class RowEmitter(Emitter):
                 self.places.store_entry(value, place)
         elif isinstance(made, Pop):
             for value, place in zip(made.entry, self._places(made), strict=True):
-                self.values[value] = self.places.load_entry(place)
+                self.values[value] = self.places.load_entry(llvm_type(value.type), place)
         else:
             super().instruction(made)
 

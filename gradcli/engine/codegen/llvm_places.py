@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
-from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
+from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from .llvm_guards import Guards, Stack
-from .llvm_memory import in_memory, load, size_in_memory, store
+from .llvm_memory import in_memory, load, store
 from .llvm_types import llvm_type
-from .row_groups import GROUP
+from .row_groups import GROUP, NUMBER
 
 
 class Entry(NamedTuple):
@@ -75,12 +75,18 @@ class Places:
     def store(self, value: Any, place: Any, row: Any) -> None:
         store(self.builder, value, self._of_row(place, row), mark=self._apart)
 
-    def load_entry(self, place: Any) -> Any:
+    def load_entry(self, kind: Any, place: Any) -> Any:
         """A number of an entry of a stack."""
-        return load(self.builder, place, align=1, mark=self._on_stack)
+        make = self.builder
+        found = load(make, place, align=1, mark=self._on_stack)
+        if kind == BIT:
+            return make.trunc(found, BIT)
+        return make.fptrunc(found, FLOAT) if kind == FLOAT else found
 
     def store_entry(self, value: Any, place: Any) -> None:
-        store(self.builder, value, place, align=1, mark=self._on_stack)
+        make = self.builder
+        value = make.zext(value, INT) if value.type == BIT else passed(make, value)
+        store(make, value, place, align=1, mark=self._on_stack)
 
     def _of_row(self, place: Any, row: Any) -> Any:
         return self.builder.gep(place, [row], inbounds=True)
@@ -112,21 +118,19 @@ class Places:
 
         def pop(row: Any) -> None:
             (place,) = self.entry_places(entry, row)
-            self.store(self.load_entry(place), counts, row)
+            self.store(self.load_entry(INT, place), counts, row)
 
         entry = Entry(stack, self._taken_back(stack, [INT]), [INT])
         self.rows(pop)
 
     def entry_places(self, entry: Entry, row: Any) -> Iterator[Any]:
         """The addresses of the numbers of a row in an entry."""
-        make, before = self.builder, 0
+        make = self.builder
         start = make.gep(make.load(entry.stack.base), [entry.start])
-        for kind in entry.types:
-            own = make.mul(row, ir.Constant(INT, size_in_memory(kind)))
-            offset = make.add(ir.Constant(INT, before * GROUP), own)
-            place = make.gep(start, [offset], inbounds=True)
-            yield make.bitcast(place, in_memory(kind).as_pointer())
-            before += size_in_memory(kind)
+        for k, kind in enumerate(entry.types):
+            number = make.add(ir.Constant(INT, k * GROUP), row)
+            place = make.gep(start, [make.mul(number, ir.Constant(INT, NUMBER))], inbounds=True)
+            yield make.bitcast(place, (INT if kind in (BIT, INT) else DOUBLE).as_pointer())
 
     def _room(self, stack: Stack, types: Sequence[Any]) -> Any:
         return self.guards.room(stack, _bytes(types))
@@ -146,5 +150,6 @@ class Places:
 
 
 def _bytes(types: Sequence[Any]) -> Any:
-    """The bytes of an entry."""
-    return ir.Constant(INT, GROUP * sum(map(size_in_memory, types)))
+    """The bytes of an entry. Its numbers have one size, whatever their types, so that LLVM sees that
+    they don't overlap."""
+    return ir.Constant(INT, GROUP * NUMBER * len(types))
