@@ -63,9 +63,7 @@ def _numba() -> Task:
     half, root = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
 
     @numba.njit(fastmath=True, error_model="numpy")
-    def solve(
-        price: Any, s: Any, k: Any, t: Any, r: Any, found: Any, slopes: Any
-    ) -> None:  # pragma: no cover
+    def solve(price: Any, s: Any, k: Any, t: Any, r: Any, found: Any, slopes: Any) -> None:
         for i in range(len(s)):
             forward = math.log(s[i] / k[i]) + r[i] * t[i]
             due, time = k[i] * math.exp(-r[i] * t[i]), math.sqrt(t[i])
