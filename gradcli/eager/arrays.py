@@ -297,7 +297,7 @@ def inward(value: Any) -> Any:
 
 
 def _settled(value: Any) -> Any:
-    """An array, or what NumPy takes for one; a copy while a tape records, which may keep it, so that
+    """An array, or what NumPy takes for one; a copy while a tape records, which may keep it: so
     whoever writes into his own changes nothing."""
     array = CPU.xp.asarray(value)
     if session.run.trace.segment is not None:

@@ -150,6 +150,6 @@ class Places:
 
 
 def _bytes(types: Sequence[Any]) -> Any:
-    """The bytes of an entry. Its numbers have one size, whatever their types, so that LLVM sees that
+    """The bytes of an entry. Its numbers have one size, whatever their types: so LLVM sees that
     they don't overlap."""
     return ir.Constant(INT, GROUP * NUMBER * len(types))

@@ -13,13 +13,15 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import CPU, shape_of
 from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import contiguous, put
 from ..codegen.columns import column_of
-from ..ir.instructions import Region
+from ..codegen.row_groups import GROUP
+from ..ir.instructions import Each, Element, Operation, Region, Value, every
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
@@ -29,10 +31,14 @@ from ..passes.vjp import pullback_of
 from .region_calls import Places, RegionCall
 from .region_rows import RegionRows
 
+MUL = OPS["mul"]
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
 NUMBERS = 2**18  # of the parameters in rows that are computed together, about
 LEAST, MOST = 2**12, 2**16  # such rows
-MOST_SHARED = 2**6  # elements of what rows share, of which each row gives a cotangent
+GIVEN = 2**18  # numbers of all that rows give for a sum
+# Elements of what rows share, of which each row gives a cotangent, at most; and where the
+# interpreter gets those of all rows by a product of matrices.
+MOST_SHARED, MOST_OF_PRODUCTS = 2**14, 2**6
 
 
 class MappedRegion(RegionCall):
@@ -60,7 +66,9 @@ class MappedRegion(RegionCall):
         self._gives = [value.type for value in region.block.results]
         varying = [k for k, varies in enumerate(self._by_row) if varies]
         width = sum([_size(self._takes[k]) for k in varying])
-        self._tile = min(MOST, max(LEAST, NUMBERS // width))
+        given = sum([_size(kind) for kind, each in zip(self._gives, summed, strict=True) if each])
+        most = max(GROUP, min(MOST, GIVEN // max(1, given)))
+        self._tile = min(most, max(LEAST, NUMBERS // width))
 
     # ---- derivatives -----------------------------------------------------------------------------
 
@@ -78,7 +86,9 @@ class MappedRegion(RegionCall):
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
-            if any(_size(self._takes[k]) > MOST_SHARED for k in active if not self._by_row[k]):
+            shared = {self.region.block.parameters[k] for k in active if not self._by_row[k]}
+            most = MOST_OF_PRODUCTS if _has_products(self.region, shared) else MOST_SHARED
+            if any(_size(value.type) > most for value in shared):
                 raise NoRule("what rows share has too many elements for a cotangent of each row")
             region = pullback_of(self.region, active, of, self.regions)
             by_row = (*self._by_row, *[not self._summed[k] for k in of])
@@ -201,6 +211,19 @@ class MappedRegion(RegionCall):
         for k, column in enumerate(columns):
             if self._is_flag(k) and type(column) is CPU.ndarray and not column.all():
                 columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
+
+
+def _has_products(region: Region, shared: set[Value]) -> bool:
+    """Whether products with elements of shared arrays are added up, as in those of matrices."""
+    for each in [made for made in every(region.block) if isinstance(made, Each)]:
+        made = {inner.results[0]: inner for inner in each.body.instructions}
+        for (number, _), way in zip(each.given, each.ways, strict=True):
+            product = made.get(number)
+            if way == "add" and isinstance(product, Operation) and product.op is MUL:
+                factors = [made.get(value) for value in product.operands]
+                if any(isinstance(f, Element) and f.array in shared for f in factors):
+                    return True
+    return False
 
 
 def _shape(kind: Type) -> tuple[int, ...]:

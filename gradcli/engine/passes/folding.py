@@ -1,5 +1,5 @@
-"""What is known before a region runs: constants, choices that are known, and values that a loop
-carries but never changes."""
+"""What is known before a region runs: constants, choices that are known, values that a loop carries
+but never changes, and at last what is computed twice."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ MUL, STRICT_MUL = OPS["mul"], OPS["strict_mul"]
 
 def fold(region: Region, last: bool = False) -> Region:
     """The region without what is known before it runs. Where it is still to be differentiated,
-    floats stay connected with all that they are connected with: only the `last` folding makes a
-    choice of floats by `where` that is known."""
+    floats stay connected with all that they are connected with, and cotangents add up in the same
+    order: only the `last` folding makes a choice of floats by `where` that is known, and computes
+    once what is computed twice."""
     folded = Block(region.block.parameters)
     folding = _Folding(folded, last)
     folding.all(region.block.instructions)
@@ -65,6 +66,10 @@ class _Folding:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
+        # The choices, and what operations give where the builder stands, in the order in which they
+        # were found.
+        self.choices: dict[Value, tuple[_Held, ...]] = {}
+        self.known: dict[object, Value] = {}
         # The constants that are defined where the builder stands.
         self.constants: dict[tuple[str, Scalar], Value] = {}
         # What a loop was found to keep. Rebuilt once more, as a loop around it changes more than
@@ -93,9 +98,12 @@ class _Folding:
     def inside(self, block: Block, instructions: Sequence[Instruction]) -> None:
         """Rebuilds instructions in a block inside this one."""
         outer, self.constants = self.constants, dict(self.constants)
+        size = len(self.known)
         with self.builder.inside(block):
             self.all(instructions)
         self.constants = outer
+        while len(self.known) > size:
+            self.known.popitem()
 
     def gives(self, block: Block, results: Sequence[Value]) -> None:
         """Sets the results of a rebuilt block."""
@@ -111,11 +119,15 @@ class _Folding:
             self.cast(made)
         elif isinstance(made, Operation):
             operands = [self.of(value) for value in made.operands]
+            if self.last and made.op in CHOICES:
+                operands = self.chosen(operands)
             held = _simplified(made, operands, self.last)
             if held is not None:
                 self.held[made.result] = held
+            elif self.last:
+                self.once(_weaker(made, operands), operands)
             else:
-                self.keep(_weaker(made, operands) if self.last else made)
+                self.keep(made)
         elif isinstance(made, Branch):
             self.branch(made)
         elif isinstance(made, While | For):
@@ -128,6 +140,28 @@ class _Folding:
             self.held[made.result] = self.filled[self.used([made.array])[0]]
         elif not (isinstance(made, Check) and _is(self.of(made.condition), True)):
             self.keep(made)
+
+    def chosen(self, operands: list[_Held]) -> list[_Held]:
+        """The operands of a choice, without choices by the same condition among them."""
+        condition, *sides = operands
+        for k, side in enumerate(sides):
+            inner = self.choices.get(side) if isinstance(side, Value) else None
+            if inner is not None and inner[0] == condition:
+                sides[k] = inner[1 + k]
+        return [condition, *sides]
+
+    def once(self, made: Operation, operands: Sequence[_Held]) -> None:
+        """Adds an operation, if it isn't there."""
+        key = made.op, made.result.type, *operands
+        if key in self.known:
+            self.held[made.result] = self.known[key]
+            return
+        self.known[key] = made.result
+        if made.op in CHOICES:
+            self.choices[made.result] = tuple(operands)
+        self.builder.add(
+            Operation(made.op, tuple(map(self.emitted, operands)), made.result, made.span)
+        )
 
     def keep(self, made: Instruction) -> None:
         """Adds an instruction, on what its operands are known to be."""
@@ -244,7 +278,9 @@ def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | N
         certain = last or made.op is not WHERE or not is_float(made.result.type)
         if isinstance(condition, _Known) and certain:
             return a if condition.value else b
-        return condition if _is(a, True) and _is(b, False) else a if a == b else None
+        if _is(a, True) and (_is(b, False) or b == condition):
+            return condition
+        return a if a == b else None
     name = made.op.name
     if name in ("add", "mul", "strict_mul"):
         neutral = -0.0 if name == "add" else 1.0
@@ -253,6 +289,8 @@ def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | N
             return b if _is(a, neutral) else a
     if last and name == "pow" and _is(operands[1], 1.0):
         return operands[0]
+    if last and name == "pow" and _is(operands[1], 0.0):
+        return _known(1.0, made.result.type)
     if last and name in EXACT and all(isinstance(held, _Known) for held in operands):
         values = [held.value for held in operands if isinstance(held, _Known)]
         if _are_floats(values):  # which are rounded once more without another result
