@@ -26,7 +26,7 @@ from ..ir.instructions import (
 from ..ir.types import I64, strides
 from .copying import copied, rebuilt, used
 from .forwarding import forwarded
-from .sharing import key_of, place_key, share
+from .sharing import arrays_key, key_of, place_key, share
 
 FAR = 24  # groups that an `each` may join, from the last one back
 MOST = 600  # instructions of a body
@@ -71,12 +71,13 @@ class _Graph:
         self.defined: dict[Value, int] = {}
         self.checks: set[int] = set()
         self.names: dict[Value, Value] = {}  # of results that are another one
+        self.known: dict[object, int] = {}  # where what is computed was computed first
 
     def fuse(self) -> None:
         groups: list[int] = []
         for k, given in enumerate(self.block.instructions):
             made = self.add(k, given)
-            if not isinstance(made, Each):
+            if self.is_known(k, made) or not isinstance(made, Each):
                 continue
             for g in groups[: -FAR - 1 : -1]:
                 first = self.made[g]
@@ -114,6 +115,18 @@ class _Graph:
             self.all_before[k] |= 1 << n | self.all_before[n]
         return made
 
+    def is_known(self, k: int, made: Instruction) -> bool:
+        """Whether an instruction computes arrays that another one has computed, which it leaves to
+        that one."""
+        key = arrays_key(made, self.start)
+        first = k if key is None else self.known.setdefault(key, k)
+        if first == k:
+            return False
+        for own, other in zip(made.results, self.block.instructions[first].results, strict=True):
+            self.rename(own, other)
+        self.group[k], self.made[k] = self.group[first], None
+        return True
+
     def source(self, value: Value) -> Instruction | None:
         """What defines a value in this block."""
         k = self.defined.get(value)
@@ -127,7 +140,7 @@ class _Graph:
         for k, first in enumerate(made.initial):
             key = (made.ways[k], given[k], self.start(first))
             if key in seen:
-                self.names[made.results[k]] = seen[key]
+                self.rename(made.results[k], seen[key])
             else:
                 seen[key] = made.results[k]
                 kept.append(k)
@@ -142,6 +155,12 @@ class _Graph:
             body,
             tuple([made.results[k] for k in kept]),
         )
+
+    def rename(self, value: Value, other: Value) -> None:
+        """Takes note that a result is another one."""
+        other = self.names.get(other, other)
+        self.names = {v: other if n is value else n for v, n in self.names.items()}
+        self.names[value] = other
 
     def start(self, value: Value) -> object:
         """What is the same for values with which an `each` begins that are the same."""

@@ -17,18 +17,19 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import is_float
-from .copying import copied, replace
+from .copying import copied, replace, used
 
 
 def hoist(region: Region) -> Region:
     """The region with each constant once, at its start, and what loops needn't compute again before
-    them."""
+    them. It may use values of a block around it."""
     block = copied(region.block, {})
     constants: dict[str, Constant] = {}
     names: dict[Value, Value] = {}
     _take_constants(block, constants, names)
     replace(block, names)
-    _hoist(block, {made.result: 0 for made in constants.values()}, 0)
+    around = [*used([block]), *[made.result for made in constants.values()]]
+    _hoist(block, dict.fromkeys(around, 0), 0)
     block.instructions[:0] = constants.values()
     return Region(region.name, block)
 

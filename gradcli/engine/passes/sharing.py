@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..ir.instructions import (
     Affine,
     Block,
     Cast,
     Constant,
+    Each,
     Element,
     Instruction,
     Operation,
+    Product,
     Value,
 )
 from .copying import rebuilt
@@ -36,7 +38,7 @@ def share(body: Block) -> None:
     body.results = tuple([names.get(value, value) for value in body.results])
 
 
-def key_of(made: Instruction) -> object:
+def key_of(made: Instruction) -> tuple[object, ...] | None:
     """What is the same for instructions that give the same; None for those that do more."""
     if isinstance(made, Operation):
         return (made.op.name, made.operands)
@@ -47,6 +49,27 @@ def key_of(made: Instruction) -> object:
     if isinstance(made, Affine):
         return ("place", made.operands, made.steps, made.offset)
     return ("element", made.operands) if isinstance(made, Element) else None
+
+
+def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
+    """What is the same for instructions that compute the same arrays; None for others than an `each`
+    or a product. `start` gives that for the values that an `each` begins with."""
+    if isinstance(made, Product):
+        return ("product", made.operands, made.sizes, made.transposed)
+    if not isinstance(made, Each):
+        return None
+    names: dict[Value, object] = {v: k for k, v in enumerate(made.body.parameters)}
+    body = []
+    for inner in made.body.instructions:
+        key = key_of(inner)
+        if key is None:
+            return None
+        operands = tuple([names.get(value, value) for value in inner.operands])
+        kind, *rest = key
+        body.append((kind, *[operands if part == inner.operands else part for part in rest]))
+        names[inner.results[0]] = len(names)
+    given = tuple([names.get(value, value) for value in made.body.results])
+    return (made.shape, made.ways, tuple(map(start, made.initial)), tuple(body), given)
 
 
 def place_key(place: Value | None, places: Mapping[Value, object]) -> object:
