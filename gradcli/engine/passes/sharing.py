@@ -52,8 +52,8 @@ def key_of(made: Instruction) -> tuple[object, ...] | None:
 
 
 def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
-    """What is the same for instructions that compute the same arrays; None for others than an `each`
-    or a product. `start` gives that for the values that an `each` begins with."""
+    """What is the same for each `each` or product that computes the same arrays; None for other
+    instructions. `start` gives that for the values that an `each` begins with."""
     if isinstance(made, Product):
         return ("product", made.operands, made.sizes, made.transposed)
     if not isinstance(made, Each):
