@@ -145,6 +145,14 @@ TRACED = {
     "by a vector that rows share": (
         "var w = [0.3, -0.2, 0.5, 1.0]\noutput y = mean(vmap(fn(v) = tanh(v @ w))(V))"
     ),
+    "by an array of many elements that rows share": (
+        "var c = reshape(sin(range(80)), [20, 4])\n"
+        "fn nearest(v) = min(sum((c - v)**2, axis = 1))\noutput y = sum(vmap(nearest)(V))"
+    ),
+    "a product with a Hessian by such an array": (
+        "const c = reshape(sin(range(80)), [20, 4])\nfn f(v, c) = min(sum((c - v)**2, axis = 1))**2\n"
+        "fn cost(c) = sum(vmap(f, in_axes = [0, none])(V, c))\noutput y = hvp(cost)(c, cos(c))"
+    ),
     "by what the function captured": (
         "output y = grad(fn(w) = sum(vmap(fn(x) = sin(x * w))(X)))(0.7)"
     ),
