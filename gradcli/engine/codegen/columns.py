@@ -7,6 +7,8 @@ from typing import Any
 
 from ..backends.backend import CPU
 
+APART = 8  # numbers between columns
+
 
 def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
     """Numbers, or columns of them, as an array: columns that are the rows of one, as they are."""
@@ -19,6 +21,12 @@ def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
         if k + len(items) <= len(whole) and [v.ctypes.data for v in items] == [*places]:
             return whole[k : k + len(items), : len(first)]
     return CPU.xp.array(items, dtype)
+
+
+def empty_columns(count: int, n: int, dtype: Any = None) -> Any:
+    """Room for some columns of `n` rows. They are apart, so that their first rows aren't all in one
+    place of the cache."""
+    return CPU.xp.empty((count, n + APART), dtype)[:, :n]
 
 
 def column_of(value: Any, n: int) -> Any:

@@ -48,7 +48,11 @@ class DeviceRowsKernel:
             raise NotNative("CUDA's compiler doesn't take this program")
 
     def run(
-        self, n: int, values: Sequence[Any], memory: int | None = None
+        self,
+        n: int,
+        values: Sequence[Any],
+        memory: int | None = None,
+        into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows, on the host: the column of each, or a number or bool that all
         rows have; and for each row whether the region steps back, and its results mean nothing. The

@@ -14,6 +14,7 @@ from ..passes.fusion import has_each
 from . import python
 from .machine import can_compile
 
+CHUNK = 256  # rows that a kernel without loops computes together
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
 
 
@@ -21,9 +22,14 @@ class OnRows(Protocol):
     """A region as a function of columns."""
 
     def run(
-        self, n: int, values: Sequence[Any], memory: int | None = None
+        self,
+        n: int,
+        values: Sequence[Any],
+        memory: int | None = None,
+        into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
-        """The results for `n` rows, and for each row whether the region steps back."""
+        """The results for `n` rows, and for each row whether the region steps back. Numbers of each
+        row may be in their places of `into`."""
 
 
 class Kernel:

@@ -3,8 +3,8 @@
 Each value has a column, in which that of each row follows the one of the row before, or is one
 that all rows share. A region without loops of its own is computed for several rows at once, which
 is LLVM's work: it finds that the iterations don't depend on each other. So that all rows have the
-same bits, whatever their number, such a region runs on `CHUNK` rows each time. Meanwhile other
-threads have Python's lock.
+same bits, whatever their number, such a region runs on `CHUNK` rows each time. After as many, any
+kernel asks whether to go on. Meanwhile other threads have Python's lock.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from ..ir.instructions import Region, Value, is_straight, size_of
 from ..ir.types import ArrayType
+from .kernel import CHUNK
 from .llvm_arrays import release_arrays
 from .llvm_frame import BYTE, INT, Frame, Kernel, PythonFunctions, count_up, python
 from .llvm_groups import Groups
@@ -29,9 +30,8 @@ from .llvm_vectors import keep_versions
 from .row_groups import GROUP, fits_groups
 from .scalar_ops import NotNative
 
-__all__ = ["CHUNK", "NotNative", "RowsText", "rows_text"]
+__all__ = ["NotNative", "RowsText", "rows_text"]
 
-CHUNK = 256  # rows after which the kernel asks whether to go on
 MAX_ELEMENTS = 16  # of arrays that are copied without a loop
 
 

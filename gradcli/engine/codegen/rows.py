@@ -10,7 +10,7 @@ from ..backends.backend import CPU
 from ..ir.instructions import Block, Constant, Region
 from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
 from ..passes.scalar_replacement import in_scalars, is_few
-from .columns import column_of, stacked
+from .columns import column_of, empty_columns, stacked
 from .llvm import Limits, loaded
 from .llvm_rows import NotNative, rows_text
 from .machine import O3, assembled
@@ -38,6 +38,12 @@ class RowsKernel:
         # What the results are that are scalars or large arrays: of a type, or known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])
+        # The place of each among what the region gives, if it is a number there.
+        self._places = [
+            k if isinstance(kind, Scalar) else None
+            for k, kind in enumerate(self._gives)
+            for _ in range(_parts(kind))
+        ]
         self._columns = [
             v for v, k in zip(by_row, self._takes, strict=True) for _ in range(_parts(k))
         ]
@@ -46,11 +52,15 @@ class RowsKernel:
         self._function = loaded(*assembled(text, O3))
 
     def run(
-        self, n: int, values: Sequence[Any], memory: int | None = None
+        self,
+        n: int,
+        values: Sequence[Any],
+        memory: int | None = None,
+        into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows: the column of each, or a number or bool that all rows have; and
         for each row whether the region steps back, and its results mean nothing. It may take so
-        much `memory`, in bytes.
+        much `memory`, in bytes. Numbers of each row may be in their places of `into`.
 
         Columns are arrays whose elements are one after the other. Arrays have the rows last.
         """
@@ -61,9 +71,7 @@ class RowsKernel:
         ]
         room = n + -n % self._multiple
         status = CPU.xp.zeros(room, bool)
-        kinds = [kind for kind in self._results if isinstance(kind, Scalar | ArrayType)]
-        floats = iter(CPU.xp.empty((kinds.count(F64), room)))
-        columns = [next(floats) if kind is F64 else _empty(kind, room) for kind in kinds]
+        columns = self._begun(room, into if room == n else None)
         whole = n - n % self._multiple
         if whole:
             self._call(whole, status, values, columns, memory)
@@ -79,11 +87,24 @@ class RowsKernel:
         found = iter(columns)
         parts = iter(
             [
-                next(found)[..., :n] if isinstance(kind, Scalar | ArrayType) else kind
+                _first(next(found), n) if isinstance(kind, Scalar | ArrayType) else kind
                 for kind in self._results
             ]
         )
         return [_together(parts, kind, n) for kind in self._gives], status[:n]
+
+    def _begun(self, room: int, into: Sequence[Any] | None) -> list[Any]:
+        """The columns that the kernel fills: those of `into`, or of its own."""
+        given = [None if into is None or k is None else into[k] for k in self._places]
+        columns = [
+            (kind, column)
+            for kind, column in zip(self._results, given, strict=True)
+            if isinstance(kind, Scalar | ArrayType)
+        ]
+        own = [kind for kind, column in columns if column is None]
+        floats = iter(empty_columns(own.count(F64), room))
+        made = iter([next(floats) if kind is F64 else _empty(kind, room) for kind in own])
+        return [next(made) if column is None else column for _, column in columns]
 
     def _call(
         self,
@@ -127,6 +148,11 @@ def _together(parts: Iterator[Any], kind: Type, n: int) -> Any:
         return next(parts)
     items = [column_of(item, n) for item in islice(parts, kind.size)]
     return stacked(items).reshape((*kind.shape, n))
+
+
+def _first(column: Any, n: int) -> Any:
+    """The first `n` rows of a column, which is given back if it has no more."""
+    return column if column.shape[-1] == n else column[..., :n]
 
 
 def _empty(kind: Scalar | ArrayType, n: int) -> Any:

@@ -18,8 +18,9 @@ from ...ops.op import Op
 from ..backends.backend import CPU, shape_of
 from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
-from ..backends.transposing import contiguous, put
-from ..codegen.columns import column_of
+from ..backends.transposing import put
+from ..codegen.columns import column_of, empty_columns
+from ..codegen.kernel import CHUNK
 from ..codegen.row_groups import GROUP
 from ..ir.instructions import Each, Element, Operation, Region, Value, every
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
@@ -68,7 +69,7 @@ class MappedRegion(RegionCall):
         width = sum([_size(self._takes[k]) for k in varying])
         given = sum([_size(kind) for kind, each in zip(self._gives, summed, strict=True) if each])
         most = max(GROUP, min(MOST, GIVEN // max(1, given)))
-        self._tile = min(most, max(LEAST, NUMBERS // width))
+        self._tile = min(most, max(LEAST, NUMBERS // width // CHUNK * CHUNK))
 
     # ---- derivatives -----------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ class MappedRegion(RegionCall):
                 _columns(value[rows]) if varies else value
                 for value, varies in zip(values, self._by_row, strict=True)
             ]
-            columns = self._computed(rows.stop - start, given)
+            into = [value[rows] if self._is_column(k) else None for k, value in enumerate(found)]
+            columns = self._computed(rows.stop - start, given, into)
             self._mask(columns)
             for k, column in enumerate(columns):
                 if self._is_flag(k):
@@ -157,7 +159,8 @@ class MappedRegion(RegionCall):
                 elif self._summed[k]:
                     columns[k] = column.sum(axis=-1)
                 else:
-                    put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
+                    if column is not into[k]:
+                        put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
                     columns[k] = None
             return columns
 
@@ -167,9 +170,9 @@ class MappedRegion(RegionCall):
                     found[k] = (found[k] or part) if self._is_flag(k) else found[k] + part
         return [CPU.settle(v) if getattr(v, "shape", None) == () else v for v in found]
 
-    def _computed(self, n: int, given: list[Any]) -> list[Any]:
-        """The columns of some rows. Those for which the kernel on rows steps back are computed one
-        by one. Raises StepBack."""
+    def _computed(self, n: int, given: list[Any], into: list[Any]) -> list[Any]:
+        """The columns of some rows, which may be those of `into`. Rows for which the kernel on rows
+        steps back are computed one by one. Raises StepBack."""
         if not self.rows.is_there:
             shapes = [(*_shape(kind), n) for kind in self._gives]
             columns = [
@@ -178,7 +181,7 @@ class MappedRegion(RegionCall):
             ]
             others = range(n)
         else:
-            found, stepped_back = self.rows.run(n, given)
+            found, stepped_back = self.rows.run(n, given, into=into)
             columns = [
                 value if self._is_flag(k) else column_of(value, n) for k, value in enumerate(found)
             ]
@@ -201,6 +204,10 @@ class MappedRegion(RegionCall):
         if self._summed[k]:
             return CPU.xp.zeros(_shape(kind), _dtype(kind))
         return CPU.xp.empty((n, *_shape(kind)), _dtype(kind))
+
+    def _is_column(self, k: int) -> bool:
+        """Whether a result is a number of each row."""
+        return not (self._is_flag(k) or self._summed[k] or isinstance(self._gives[k], ArrayType))
 
     def _is_flag(self, k: int) -> bool:
         """Whether a result says whether the one before it is connected."""
@@ -248,8 +255,10 @@ def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
 
 def _columns(rows: Any) -> Any:
     """Rows along the first axis as columns, whose rows are along the last one."""
-    flat = rows.reshape(len(rows), -1)
-    return contiguous(CPU.xp, flat.T).reshape((*rows.shape[1:], len(rows)))
+    flat = rows.reshape(len(rows), -1).T
+    found = empty_columns(len(flat), len(rows), rows.dtype)
+    put(found, flat)
+    return found.reshape((*rows.shape[1:], len(rows)))
 
 
 def _row(columns: Any, row: int) -> Any:

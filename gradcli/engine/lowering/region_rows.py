@@ -43,13 +43,17 @@ class RegionRows:
         return self._kernel is not None
 
     def run(
-        self, n: int, values: Sequence[Any], memory: int | None = None
+        self,
+        n: int,
+        values: Sequence[Any],
+        memory: int | None = None,
+        into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows, and for each row whether the region steps back; see `OnRows`.
         Raises StepBack where it does so for what all rows share."""
         assert self._kernel is not None
         shared = self._computed([values[k] for k in self._takes])
-        return self._kernel.run(n, [*values, *shared], memory)
+        return self._kernel.run(n, [*values, *shared], memory, into)
 
     def _computed(self, shared: list[Any]) -> list[Any]:
         """What follows from what the rows share."""
