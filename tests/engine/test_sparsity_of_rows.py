@@ -108,6 +108,12 @@ def test_second_derivatives(function: str) -> None:
         rows = np.array(sparse["rows"]) // (len(whole) // 4)
         columns = np.array(sparse["cols"]) // (len(whole) // 4)
         assert "a[1, 2]" in function or np.array_equal(rows, columns)  # blocks on the diagonal
+    source = f"var a: float[n, 3]; var w: float[n]\n{function}\noutput l = sum(vmap(f)(a, w)**2)"
+    program = gradcli.load(source=source).with_options(grad=False, hessian=True, sparse=True)
+    (blocks,) = program.run(GIVEN).hessians.values()
+    for name, inside in zip("aw", found["s"], strict=True):
+        np.testing.assert_allclose(dense(blocks[name]), dense(inside), rtol=1e-12, atol=1e-13)
+        assert set(places(blocks[name])) <= set(places(inside))  # kernels may tell more
 
 
 @pytest.mark.skipif(

@@ -11,7 +11,7 @@ from ..ir.types import ArrayType, Type, is_float
 from ..ir.verifier import differentiated
 from .scalar_replacement import in_scalars
 
-BESIDE = OPS["beside"]
+BESIDE, STRICT_MUL = OPS["beside"], OPS["strict_mul"]
 ElementReads = dict[tuple[int, int], list[tuple[int, int]]]
 _STRAIGHT = (Constant, Cast, Operation, Element, Check)
 
@@ -29,8 +29,12 @@ def element_reads(region: Region) -> ElementReads | None:
     depends: dict[Value, set[tuple[int, int]]] = {
         value: {place} for value, place in zip(block.parameters, parameters, strict=True)
     }
+    zeros = set()
     for made in block.instructions:
-        if isinstance(made, Operation | Cast) and is_float(made.result.type):
+        if isinstance(made, Constant) and made.value == 0.0:
+            zeros.add(made.result)
+        is_zero = isinstance(made, Operation) and made.op is STRICT_MUL and zeros & {*made.operands}
+        if isinstance(made, Operation | Cast) and is_float(made.result.type) and not is_zero:
             depends[made.result] = set().union(*[depends.get(v, ()) for v in _moving(made)])
     found = ElementReads()
     for value, (r, own) in zip(block.results, results, strict=True):
