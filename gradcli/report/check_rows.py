@@ -69,7 +69,7 @@ def _ours(findings: Sequence[Finding]) -> str:
 def _proof(verdict: str, digits: int | None) -> str:
     """What becomes of a gradient, in a word or two."""
     if verdict == "verified":
-        return "verified" if digits is None else f"{digits} digits"
+        return "verified" if digits is None else f"{digits} digit{'s' * (digits != 1)}"
     return _PROOFS.get(verdict, verdict)
 
 
