@@ -7,7 +7,6 @@ A reason is a stable code, the place where the chain from source to target break
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Diagnostic, Span
@@ -22,6 +21,7 @@ from ..trace.windows import STRIDE, Window, inputs_of
 from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
+from .reads import Reads
 
 
 class Reason(NamedTuple):
@@ -43,7 +43,7 @@ class Reasons:
         assert isinstance(run.trace, KeepingTrace)
         self.run, self.trace = run, run.trace
         self.ancestry = Ancestry(run.trace)
-        self.unexecuted = Unexecuted(node, run.executed)
+        self.reads = Reads(node, run.executed)
 
     def explain(
         self,
@@ -127,7 +127,7 @@ class Reasons:
             )
         if used is None:
             declared = source.span if type(source) is Variable else None
-            place = self.unexecuted.read_of(name, declared)
+            place = self.reads.skipped(name, declared)
             if place is not None:
                 help = "at inputs that take the other path there is a gradient"
                 return Reason(
@@ -135,6 +135,14 @@ class Reasons:
                     f"{called} is only used on a path that wasn't taken",
                     place,
                     help,
+                )
+            place = self.reads.executed(declared)
+            if place is not None:
+                return Reason(
+                    "value_unused",
+                    f"{called} is read, but nothing computes with its value",
+                    place,
+                    "compute with the value itself: a length, a shape or a text has no derivative",
                 )
             return Reason(
                 "never_read",
@@ -325,51 +333,3 @@ def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, S
         for k in range(len(segment)):
             site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
             yield site, inputs_of(in0, in1), segment.first + k, segment
-
-
-class Unexecuted:
-    """The reads in statements that a program didn't execute."""
-
-    def __init__(self, node: program.Program, executed: set[int]) -> None:
-        self._node, self._executed = node, executed
-
-    @cached_property
-    def _reads(self) -> dict[str, list[tuple[Span, Span | None, bool]]]:
-        """Maps each name to its reads in statements that weren't executed, in the order of the
-        text.
-
-        A read is a span, its module, and whether the name is that of a member.
-        """
-        found: dict[str, list[tuple[Span, Span | None, bool]]] = {}
-        pending: list[tuple[Any, bool, Span | None]] = [(self._node.body, True, None)]
-        while pending:
-            item, ran, module = pending.pop()
-            if isinstance(item, program.Read):
-                if not ran:
-                    found.setdefault(item.slot.name, []).append((item.span, module, False))
-            elif isinstance(item, program.Node | program.Argument):
-                if isinstance(item, program.Statement):
-                    ran = id(item) in self._executed
-                if isinstance(item, program.Member) and not ran:
-                    found.setdefault(item.name, []).append((item.span, module, True))
-                if isinstance(item, program.ModuleLiteral):
-                    module = item.span
-                pending += [(getattr(item, field), ran, module) for field in item.FIELDS]
-            elif isinstance(item, tuple) and not isinstance(item, Span):
-                pending += [(child, ran, module) for child in reversed(item)]
-        return found
-
-    def read_of(self, path: str, declared: Span | None) -> Span | None:
-        """Returns the first read of a variable by its name, as a member, or in the module that
-        declares it.
-        """
-        of, _, name = path.rpartition(".")
-        for span, module, member in self._reads.get(name, ()):
-            own = module is not None and declared is not None and _contains(module, declared)
-            if (member and of) or (not member and (own if of else module is None or own)):
-                return span
-        return None
-
-
-def _contains(outer: Span, inner: Span) -> bool:
-    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end

@@ -7,6 +7,7 @@ rounding errors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,8 @@ from .point import Case
 
 REPEATS = 5  # evaluations with other rounding errors
 MANY_STEPS = 2000  # evaluations of an operation, beyond which no single one is looked for
+
+NONE_LEFT = "no digit can be trusted"
 
 Slope = Callable[..., float]
 
@@ -95,7 +98,20 @@ def gradient_of(case: Case, variable: str, window: Window) -> Any:
     return found
 
 
-def most_lossy(case: Case, direction: Direction) -> Site | None:
+def digits(error: float, slope: float) -> str:
+    """How many digits of a derivative an error leaves, in words."""
+    left = max(round(-math.log10(error / abs(slope))), 0) if slope else 0
+    return f"about {left} digit{'s' * (left != 1)} can be trusted" if left else NONE_LEFT
+
+
+def lost(case: Case, direction: Direction, error: float, slope: float) -> str:
+    """How far rounding errors move a derivative, and where most of that comes from, in words."""
+    site = _most_lossy(case, direction)
+    place = f" of `{site.op.infix or site.op.name}` in line {site.span.line}" if site else ""
+    return f"{digits(error, slope)}: rounding{place} moves the gradient by about {error:.1g}"
+
+
+def _most_lossy(case: Case, direction: Direction) -> Site | None:
     """The operation whose rounding moves the derivative most; None where none can be told."""
     sites = dict.fromkeys(step.site for step in case.history.steps)
     if len(sites) * len(case.history.steps) > MANY_STEPS:

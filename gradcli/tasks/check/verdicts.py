@@ -24,7 +24,7 @@ from .directions import Direction
 from .lane_runs import SMALLEST, first_step
 from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
-from .trust import REPEATS, most_lossy, wobble
+from .trust import REPEATS, digits, lost, wobble
 
 # Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
 # float32.
@@ -125,7 +125,7 @@ class Judge:
             found.verdict = INCONCLUSIVE
             error = max(estimate.error, tolerance / SAFETY)
             if found.method in EXACT and self.order == 1 and self.ours:
-                found.reason = self._drowned(error)
+                found.reason = lost(self.case, self.direction, error, self.ours)
             else:
                 found.reason = f"the noise floor: its error is about {error:.1g}"
         elif gap > tolerance:
@@ -135,18 +135,7 @@ class Judge:
         elif (
             self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
         ):
-            found.reason = f"ill-conditioned: {self._trusted(estimate.error)}"
-
-    def _trusted(self, error: float) -> str:
-        """How many digits of the derivative an error leaves, in words."""
-        digits = max(round(-math.log10(error / abs(self.ours))), 0) if self.ours else 0
-        return f"about {digits} digits can be trusted" if digits else "no digit can be trusted"
-
-    def _drowned(self, error: float) -> str:
-        """How far rounding errors move the derivative, and where most of that comes from."""
-        site = most_lossy(self.case, self.direction)
-        place = f" of `{site.op.infix or site.op.name}` in line {site.span.line}" if site else ""
-        return f"{self._trusted(error)}: rounding{place} moves the gradient by about {error:.1g}"
+            found.reason = f"ill-conditioned: {digits(estimate.error, self.ours)}"
 
     def rounding_error(self) -> float:
         """The effect of rounding errors inside on the derivative, measured once."""
@@ -173,11 +162,14 @@ class Judge:
         found.tolerance = max(found.tolerance, SAFETY * error)
         if found.tolerance > LAST_DIGIT * abs(self.ours) and error:
             if found.tolerance > SMALL * self.natural:
-                found.verdict, found.reason = INCONCLUSIVE, self._drowned(error)
+                found.verdict, found.reason = (
+                    INCONCLUSIVE,
+                    lost(self.case, self.direction, error, self.ours),
+                )
             else:
                 found.reason = ZERO
         elif error > ILL * abs(self.ours) > 0 and self.order == 1:
-            found.reason = f"ill-conditioned: {self._trusted(error)}"
+            found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def resolution(self, scale: float) -> float:
         """What a method has to resolve of a derivative to say anything; of one that is 0, a small
