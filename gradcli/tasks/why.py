@@ -26,6 +26,7 @@ from ..engine.explain.walks import Edge, Walk, size_of, walks
 from ..engine.explain.zeros import cancelled, zero_reason
 from ..engine.trace.run import Unconnected
 from ..engine.trace.unregistered import UnregisteredError
+from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite
 from ..engine.values.kinds import Variable, differentiable, leaves, read
@@ -186,7 +187,7 @@ class _Why:
                 yield self._unconnected(
                     target,
                     source,
-                    self.reasons.find(target.value, source.value, source.name, window),
+                    self._missing(target, source, window),
                 )
             else:
                 steps = self.chains.connected(
@@ -195,6 +196,10 @@ class _Why:
                 yield self._connected(
                     target, source, found[number], steps, walked[number], details[number]
                 )
+
+    def _missing(self, target: Part, source: Part, window: Window) -> Reason:
+        """Why there is no gradient."""
+        return self.reasons.find(target.value, source.value, source.name, window, target.name)
 
     def _masks(self, target: Part, source: Part) -> dict[int, Any]:
         """What depends on a source, or on one element of it."""
@@ -219,11 +224,7 @@ class _Why:
         linked = self._way_to(target).linked
         for source in sources:
             through = number_on(source.value) in linked
-            found = (
-                reason
-                if through
-                else self.reasons.find(target.value, source.value, source.name, self.run.trace.main)
-            )
+            found = reason if through else self._missing(target, source, self.run.trace.main)
             yield self._unconnected(target, source, found)
 
     def _unconnected(self, target: Part, source: Part, reason: Reason) -> Explanation:

@@ -136,6 +136,42 @@ def test_the_chain_is_followed_through(way: str, cut: str, code: str) -> None:
     assert (warning.reason, warning.span and warning.span.line) == (code, line)
 
 
+DECIDED = """var x = 2.0
+var v = 1.0
+n = 0
+while n < x { n += 1 }
+p = v * n
+i = int64(x)
+q = [1.0, 2.0, 3.0][i] * v
+a = 0.0
+for k in range(3) { if k > x - 1.0 { break }; a = a + v }
+fn h(a) { if a > 1 { return v }; return 2*v }
+b = h(x)
+c = h(3.0)
+d = h
+e = d(x - 0.5) + c
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "line"),
+    [
+        ("p", "condition_only", 4),
+        ("q", "index_only", 7),
+        ("a", "condition_only", 9),
+        ("b", "condition_only", 10),
+        ("c", "not_on_path", 4),
+        ("d(v) + c", "not_on_path", 4),
+        ("e", "condition_only", 10),
+        ("v * 3", "not_on_path", 4),
+        ("v if x > 0 else c", "condition_only", 15),
+    ],
+)
+def test_what_decides_another_output_is_no_reason(output: str, code: str, line: int) -> None:
+    (found,) = [d for d in warnings(f"{DECIDED}output {output}") if "`x`" in d.message]
+    assert (found.reason, found.span and found.span.line) == (code, line)
+
+
 def test_a_gradient_that_exists_brings_no_warning() -> None:
     assert warnings("var x = 2.0\ny = x + detach(x**2)\nz = y * int64(x)") == []
 

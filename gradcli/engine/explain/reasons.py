@@ -22,6 +22,7 @@ from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
 from .reads import Reads
+from .slices import is_in, places_of
 
 
 class Reason(NamedTuple):
@@ -43,7 +44,8 @@ class Reasons:
         assert isinstance(run.trace, KeepingTrace)
         self.run, self.trace = run, run.trace
         self.ancestry = Ancestry(run.trace)
-        self.reads = Reads(node, run.executed)
+        self.node, self.reads = node, Reads(node, run.executed)
+        self._deciding: dict[str, tuple[dict[int, Span], dict[int, Span]]] = {}
 
     def explain(
         self,
@@ -59,7 +61,7 @@ class Reasons:
         `span` is the program's request for it, if there is one, and `window` the tape that was
         asked.
         """
-        reason = self.find(target, source, source_name, window)
+        reason = self.find(target, source, source_name, window, target_name)
         code = (
             "W202"
             if reason.code in ("integer", "string") and not differentiable(source)
@@ -74,9 +76,9 @@ class Reasons:
             code, message, reason.span or span, "", reason.help, reason.code, reason.calls
         )
 
-    def find(self, target: Any, source: Any, name: str, window: Window) -> Reason:
+    def find(self, target: Any, source: Any, name: str, window: Window, of: str = "") -> Reason:
         """Returns the reason why `target` has no gradient with respect to `source`, both values of
-        the run.
+        the run; `of` is the name of the target.
         """
         number = number_on(source)
         attached = type(source) is Variable and source.req != ""
@@ -104,7 +106,8 @@ class Reasons:
             return self._declined(number, target, window) or self._not_in(
                 window, number, targets, called
             )
-        decided, used = self.ancestry.decided.get(number), self.ancestry.first_use.get(number)
+        conditions, choices = self._behind(of)
+        decided, used = conditions.get(number), self.ancestry.first_use.get(number)
         if decided is not None:
             help = (
                 "a condition is not differentiable; use `where`, or a smooth function such as "
@@ -113,7 +116,7 @@ class Reasons:
             return Reason(
                 "condition_only", f"{called} only decides which path is taken", decided, help
             )
-        index_use = self.ancestry.index_uses.get(number)
+        index_use = choices.get(number)
         if index_use is not None:
             help = (
                 "an index or a size is not differentiable; weigh the elements with something "
@@ -154,6 +157,21 @@ class Reasons:
         return Reason(
             "not_on_path", f"{called} is used, but the target doesn't depend on it", used, help
         )
+
+    def _behind(self, of: str) -> tuple[dict[int, Span], dict[int, Span]]:
+        """Maps each number to the first condition, and to the first index, shape or count, that
+        something computed from it decided on the way to a target of that name.
+        """
+        if of not in self._deciding:
+            places = places_of(self.node, of)
+            conditions, choices = (
+                self.ancestry.behind(
+                    uses if places is None else [use for use in uses if is_in(use, places)]
+                )
+                for uses in (self.trace.conditions, self.trace.choices)
+            )
+            self._deciding[of] = conditions, choices
+        return self._deciding[of]
 
     def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
         """Returns why a chain on the trace doesn't count in a window: its source isn't watched, or
