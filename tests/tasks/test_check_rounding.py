@@ -88,3 +88,17 @@ def test_a_wrong_rule_shows_where_a_class_is_almost_certain(size: float) -> None
     rule = "fn f(z) { return softmax(z) } backward (dy) { return 1.001 * softmax(z) * (dy - sum(dy * softmax(z))) }"
     found = run(f"{rule}\nvar x = [{size}, 0.0]; y = f(x)[1]; output y", methods=ALL)
     assert [result.verdict for result in found.results] == ["wrong"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "var x = 0.9999999999; y = acos(x)",
+        "var x = 1e-9; y = sqrt(x) + 1",
+        "var x = [[1.0, 2.0], [2.0, 4.000000001]]; y = logdet(x)",
+        "var x = [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.7, 1e9, 1e9]; y = std(x)",
+    ],
+)
+def test_a_point_near_an_edge_is_no_kink(program: str) -> None:
+    found = run(f"{program}; output y", methods=ALL)
+    assert ([result.verdict for result in found.results], found.kinks) == ([VERIFIED], [])

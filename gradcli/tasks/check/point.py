@@ -217,6 +217,7 @@ class Case:
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output, self.moved = point, output, point.moved
         self.chain: Any = None  # its closed form, or why there is none
+        self.disturbed: dict[str, list[Any]] = {}  # gradients with other rounding errors (trust.py)
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))

@@ -25,57 +25,57 @@ from .complex_step import imaginary_part, tiny_step
 from .directions import Direction, seed_of
 from .point import Case
 
-REPEATS = 5  # evaluations with other rounding errors
+REPEATS, FEW_REPEATS = 5, 2  # evaluations with other rounding errors, and those of a long path
+LONG = 2000  # operations
 MANY_STEPS = 2000  # evaluations of an operation, beyond which no single one is looked for
 
 NONE_LEFT = "no digit can be trusted"
-
-Slope = Callable[..., float]
 
 
 def wobble(case: Case, direction: Direction) -> float | None:
     """Measures how far other rounding errors move a derivative, which is how well it can be known;
     None where it can't be evaluated again.
 
-    In forward mode and by the pullbacks, as rules may lose digits that the operation itself
-    doesn't, such as `det` of a matrix nearly singular; and by the complex step where it applies.
+    By the pullbacks and in forward mode, as rules may lose digits that the operation itself
+    doesn't, such as `det` of a matrix nearly singular; and by the complex step where it applies. Of
+    a long path by the pullbacks alone.
     """
-    disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
-    found = []
-    for slope in _slopes(case, direction):
+    case, found = case.apart(), []
+    for slopes in _ways(case, direction):
         with suppress(NotAnalyticError, GradcliError):
-            first = slope()
-            found += [abs(slope(disturb) - first) for disturb in disturbances]
+            first, *others = slopes()
+            found += [abs(other - first) for other in others]
+            if len(case.history.steps) > LONG:
+                break
     return max(found) if found else None
 
 
-def _slopes(case: Case, direction: Direction) -> Iterator[Slope]:
-    """The ways to evaluate a derivative along the trace, with a disturbance of each result."""
+def _ways(case: Case, direction: Direction) -> Iterator[Callable[[], list[float]]]:
+    """The ways to evaluate a derivative along the trace: each gives it as it is, and then with
+    other rounding errors."""
     step = tiny_step(case.reach(direction))
+    disturbances = [None, *(rounding(seed, case.point.eps) for seed in range(REPEATS))]
 
-    def by_forward_mode(disturb: Any = None) -> float:
-        return case.carried(direction, disturb=disturb)
-
-    def by_complex_step(disturb: Any = None) -> float:
+    def by_complex_step(disturb: Any) -> float:
         return imaginary_part(case.replay((direction, step * 1j), disturb=disturb)) / step
 
-    yield by_forward_mode
-    with suppress(GradcliError):
-        yield _by_reverse_mode(case, direction)
+    yield lambda: [case.along(direction, g)[0] for g in _gradients(case, direction.variable)]
+    yield lambda: [case.carried(direction, disturb=disturb) for disturb in disturbances]
     if case.history.complex is None and not is_complex(case.state(direction.variable)):
-        yield by_complex_step
+        yield lambda: list(map(by_complex_step, disturbances))
 
 
-def _by_reverse_mode(case: Case, direction: Direction) -> Slope:
-    history = backward_pass(case, direction.variable, case.history.sources)
-
-    def slope(disturb: Any = None) -> float:
-        if history is None:
-            return 0.0
-        (gradient,) = history.values({}, disturb)
-        return case.along(direction, gradient)[0]
-
-    return slope
+def _gradients(case: Case, variable: str) -> list[Any]:
+    """The gradient by a variable as the pullbacks give it, and then with other rounding errors;
+    none where the output doesn't depend on it."""
+    if variable not in case.disturbed:
+        history = backward_pass(case, variable, case.history.sources)
+        repeats = FEW_REPEATS if len(case.history.steps) > LONG else REPEATS
+        disturbances = [None, *(rounding(seed, case.point.eps) for seed in range(repeats))]
+        case.disturbed[variable] = (
+            [] if history is None else [history.values({}, d)[0] for d in disturbances]
+        )
+    return case.disturbed[variable] or [0.0]
 
 
 def backward_pass(case: Case, variable: str, numbers: Any) -> History | None:
