@@ -14,6 +14,13 @@ _NONE = {
         "Use it, or leave it out of --wrt.",
         "var x = 1.0\nvar y = 2.0\nz = y**2",
     ),
+    "value_unused": Code(
+        "the source is read, but its value isn't used",
+        "The program takes its length, its shape or its text, or passes it on to where nothing "
+        "computes with it.",
+        "Compute with the value itself, or leave it out of --wrt.",
+        "var x = [1.0, 2.0]\nvar v = 3.0\ny = v * len(x)",
+    ),
     "constant": Code(
         "the source is a constant",
         "Literals and `const` are never watched.",

@@ -78,7 +78,8 @@ def command(
     Both run on the same inputs: the declared or given ones and, with --points, random ones. Of what
     differs, the element that does most is shown, with its distance in ulps (steps from a float to
     the next). Numbers are equal if they are within --ulps, --rtol or --atol; without these they
-    have to be the same to the last bit. What the programs print and expect isn't compared.
+    have to be the same to the last bit, but for the sign of zeros. What the programs print and
+    expect isn't compared.
 
     The exit code is 0 if everything is equal; 1 if anything differs, or if only one version has an
     output or trainable variable; 3 if a program fails.

@@ -62,8 +62,16 @@ def _softmax(xp: Any, x: Any, axis: Any) -> Any:
     return weights
 
 
+def _softmax_back(m: Any, g: Any, y: Any, axis: Any) -> Any:
+    """y times g less its mean, weighed by y. That is taken off twice, as the difference cancels
+    where one weight is almost 1."""
+    centred = g - m.sum(g * y, axis=axis, keepdims=True)
+    return y * (centred - m.sum(centred * y, axis=axis, keepdims=True))
+
+
 def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
-    return m.strict_mul(t[0] - m.sum(m.strict_mul(t[0], y), axis=axis, keepdims=True), y)
+    centred = t[0] - m.sum(m.strict_mul(t[0], y), axis=axis, keepdims=True)
+    return m.strict_mul(centred - m.sum(m.strict_mul(centred, y), axis=axis, keepdims=True), y)
 
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
@@ -152,15 +160,17 @@ def _label_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, 
 
 
 def _class_errors(xp: Any, logits: Any, labels: Any) -> Any:
-    """softmax(logits), less 1 at the right class of each row."""
+    """softmax(logits), less 1 at the right class of each row: that is minus the sum of the others,
+    in which nothing cancels where the right class is almost certain."""
     errors = xp.ascontiguousarray(_softmax(xp, logits, -1))
-    errors.reshape(-1, errors.shape[-1])[_places(xp, xp.asarray(labels))] -= 1.0
+    rows, right = errors.reshape(-1, errors.shape[-1]), _places(xp, xp.asarray(labels))
+    rows[right] = 0.0
+    rows[right] = 0.0 - _reduced("sum", rows, (1,))[:, 0]
     return errors
 
 
 def _class_errors_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
-    weights = m.softmax(logits, axis=-1)
-    return weights * (g - m.sum(g * weights, axis=-1, keepdims=True))
+    return _softmax_back(m, g, m.softmax(logits, axis=-1), -1)
 
 
 def _class_errors_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
@@ -283,7 +293,7 @@ OPS = [
         rows=on_axes,
         saves=("result",),
         symbolic=_softmax_form,
-        vjp=(lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),),
+        vjp=(lambda m, g, y, x, axis: _softmax_back(m, g, y, axis),),
         jvp=_softmax_forward,
     ),
     _op(

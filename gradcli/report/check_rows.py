@@ -49,9 +49,7 @@ def rows(check: Check) -> list[Row]:
             name = place_label(shown) + (f" at point {point}" if point else "")
             is_plain = result.is_value and verdict == "verified"
             proof = "" if is_plain else _proof(verdict, result.digits)
-            found.append(
-                Row(name, _ours(findings), {f.method: f for f in findings}, verdict, proof)
-            )
+            found.append(Row(name, _ours(shown), {f.method: f for f in findings}, verdict, proof))
     return found
 
 
@@ -60,16 +58,16 @@ def methods_of(rows: Sequence[Row]) -> list[str]:
     return [m for m in METHODS if any(m in row.findings for row in rows)]
 
 
-def _ours(findings: Sequence[Finding]) -> str:
-    last = {f.method: f for f in findings}.values()
-    first = next((f for f in last if f.method in METHODS and f.method != "rules"), None)
-    return "" if first is None or math.isnan(first.ours) else brief(first.ours)
+def _ours(shown: Finding) -> str:
+    """The derivative at the place that a row is called by."""
+    has_number = shown.method in METHODS and shown.method != "rules" and not math.isnan(shown.ours)
+    return brief(shown.ours) if has_number else ""
 
 
 def _proof(verdict: str, digits: int | None) -> str:
     """What becomes of a gradient, in a word or two."""
     if verdict == "verified":
-        return "verified" if digits is None else f"{digits} digits"
+        return "verified" if digits is None else f"{digits} digit{'s' * (digits != 1)}"
     return _PROOFS.get(verdict, verdict)
 
 

@@ -22,10 +22,11 @@ from ..engine.explain.blame import blame_gradient, blame_value
 from ..engine.explain.elements import dependents
 from ..engine.explain.nonfinite import Maker
 from ..engine.explain.reasons import Reason, Reasons, number_on
-from ..engine.explain.walks import Walk, size_of, walks
+from ..engine.explain.walks import Edge, Walk, size_of, walks
 from ..engine.explain.zeros import cancelled, zero_reason
 from ..engine.trace.run import Unconnected
 from ..engine.trace.unregistered import UnregisteredError
+from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite
 from ..engine.values.kinds import Variable, differentiable, leaves, read
@@ -129,11 +130,7 @@ class _Why:
     def _of(self, target: Part) -> Iterator[Explanation]:
         """The explanations of one target, by all sources; single elements are asked about by
         themselves."""
-        seeds = self.asked.answer.execution.seeds(target.value)
-        if target.place is not None:
-            for _, seed in seeds:
-                seed[...] = 0.0
-                seed[target.place] = 1.0
+        seeds = self._seeds(target)
         sources = list(self._sources())
         whole = [s for s in sources if s.place is None]
         try:
@@ -143,6 +140,14 @@ class _Why:
                     yield from self._by(target, seeds, [source], self._masks(target, source))
         except UnregisteredError as error:
             yield from self._opaque(target, sources, error)
+
+    def _seeds(self, target: Part) -> list[Any]:
+        seeds = self.asked.answer.execution.seeds(target.value)
+        if target.place is not None:
+            for _, seed in seeds:
+                seed[...] = 0.0
+                seed[target.place] = 1.0
+        return seeds
 
     def _sources(self) -> Iterator[Part]:
         """The sources. Of a variable that was replaced by a plain value, the variable is one; the
@@ -164,7 +169,7 @@ class _Why:
         by = {n: source for source in sources if (n := number_on(source.value)) is not None}
         walked = walks(run, seeds, set(by), window, (), masks)
         found = {
-            n: self._judged(walked[n], n, source.place)
+            n: self._judged(target, source, walked[n], n)
             for n, source in by.items()
             if n in walked and n in walked[n].found and differentiable(source.value)
         }
@@ -182,7 +187,7 @@ class _Why:
                 yield self._unconnected(
                     target,
                     source,
-                    self.reasons.find(target.value, source.value, source.name, window),
+                    self._missing(target, source, window),
                 )
             else:
                 steps = self.chains.connected(
@@ -192,13 +197,17 @@ class _Why:
                     target, source, found[number], steps, walked[number], details[number]
                 )
 
+    def _missing(self, target: Part, source: Part, window: Window) -> Reason:
+        """Why there is no gradient."""
+        return self.reasons.find(target.value, source.value, source.name, window, target.name)
+
     def _masks(self, target: Part, source: Part) -> dict[int, Any]:
-        """What depends on one element of a source."""
+        """What depends on a source, or on one element of it."""
         number = number_on(source.value)
         if number is None:
             return {}
         mask = self.run.backend.xp.zeros(shape_of(primal(read(source.value))), bool)
-        mask[source.place] = True
+        mask[() if source.place is None else source.place] = True
         return dependents(self.run, self.ancestry, number, mask, self._way_to(target).linked)
 
     def _way_to(self, target: Part) -> Way:
@@ -215,11 +224,7 @@ class _Why:
         linked = self._way_to(target).linked
         for source in sources:
             through = number_on(source.value) in linked
-            found = (
-                reason
-                if through
-                else self.reasons.find(target.value, source.value, source.name, self.run.trace.main)
-            )
+            found = reason if through else self._missing(target, source, self.run.trace.main)
             yield self._unconnected(target, source, found)
 
     def _unconnected(self, target: Part, source: Part, reason: Reason) -> Explanation:
@@ -272,8 +277,9 @@ class _Why:
             summed=_is_summed(target),
         )
 
-    def _judged(self, walked: Walk, number: int, place: tuple[int, ...] | None) -> Verdict:
+    def _judged(self, target: Part, source: Part, walked: Walk, number: int) -> Verdict:
         """What there is to say of a gradient, or of one of its elements."""
+        place = source.place
         g = walked.found[number] if place is None else walked.found[number][place]
         size = size_of(g)
         if not is_finite(g):
@@ -291,9 +297,21 @@ class _Why:
             return Verdict(
                 number, "zero", Reason("not_chosen", "other elements are taken here", where, "")
             )
-        return self._zero(walked, number)
+        verdict = self._zero(target, walked, number)
+        if place is not None or verdict.at is None or not self._is_container(verdict.at):
+            return verdict
+        # Others in it have a cotangent: what becomes of those elements alone that depend on it?
+        masks = self._masks(target, source)
+        seeds = self._seeds(target)
+        alone = walks(self.run, seeds, {number}, self.run.trace.main, (), masks)
+        return self._zero(target, alone[number], number)
 
-    def _zero(self, walked: Walk, number: int) -> Verdict:
+    def _is_container(self, record: int) -> bool:
+        """Whether the elements of a record's value come from several operands."""
+        op = self.ancestry.record(record).site.op
+        return bool(op.linear) and op.category == "shape"
+
+    def _zero(self, target: Part, walked: Walk, number: int) -> Verdict:
         """Where a gradient became zero: the first operation that has a cotangent and gives nothing,
         or what cancels."""
         at = number
@@ -314,6 +332,10 @@ class _Why:
                     number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record
                 )
             at = edge.record
+        ahead = self._way_to(target).onward.get(at, -1)
+        if walked.masks is not None and ahead >= 0 and ahead not in walked.masks:
+            edge, record = Edge(ahead, 1.0, 0.0), self.ancestry.record(ahead)
+            return Verdict(number, "zero", zero_reason(self.run, record, at, edge), ahead)
         span = self.ancestry.record(at).site.span if at >= 0 else None
         return Verdict(
             number,

@@ -15,6 +15,14 @@ from .programs import warnings
 CASES = [
     ("var x = 1.0\nvar y = 2.0\noutput y**2", "never_read", 1, "never read"),
     ("var x = 1.0\nvar y = 2.0\nz = y**2\ng = grad(z, x)\noutput 3", "never_read", 1, "never read"),
+    ('var x = 1.0\ny = 1.0 * len(f"{x}")', "value_unused", 2, "is read"),
+    ("var x = [1.0]\ny = 1.0 * len(x)", "value_unused", 2, "length"),
+    ("var x = [1.0]\ny = 1.0 * x.ndim", "value_unused", 2, "shape"),
+    ("var x = 1.0\ny = append([x], 1.0)[1]", "value_unused", 2, "is read"),
+    ("var x = 1.0\nd = {a: 0.0}\nd.a = x\nd.a = 3.0\ny = d.a * 2", "value_unused", 3, "is read"),
+    ("var x = 1.0\nfn f(a, b) = b * 2\ny = f(x, 3.0)", "value_unused", 3, "is read"),
+    ("var x = 1.0\nfn f() { z = x; return 2.0 }\ny = f()", "value_unused", 2, "is read"),
+    ("var x = 1.0\nfn f(x) = 2 * x\ny = f(3.0)", "never_read", 1, "never read"),
     ("var y = 2.0\nconst c = 1.0\ng = grad(y * c, c)\noutput 3", "constant", 2, "var c"),
     ("var y = 2.0\np = 1.0\ng = grad(y * p, p)\noutput 3", "constant", 3, "var"),
     ("var y = 2.0\np = 1.0 + 2.0\nq = p * 3.0\ng = grad(y * q, q)\noutput 3", "constant", 4, "var"),
@@ -126,6 +134,42 @@ def test_the_chain_is_followed_through(way: str, cut: str, code: str) -> None:
     line = next(k for k, text in enumerate(program.split("\n"), 1) if cut.partition("{")[0] in text)
     (warning,) = warnings(program)
     assert (warning.reason, warning.span and warning.span.line) == (code, line)
+
+
+DECIDED = """var x = 2.0
+var v = 1.0
+n = 0
+while n < x { n += 1 }
+p = v * n
+i = int64(x)
+q = [1.0, 2.0, 3.0][i] * v
+a = 0.0
+for k in range(3) { if k > x - 1.0 { break }; a = a + v }
+fn h(a) { if a > 1 { return v }; return 2*v }
+b = h(x)
+c = h(3.0)
+d = h
+e = d(x - 0.5) + c
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "line"),
+    [
+        ("p", "condition_only", 4),
+        ("q", "index_only", 7),
+        ("a", "condition_only", 9),
+        ("b", "condition_only", 10),
+        ("c", "not_on_path", 4),
+        ("d(v) + c", "not_on_path", 4),
+        ("e", "condition_only", 10),
+        ("v * 3", "not_on_path", 4),
+        ("v if x > 0 else c", "condition_only", 15),
+    ],
+)
+def test_what_decides_another_output_is_no_reason(output: str, code: str, line: int) -> None:
+    (found,) = [d for d in warnings(f"{DECIDED}output {output}") if "`x`" in d.message]
+    assert (found.reason, found.span and found.span.line) == (code, line)
 
 
 def test_a_gradient_that_exists_brings_no_warning() -> None:

@@ -41,6 +41,7 @@ from .programs import evaluate, executed, failure, outputs, warnings
         ("var x = [1.0, 2.0]; tape t { y = x**2 }; r = t.jacobian(y, x)", [[2.0, 0.0], [0.0, 4.0]]),
         ("var x = [[1.0, 2.0], [3.0, 4.0]]; tape t { y = x**2 }; r = t.batch_jacobian(y, x)",
          [[[2, 0], [0, 4]], [[6, 0], [0, 8]]]),
+        ("var x = [1.0, 3.0]; var v = [2.0, 5.0]; r = batch_jacobian(x**2 * v, [x, v])", [[4, 30], [1, 9]]),
         ("var x = 2.0; tape t { y = x**2 }; r = t.gradient(y, x, seed = 3.0)", 12.0),
         ("var x = 2.0; var z = [1.0, 2.0]; tape t { y = x**2 }; r = t.gradient(y, z, unconnected = \"zero\")", [0.0, 0.0]),
         ("var x = 2.0; tape t { y = x**2; t.reset(); z = x**3 }; r = t.gradient(z + 0*y, x)", None),

@@ -12,6 +12,7 @@ import pytest
 
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.report import render
+from gradcli.report.check_rows import rows
 from gradcli.report.checks import problem_of
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.results import CheckOptions
@@ -175,6 +176,14 @@ def test_an_element_of_many_is_named(tmp_path: Path) -> None:
     rows = [f"x,{k},{2 * k}.0" for k in range(25) if k != 20]
     found = findings(written(tmp_path / "g.csv", "\n".join(["wrt,index,value", *rows])), program)
     assert found["f/x"].reason == "x[20] is not in the file"
+
+
+def test_the_number_shown_is_that_of_the_element_named(tmp_path: Path) -> None:
+    program = parse_program(Source("many.tg", "var x = arange(1.0, 9.0)\noutput f = sum(x**2)"))
+    path = written(tmp_path / "g.json", {"x": [2.0 * k for k in range(1, 8)] + [16.5]})
+    found = check(program, {}, CheckOptions(methods=("complex",), against=str(path)))
+    (row,) = rows(found)
+    assert (row.label, row.ours) == ("∂f/∂x[7]", "16")
 
 
 # ---- mistakes ------------------------------------------------------------------------------------

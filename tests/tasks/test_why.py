@@ -245,6 +245,29 @@ def test_arrays_are_shown_in_a_few_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "reason", "line"),
+    [
+        ("a = zeros(2)\na[0] = x\na[0] = 1.0\ny = sum(a)", "not_chosen", 4),
+        ("a = zeros(3)\na[0] = x\na = a * 2\na[:2] = [1.0, 2.0]\ny = sum(a)", "not_chosen", 5),
+        ("a = stack([x, 1.0])\ny = a[1]", "not_chosen", 3),
+        ("a = concatenate([[x], [1.0]])\ny = a[1] * 2", "not_chosen", 3),
+        ("a = pad([x], [1, 1]) * 3\ny = a[0] + a[2]", "not_chosen", 3),
+        ("a = [0.0, x]\nb = [[1.0, 0.0]] @ a\ny = b[0]", "zero_factor", 3),
+        ("a = stack([x, 1.0])\ny = sum(relu(a - 5) + [0.0, 7.0])", "dead_relu", 3),
+        ("a = x**0\ny = a * 2", "zero_factor", 2),
+        ("a = 0.0**x\ny = a * 2", "zero_factor", 2),
+        ("a = (x - 2)**2\ny = a * 2", "stationary", 2),
+    ],
+)
+def test_an_element_among_others_is_followed_to_where_it_is_lost(
+    source: str, reason: str, line: int
+) -> None:
+    told = one(f"var x = 2.0\n{source}", of=("y",))
+    assert (told.reason, told.span and told.span.line) == (reason, line)
+    assert [step.span and step.span.line for step in told.steps if step.breaks] == [line]
+
+
 # ---- elements ------------------------------------------------------------------------------------
 
 

@@ -126,19 +126,8 @@ class Ancestry:
                     pending.append(m)
         return onward
 
-    @cached_property
-    def decided(self) -> dict[int, Span]:
-        """Maps each number to the first condition that something computed from it decided."""
-        return self._behind(self.trace.conditions)
-
-    @cached_property
-    def index_uses(self) -> dict[int, Span]:
-        """Maps each number to the first index, shape or count that something computed from it
-        determined.
-        """
-        return self._behind(self.trace.choices)
-
-    def _behind(self, uses: Iterable[tuple[Traced, Span]]) -> dict[int, Span]:
+    def behind(self, uses: Iterable[tuple[Traced, Span]]) -> dict[int, Span]:
+        """Maps each number to the first use of something computed from it."""
         found: dict[int, Span] = {}
         for (_, number, _), span in uses:
             pending = [number]

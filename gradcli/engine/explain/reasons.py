@@ -7,7 +7,6 @@ A reason is a stable code, the place where the chain from source to target break
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Diagnostic, Span
@@ -22,6 +21,8 @@ from ..trace.windows import STRIDE, Window, inputs_of
 from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
+from .reads import Reads
+from .slices import is_in, places_of
 
 
 class Reason(NamedTuple):
@@ -43,7 +44,8 @@ class Reasons:
         assert isinstance(run.trace, KeepingTrace)
         self.run, self.trace = run, run.trace
         self.ancestry = Ancestry(run.trace)
-        self.unexecuted = Unexecuted(node, run.executed)
+        self.node, self.reads = node, Reads(node, run.executed)
+        self._deciding: dict[str, tuple[dict[int, Span], dict[int, Span]]] = {}
 
     def explain(
         self,
@@ -59,7 +61,7 @@ class Reasons:
         `span` is the program's request for it, if there is one, and `window` the tape that was
         asked.
         """
-        reason = self.find(target, source, source_name, window)
+        reason = self.find(target, source, source_name, window, target_name)
         code = (
             "W202"
             if reason.code in ("integer", "string") and not differentiable(source)
@@ -74,9 +76,9 @@ class Reasons:
             code, message, reason.span or span, "", reason.help, reason.code, reason.calls
         )
 
-    def find(self, target: Any, source: Any, name: str, window: Window) -> Reason:
+    def find(self, target: Any, source: Any, name: str, window: Window, of: str = "") -> Reason:
         """Returns the reason why `target` has no gradient with respect to `source`, both values of
-        the run.
+        the run; `of` is the name of the target.
         """
         number = number_on(source)
         attached = type(source) is Variable and source.req != ""
@@ -104,7 +106,8 @@ class Reasons:
             return self._declined(number, target, window) or self._not_in(
                 window, number, targets, called
             )
-        decided, used = self.ancestry.decided.get(number), self.ancestry.first_use.get(number)
+        conditions, choices = self._behind(of)
+        decided, used = conditions.get(number), self.ancestry.first_use.get(number)
         if decided is not None:
             help = (
                 "a condition is not differentiable; use `where`, or a smooth function such as "
@@ -113,7 +116,7 @@ class Reasons:
             return Reason(
                 "condition_only", f"{called} only decides which path is taken", decided, help
             )
-        index_use = self.ancestry.index_uses.get(number)
+        index_use = choices.get(number)
         if index_use is not None:
             help = (
                 "an index or a size is not differentiable; weigh the elements with something "
@@ -127,7 +130,7 @@ class Reasons:
             )
         if used is None:
             declared = source.span if type(source) is Variable else None
-            place = self.unexecuted.read_of(name, declared)
+            place = self.reads.skipped(name, declared)
             if place is not None:
                 help = "at inputs that take the other path there is a gradient"
                 return Reason(
@@ -135,6 +138,14 @@ class Reasons:
                     f"{called} is only used on a path that wasn't taken",
                     place,
                     help,
+                )
+            place = self.reads.executed(declared)
+            if place is not None:
+                return Reason(
+                    "value_unused",
+                    f"{called} is read, but nothing computes with its value",
+                    place,
+                    "compute with the value itself: a length, a shape or a text has no derivative",
                 )
             return Reason(
                 "never_read",
@@ -146,6 +157,21 @@ class Reasons:
         return Reason(
             "not_on_path", f"{called} is used, but the target doesn't depend on it", used, help
         )
+
+    def _behind(self, of: str) -> tuple[dict[int, Span], dict[int, Span]]:
+        """Maps each number to the first condition, and to the first index, shape or count, that
+        something computed from it decided on the way to a target of that name.
+        """
+        if of not in self._deciding:
+            places = places_of(self.node, of)
+            conditions, choices = (
+                self.ancestry.behind(
+                    uses if places is None else [use for use in uses if is_in(use, places)]
+                )
+                for uses in (self.trace.conditions, self.trace.choices)
+            )
+            self._deciding[of] = conditions, choices
+        return self._deciding[of]
 
     def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
         """Returns why a chain on the trace doesn't count in a window: its source isn't watched, or
@@ -325,51 +351,3 @@ def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, S
         for k in range(len(segment)):
             site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
             yield site, inputs_of(in0, in1), segment.first + k, segment
-
-
-class Unexecuted:
-    """The reads in statements that a program didn't execute."""
-
-    def __init__(self, node: program.Program, executed: set[int]) -> None:
-        self._node, self._executed = node, executed
-
-    @cached_property
-    def _reads(self) -> dict[str, list[tuple[Span, Span | None, bool]]]:
-        """Maps each name to its reads in statements that weren't executed, in the order of the
-        text.
-
-        A read is a span, its module, and whether the name is that of a member.
-        """
-        found: dict[str, list[tuple[Span, Span | None, bool]]] = {}
-        pending: list[tuple[Any, bool, Span | None]] = [(self._node.body, True, None)]
-        while pending:
-            item, ran, module = pending.pop()
-            if isinstance(item, program.Read):
-                if not ran:
-                    found.setdefault(item.slot.name, []).append((item.span, module, False))
-            elif isinstance(item, program.Node | program.Argument):
-                if isinstance(item, program.Statement):
-                    ran = id(item) in self._executed
-                if isinstance(item, program.Member) and not ran:
-                    found.setdefault(item.name, []).append((item.span, module, True))
-                if isinstance(item, program.ModuleLiteral):
-                    module = item.span
-                pending += [(getattr(item, field), ran, module) for field in item.FIELDS]
-            elif isinstance(item, tuple) and not isinstance(item, Span):
-                pending += [(child, ran, module) for child in reversed(item)]
-        return found
-
-    def read_of(self, path: str, declared: Span | None) -> Span | None:
-        """Returns the first read of a variable by its name, as a member, or in the module that
-        declares it.
-        """
-        of, _, name = path.rpartition(".")
-        for span, module, member in self._reads.get(name, ()):
-            own = module is not None and declared is not None and _contains(module, declared)
-            if (member and of) or (not member and (own if of else module is None or own)):
-                return span
-        return None
-
-
-def _contains(outer: Span, inner: Span) -> bool:
-    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end

@@ -133,8 +133,8 @@ class Walk(Sweep):
     def element(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int
     ) -> bool:
-        if site.op is SETITEM and number not in self._bounds:
-            self._bounds[number] = size_of(g)
+        if site.op is SETITEM and (number not in self._bounds or self.masks is not None):
+            self._bounds[number] = self._size(number, g)
         return super().element(site, operands, index, numbers, g, number)
 
     def add_element(self, n: int, shape: tuple[int, ...], index: tuple[int, ...], g: float) -> None:

@@ -173,6 +173,16 @@ def _judged(
             f"{name} has a kink{at}, where its derivative counts as 0",
             "`gradcli ops` has the conventions at kinks",
         )
+    if op == "setitem" and positions == [0]:
+        return "not_chosen", "other values are put in its place", "keep it under another name"
+    if op == "pow" and (number := _zero_operand(record, positions)):
+        return "zero_factor", f"the {number} of `**` is 0", "let it start at another value than 0"
+    if record.site.op.linear:
+        return (
+            "not_chosen",
+            f"the target doesn't depend on the elements of {name} that it is in",
+            "at elements that the target depends on there is a gradient",
+        )
     if _underflows(run, record, n, edge, mask):
         return (
             "vanished",
@@ -184,6 +194,15 @@ def _judged(
         f"the derivative of {name} is 0{at}",
         "start elsewhere: here it is at a minimum, a maximum or a saddle",
     )
+
+
+def _zero_operand(record: Ancestor, positions: list[int]) -> str:
+    """Returns what the other operand of a power is, where it is 0: a constant power."""
+    (base, exponent), names = record.operands, ("base", "exponent")
+    for k, other in ((0, exponent), (1, base)):
+        if positions == [k] and type(other) is not Blank and not size_of(other * 1.0):
+            return names[1 - k]
+    return ""
 
 
 def _at(operand: Any) -> str:

@@ -18,7 +18,7 @@ from ..trace.tape import Site
 from ..trace.unregistered import request
 from ..trace.windows import Window
 from ..values.boxes import primal
-from ..values.kinds import read, show_shape
+from ..values.kinds import map_structure, read, show_shape
 from .compressed import batch_rows
 
 MOVEAXIS, RESHAPE = OPS["moveaxis"], OPS["reshape"]
@@ -31,23 +31,29 @@ def batch_jacobian(
     """Implements `batch_jacobian(target, source)`: the Jacobian of each row of the target by the
     same row of the source.
 
-    Its shape is (batch,) + target.shape[1:] + source.shape[1:]. If rows depend on each other, their
+    Its shape is (batch,) + target.shape[1:] + source.shape[1:]; of several sources there is one
+    for each place of their structure. If rows depend on each other, their
     derivatives are summed, as in TensorFlow, with a warning.
     """
-    target, source = read_target(operands[0]), read(operands[1])
-    shape, inner = shape_of(primal(target)), shape_of(primal(source))
+    target = read_target(operands[0])
+    return map_structure(lambda by: _by_source(run, site, target, by, window), operands[1])
+
+
+def _by_source(run: Run, site: Site, target: Any, by: Any, window: Window | None) -> Any:
+    """The batch Jacobian by one of the sources."""
+    shape, inner = shape_of(primal(target)), shape_of(primal(read(by)))
     verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
 
     recorded = None if run.once and run.group is None and not run.level else site
-    (rows,) = batch_rows(run, traced[0], [operands[1]], recorded, window) if traced else [None]
+    (rows,) = batch_rows(run, traced[0], [by], recorded, window) if traced else [None]
     if rows is None:
-        note_unconnected(run, target, operands[1], site.span, window)
+        note_unconnected(run, target, by, site.span, window)
         return None
 
     def pull(seed: Any) -> Any:
         # A plain sweep can't pull back duals.
-        return gradients(run, [(traced[0], seed)], [operands[1]], run.level > 0, window)[0]
+        return gradients(run, [(traced[0], seed)], [by], run.level > 0, window)[0]
 
     warn_of_mixing(run, site, primal(target), rows, pull)
     return joined(run, site, rows, shape, inner)

@@ -11,6 +11,7 @@ as they were, so this is the very function that a gradient belongs to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from ..ad.held_values import Held
@@ -22,6 +23,7 @@ from ..trace.windows import inputs_of
 from ..values.boxes import Dual, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
+from .rounding import Disturb, rounded
 from .steps import Exactly, Step, compute, is_complex, needed
 from .value_trace import ValueTrace
 
@@ -95,7 +97,7 @@ class History:
     def values(
         self,
         shifts: Mapping[int, Any],
-        disturb: Callable[[Any], Any] | None = None,
+        disturb: Disturb | None = None,
         watch: Callable[[Step, Any, list[Any]], None] | None = None,
     ) -> list[Any]:
         """The targets at another point: each source in `shifts` is moved by its shift, which may be
@@ -132,7 +134,8 @@ class History:
                     operands[k] = known[n] if n in known else moved(n, operands[k])
                 y = compute(self.run, step, operands, continues)
                 if disturb is not None:
-                    y = disturb(y)
+                    evaluate = partial(compute, self.run, step, continues=continues)
+                    y = rounded(step.site.op, evaluate, operands, y, disturb)
             if step.number in shifts:  # an intermediate value that is a source, too
                 y = y + shifts[step.number]
             known[step.number] = y
@@ -143,13 +146,14 @@ class History:
     def tangents(
         self,
         vectors: Mapping[int, Any],
-        disturb: Callable[[Any], Any] | None = None,
+        disturb: Disturb | None = None,
         shifts: Mapping[int, Any] = {},
+        at: Site | None = None,
     ) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of
         forward mode; None for a target that doesn't depend on them. `disturb` is applied to each
-        result and its tangent; sources in `shifts` are moved by their shifts first. Raises
-        GradcliError where an operation has no rule."""
+        result and its tangent, with `at` to those of that site alone; sources in `shifts` are moved
+        by their shifts first. Raises GradcliError where an operation has no rule."""
         run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -182,21 +186,14 @@ class History:
                 )
                 continue
             options = {"index": step.options} if type(step.options) is tuple else step.options
-            y = apply(
-                run,
-                step.site,
-                tuple(operands),
-                {**options, "inplace": False} if "inplace" in options else options,
-            )
-            known[step.number] = y if disturb is None else _disturbed(y, disturb)
+            options = {**options, "inplace": False} if "inplace" in options else options
+
+            def evaluate(values: list[Any], site: Site = step.site, options: Any = options) -> Any:
+                return apply(run, site, tuple(values), options)
+
+            y = evaluate(operands)
+            if disturb is not None and at in (None, step.site):
+                y = rounded(step.site.op, evaluate, operands, y, disturb)
+            known[step.number] = y
         values = [moved(target[1], target[0]) for target in self.targets]
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
-
-
-def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
-    """A result of forward mode with its primals and tangents disturbed."""
-    if type(value) is List:
-        return List([_disturbed(item, disturb) for item in value.items])
-    if type(value) is Dual:
-        return Dual(disturb(value.primal), disturb(value.tangent), value.level)
-    return disturb(value)

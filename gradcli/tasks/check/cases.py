@@ -37,7 +37,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
         judges = [
             _judge(case, direction, options, is_held) for direction in case.directions(variable)
         ]
-        rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
+        rows = [_row(judge, options.methods) for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             explain(case, judges, rows, found, check_case)
         findings = _summed_up(rows)
@@ -78,9 +78,7 @@ def compared(case: Case, options: CheckOptions) -> list[Finding]:
     findings = []
     for variable in case.gradients:
         judges = [Judge(case, direction, options) for direction in case.directions(variable)]
-        findings += _summed_up(
-            [{method: judge.finding(method) for method in options.methods} for judge in judges]
-        )
+        findings += _summed_up([_row(judge, options.methods) for judge in judges])
     for finding in findings:
         finding.span = _span(case)
     return findings
@@ -112,6 +110,13 @@ def _judge(case: Case, direction: Direction, options: CheckOptions, on_trace: bo
 def _is_unsettable(case: Case, name: str) -> bool:
     """Whether a source has no value that could be given from outside, for another run."""
     return type(case.point.answer.sources[name]) is not Variable
+
+
+def _row(judge: Judge, methods: Sequence[str]) -> dict[str, Finding]:
+    """What the methods say on a direction."""
+    row = {method: judge.finding(method) for method in methods}
+    judge.weigh_rounding(row)
+    return row
 
 
 def _summed_up(rows: list[dict[str, Finding]]) -> list[Finding]:
@@ -170,7 +175,7 @@ def _second(
     methods = [method for method in options.methods if method in second.METHODS]
     for judge in judges:
         judge.apply_not = apply_not
-    rows = [{method: judge.finding(method) for method in methods} for judge in judges]
+    rows = [_row(judge, methods) for judge in judges]
     if any(f.verdict == DISAGREE for row in rows for f in row.values()):
         with running():
             doubts = second.wrong_derivatives(case, by[0], by[1:])

@@ -9,7 +9,9 @@ comparison of equals is one, too: it decides what `where` takes, or a branch.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError
@@ -25,7 +27,11 @@ from .verdicts import Judge
 
 STEP = 2.0**-20  # times the reach of a variable
 SHRINK = 16.0
+CLOSER = 2.0**-20  # times that step: where it has to be seen, too
 JUMP = 1e-4  # of a slope
+# What an operation does within a step: its derivative jumps; it leads beyond the edge of a domain
+# or to what isn't finite; nothing; nothing that could be seen for rounding errors.
+BENDS, ENDS, SMOOTH, DROWNED = "bends", "ends", "smooth", "drowned"
 
 
 def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
@@ -51,12 +57,10 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             for a, b, o in zip(downward, upward, operands, strict=True)
         ]
         eps = case.point.eps
-        if (
-            operands
-            and step.site.span not in found
-            and _jumps(case.point.kept[0], step, operands, tangents, h, eps)
-        ):
-            found[step.site.span] = step, _shown(operands)
+        if operands and step.site.span not in found:
+            look = partial(_look, case.point.kept[0], step, operands, tangents, eps=eps)
+            if _is_kink(look, h):
+                found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
             found.setdefault(step.site.span, (step, "equal operands"))
@@ -116,9 +120,20 @@ def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
     return found
 
 
-def _jumps(
+def _is_kink(look: Callable[[float], str], h: float) -> bool:
+    """Whether an operation jumps at its operands, and not only near them, as at a step that leads
+    beyond an edge."""
+    found = look(h)
+    if found not in (BENDS, ENDS):
+        return False
+    closer = look(h * CLOSER)
+    return closer in (BENDS, ENDS) or (found == BENDS and closer == DROWNED)
+
+
+def _look(
     run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float, eps: float
-) -> bool:
+) -> str:
+    """What an operation does within a step."""
     sizes = []
     for delta in (h, h / SHRINK):
         try:
@@ -136,18 +151,18 @@ def _jumps(
                 for by in (0.0, delta, -delta)
             )
         except GradcliError:
-            return True  # the edge of a domain
+            return ENDS
         if y is None:
-            return False
+            return SMOOTH
         if not (CPU.xp.isfinite(up).all() and CPU.xp.isfinite(down).all()):
-            return bool(CPU.xp.isfinite(y).all())
+            return ENDS if CPU.xp.isfinite(y).all() else SMOOTH
         bend = abs(up - 2 * y + down) / delta
         slope = float(abs(up - down).max(initial=0.0)) / (2 * delta)
         noise = 16 * eps * float(abs(y).max(initial=0.0)) / delta
         sizes.append((bend, slope, noise))
     (wide, _, _), (narrow, slope, noise) = sizes
     stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope) & (narrow > noise)
-    return bool(stays.any())
+    return BENDS if stays.any() else SMOOTH if (wide > noise).any() else DROWNED
 
 
 def _flat(value: Any) -> Any:

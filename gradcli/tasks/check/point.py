@@ -217,6 +217,7 @@ class Case:
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output, self.moved = point, output, point.moved
         self.chain: Any = None  # its closed form, or why there is none
+        self.disturbed: dict[str, list[Any]] = {}  # gradients with other rounding errors (trust.py)
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
@@ -347,13 +348,20 @@ class Case:
         return History(run, traced, sources)
 
     def carried(
-        self, direction: Direction, *moves: tuple[Direction, float], disturb: Any = None
+        self,
+        direction: Direction,
+        *moves: tuple[Direction, float],
+        disturb: Any = None,
+        at: Any = None,
     ) -> float:
         """The derivative along a direction, in forward mode along that path, where variables have
-        moved, each by a step; with `disturb` each result has another rounding error."""
+        moved, each by a step; with `disturb` each result, or each of the site `at`, has another
+        rounding error."""
         _, answer = self.point.kept
         shifts = seeds(answer, [(moved, h) for moved, h in moves if h])
-        tangents = iter(self.history.tangents(seeds(answer, [(direction, 1.0)]), disturb, shifts))
+        tangents = iter(
+            self.history.tangents(seeds(answer, [(direction, 1.0)]), disturb, shifts, at)
+        )
         parts = [
             next(tangents) if type(read(v)) is tuple else None
             for v in leaves(answer.targets[self.output])

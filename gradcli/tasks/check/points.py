@@ -291,7 +291,11 @@ class Row(Case):
         return float(self.rows.tangents[self.output][self._way(direction), self.k])
 
     def carried(
-        self, direction: Direction, *moves: tuple[Direction, float], disturb: Any = None
+        self,
+        direction: Direction,
+        *moves: tuple[Direction, float],
+        disturb: Any = None,
+        at: Any = None,
     ) -> float:
         return self.apart() if moves or disturb is not None else self.tangent(direction)
 

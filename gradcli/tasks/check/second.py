@@ -10,14 +10,13 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.ad.derivatives import gradients, recording_view
-from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, is_complex
 from ...engine.execution import running
 from ...engine.replay.continuation import NotAnalyticError
 from ...engine.replay.history import History
 from ...engine.replay.rounding import rounding
 from ...engine.values.boxes import primal
-from ...engine.values.kinds import leaves, read
+from ...engine.values.kinds import read
 from . import closed_form
 from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
@@ -27,7 +26,8 @@ from .directions import Direction, seed_of, seeds
 from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case
 from .results import AGREE, OTHERS, Finding
-from .verdicts import REPEATS, SAFETY, Judge, wobble
+from .trust import REPEATS, backward_pass, gradient_of, wobble
+from .verdicts import SAFETY, Judge, rounding_of
 
 
 class SecondJudge(Judge):
@@ -100,12 +100,20 @@ class SecondJudge(Judge):
         scale = max(self.size, abs(estimate.value)) if math.isfinite(estimate.value) else self.size
         self.compare(found, estimate, scale)
 
+    def rounding_error(self) -> float:
+        if self.known_rounding is None:
+            self.known_rounding = 0.0
+            with running(), suppress(GradcliError):
+                lasts = self.others or [self.direction]
+                self.known_rounding = _rounding(self.case, self.direction, lasts)
+        return self.known_rounding
+
     def measure_noise(self) -> bool:
         """Asks how far rounding errors inside move the output, and its slopes; whether that is more
         than last places say."""
         if self.is_real:
             with running(), suppress(GradcliError, NotAnalyticError):
-                self.wobble = wobble(self)
+                self.wobble = wobble(self.case, self.direction) or 0.0
         return super().measure_noise() or self.wobble > 0
 
     @property
@@ -136,7 +144,7 @@ class SecondJudge(Judge):
             return case.carried(direction, *self.moved(h))
 
         samples = self.of_slopes(slope)
-        samples.floor = wobble(self)
+        samples.floor = wobble(self.case, self.direction) or 0.0
         return samples, _second_slopes(case, direction, self.others or [direction])
 
     def of_slopes(self, slope: Callable[[float], float]) -> Samples:
@@ -193,24 +201,10 @@ def _twice(
 def wrong_derivatives(case: Case, variable: str, others: Sequence[str] = ()) -> list[Doubt]:
     """The operations of the backward pass whose own rules are wrong."""
     sources = case.point.kept[1].sources
-    history = _backward_pass(
+    history = backward_pass(
         case, variable, {sources[other].number for other in others or (variable,)}
     )
     return [] if history is None else wrong_steps(history)
-
-
-def _backward_pass(case: Case, variable: str, numbers: set[Any]) -> History | None:
-    """The gradient by a variable as a function of the sources with these numbers; None where it is
-    of none."""
-    run, answer = case.point.kept
-    source = answer.sources[variable]
-    parts = [read(v) for v in leaves(answer.targets[case.output])]
-    seeds = [
-        (p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple
-    ]
-    with recording_view(run) as window:
-        (first,) = gradients(run, seeds, [source], recorded=True, window=window)
-    return History(run, [first], numbers) if type(first) is tuple else None
 
 
 def _complex(judge: SecondJudge) -> Estimate:
@@ -231,11 +225,11 @@ def _complex(judge: SecondJudge) -> Estimate:
     samples = judge.of_slopes(slope)
     samples.floor = judge.wobble
     estimate = extrapolated(samples)
-    if abs(estimate.value - judge.ours) > SAFETY * estimate.error + judge.floor(
-        max(judge.size, abs(estimate.value))
-    ):
-        verify_no_tiny_numbers(case)
-    return estimate
+    floor = SAFETY * estimate.error + judge.floor(max(judge.size, abs(estimate.value)))
+    if not abs(estimate.value - judge.ours) > floor:
+        return estimate
+    verify_no_tiny_numbers(case)
+    return Estimate(estimate.value, max(estimate.error, judge.rounding_error()))
 
 
 def _differences(judge: SecondJudge) -> Estimate:
@@ -245,22 +239,44 @@ def _differences(judge: SecondJudge) -> Estimate:
 
 
 def _sympy(judge: SecondJudge) -> Estimate:
-    lasts = judge.others or [judge.direction]
-    found = closed_form.second(judge.case, judge.direction, lasts)
-    error = 0.0
-    if abs(found - judge.ours) > judge.floor(max(judge.size, abs(found))):
-        with suppress(GradcliError):
-            error = _rounding(judge.case, judge.direction, lasts)
-    return Estimate(found, error)
+    found = closed_form.second(judge.case, judge.direction, judge.others or [judge.direction])
+    return Estimate(found, rounding_of(judge, found, judge.floor(max(judge.size, abs(found)))))
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """Measures how far other rounding errors, in all that depends on any variable, move a second
-    derivative."""
-    slope = _second_slopes(case, first, lasts)
-    without = slope(0.0)
+    derivative: in forward mode over the backward pass, and in a backward pass over it, as rules may
+    lose digits inside."""
+    forward = _second_slopes(case, first, lasts)
+    slopes = [lambda disturb: forward(0.0, disturb), _pulled_twice(case, first, lasts)]
     disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
-    return max(abs(slope(0.0, disturb) - without) for disturb in disturbances)
+    return max(
+        abs(slope(disturb) - without)
+        for slope in slopes
+        for without in [slope(None)]
+        for disturb in disturbances
+    )
+
+
+def _pulled_twice(
+    case: Case, first: Direction, lasts: Sequence[Direction]
+) -> Callable[[Any], float]:
+    """The second derivative by a backward pass over the backward pass, with other rounding errors
+    if asked for."""
+    run, answer = case.point.kept
+    sources = [answer.sources[direction.variable] for direction in lasts]
+    with recording_view(run) as window:
+        slope = gradient_of(case, first.variable, window)
+        seeds = [(slope, seed_of(slope, first.vector))] if type(slope) is tuple else []
+        bends = gradients(run, seeds, sources, recorded=True, window=window)
+    traced = [(bend, d) for bend, d in zip(bends, lasts, strict=True) if type(bend) is tuple]
+    history = History(run, [bend for bend, _ in traced], case.history.sources)
+
+    def second(disturb: Any) -> float:
+        values = history.values({}, disturb)
+        return sum(case.along(d, v)[0] for (_, d), v in zip(traced, values, strict=True))
+
+    return second
 
 
 def _second_slopes(
@@ -270,8 +286,7 @@ def _second_slopes(
     errors if asked for, by forward mode over the backward pass."""
     answer = case.point.kept[1]
     vectors = seeds(answer, [(direction, 1.0) for direction in lasts])
-    numbers = {n for source in answer.sources.values() if (n := number_of(source)) is not None}
-    history = _backward_pass(case, first.variable, numbers)
+    history = backward_pass(case, first.variable, case.history.sources)
 
     def slope(h: float, disturb: Any = None) -> float:
         if history is None:

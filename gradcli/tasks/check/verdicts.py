@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 
 from ...diagnostics import GradcliError
 from ...engine.backends.backend import is_complex
@@ -19,12 +18,13 @@ from ...engine.replay.rounding import rounding
 from ...engine.values.kinds import Variable
 from . import closed_form
 from .closed_form import SkippedError
-from .complex_step import imaginary_part, tiny_step, verify_no_tiny_numbers, verify_no_underflow
+from .complex_step import tiny_step, verify_no_tiny_numbers, verify_no_underflow
 from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, negligible, remainder
 from .directions import Direction
 from .lane_runs import SMALLEST, first_step
 from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
+from .trust import REPEATS, digits, lost, wobble
 
 # Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
 # float32.
@@ -33,7 +33,9 @@ SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
 ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
 EXACT = ("complex", "sympy")  # methods that have no other error
-REPEATS = 5  # evaluations with other rounding errors
+LAST_DIGIT = 0.1  # a relative tolerance that leaves none
+SHARP = 1e-6  # a relative tolerance of differences at which rounding errors needn't be measured
+ZERO = "it is zero to rounding"
 
 
 class Judge:
@@ -49,6 +51,7 @@ class Judge:
         self.smallest = SMALLEST  # that a variable is taken to be, for the first step
         self.share = 1.0  # of the first step that is usual
         self.known_noise = 0.0  # of the output, from rounding inside, where that was measured
+        self.known_rounding: float | None = None  # of the derivative, where that was measured
         self.in_lanes = True  # whether the program may run for several differences at once
         self.on_trace = False  # whether differences are taken along the trace
 
@@ -117,12 +120,14 @@ class Judge:
             and tolerance > known
             and max(gap, abs(self.ours)) <= tolerance <= SMALL * self.natural
         ):
-            found.reason = "it is zero to rounding"
+            found.reason = ZERO
         elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
-            found.reason = (
-                f"the noise floor: its error is about {max(estimate.error, tolerance / SAFETY):.1g}"
-            )
+            error = max(estimate.error, tolerance / SAFETY)
+            if found.method in EXACT and self.order == 1 and self.ours:
+                found.reason = lost(self.case, self.direction, error, self.ours)
+            else:
+                found.reason = f"the noise floor: its error is about {error:.1g}"
         elif gap > tolerance:
             is_tiny = max(abs(self.ours), abs(estimate.value)) <= negligible(self.case.point.eps)
             found.verdict = INCONCLUSIVE if is_tiny else DISAGREE
@@ -130,8 +135,41 @@ class Judge:
         elif (
             self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
         ):
-            digits = -math.log10(estimate.error / abs(self.ours))
-            found.reason = f"ill-conditioned: about {max(round(digits), 0)} digits can be trusted"
+            found.reason = f"ill-conditioned: {digits(estimate.error, self.ours)}"
+
+    def rounding_error(self) -> float:
+        """The effect of rounding errors inside on the derivative, measured once."""
+        if self.known_rounding is None:
+            with running():
+                measured = wobble(self.case, self.direction)
+            # without a measurement this is all that is known
+            self.known_rounding = self.noise / SAFETY if measured is None else measured
+        return self.known_rounding
+
+    def weigh_rounding(self, row: dict[str, Finding]) -> None:
+        """Doubts the complex step, which rounds as the program does, where no method that doesn't
+        is as sharp: then it agrees to the digits that rounding errors leave, if any."""
+        found = row.get("complex")
+        if found is None or found.verdict != AGREE:
+            return
+        others = {m: f for m, f in row.items() if f.verdict == AGREE}
+        is_sharp = "sympy" in others or (
+            "differences" in others and others["differences"].tolerance < SHARP * abs(self.ours)
+        )
+        if self.known_rounding is None and (is_sharp or not self.ours):
+            return
+        error = found.error = max(found.error, self.rounding_error())
+        found.tolerance = max(found.tolerance, SAFETY * error)
+        if found.tolerance > LAST_DIGIT * abs(self.ours) and error:
+            if found.tolerance > SMALL * self.natural:
+                found.verdict, found.reason = (
+                    INCONCLUSIVE,
+                    lost(self.case, self.direction, error, self.ours),
+                )
+            else:
+                found.reason = ZERO
+        elif error > ILL * abs(self.ours) > 0 and self.order == 1:
+            found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def resolution(self, scale: float) -> float:
         """What a method has to resolve of a derivative to say anything; of one that is 0, a small
@@ -292,35 +330,7 @@ def _complex(judge: Judge, found: Finding) -> None:
 def rounding_of(judge: Judge, slope: float, floor: float) -> float:
     """The effect of rounding errors on a derivative: measured where it differs from reverse mode by
     more than `floor`, else 0."""
-    if not abs(slope - judge.ours) > floor:
-        return 0.0
-    try:
-        return wobble(judge)
-    except GradcliError:
-        return judge.noise / SAFETY  # all that is known
-
-
-def wobble(judge: Judge) -> float:
-    """Measures how far other rounding errors move the derivative, which is how well it can be
-    known. In forward mode, as rules may lose digits that the operation itself doesn't, `det` of a
-    matrix nearly singular, and by the complex step where it applies."""
-    case, step = judge.case, tiny_step(judge.reach)
-
-    def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
-        return imaginary_part(case.replay((judge.direction, step * 1j), disturb=disturb)) / step
-
-    def by_forward_mode(disturb: Callable[[object], object] | None = None) -> float:
-        return case.carried(judge.direction, disturb=disturb)
-
-    disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
-    found = []
-    for slope in (by_forward_mode, by_complex_step):
-        with suppress(NotAnalyticError, GradcliError):
-            first = slope()
-            found += [abs(slope(disturb) - first) for disturb in disturbances]
-        if case.history.complex is not None or is_complex(case.state(judge.direction.variable)):
-            break
-    return max(found) if found else judge.noise / SAFETY  # all that is known
+    return judge.rounding_error() if abs(slope - judge.ours) > floor else 0.0
 
 
 def _differences(judge: Judge, found: Finding) -> None:
