@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
-from .rows_elements import chooses, read_elements, write_elements
+from .rows_elements import chooses, elements_total, read_elements, write_elements
 from .scatter import add_at
 
 # An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
@@ -67,6 +67,7 @@ OPS = [
         internal=True,
         compute=_getitem,
         rows=read_elements,
+        rows_total=elements_total,
         linear=True,
         accumulate=lambda m, total, g, y, x, index: m.index_add(
             total, g, index=index, inplace=True

@@ -6,7 +6,15 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rows_linalg import batched, blocks, contraction, diagonal_sum, matrix_product, outer_product
+from .rows_linalg import (
+    batched,
+    blocks,
+    contraction,
+    diagonal_sum,
+    matrix_product,
+    outer_product,
+    product_total,
+)
 from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
@@ -251,6 +259,7 @@ OPS = [
         infix="@",
         compute=_matmul,
         rows=matrix_product,
+        rows_total=product_total,
         result_shape=_matmul_shape,
         saves=("a", "b"),
         vjp=(_matmul_back_left, _matmul_back_right),
@@ -261,6 +270,7 @@ OPS = [
         "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
         compute=_dot,
         rows=contraction(last=False),
+        rows_total=product_total,
         aliases=("vdot",),
         result_shape=_dot_shape,
         saves=("a", "b"),

@@ -253,6 +253,9 @@ class Op:
     rows: Callable[..., Any] | None = (
         None  # how `compute` runs on many rows at once (rows.py); None for row by row
     )
+    rows_total: Callable[..., Any] | None = (
+        None  # the cotangent of an operand that all rows share, summed over them (rows.py)
+    )
     # closed forms
     symbolic: Callable[..., Any] | None = None  # see the head of this module
     # engine

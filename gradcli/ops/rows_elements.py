@@ -70,6 +70,26 @@ def _names_none_twice(index: tuple[Any, ...]) -> bool:
     )
 
 
+def elements_total(xp: Any, k: int, g: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """The total for `getitem`: the shares of all rows are added to one array."""
+    index = options["index"]
+    if any(map(is_laned, index)):
+        numbers = [i for i in index if not isinstance(i, slice)]
+        if list(index[: len(numbers)]) != numbers or not all(map(_is_number, numbers)):
+            return NotImplemented
+        index = tuple([i.array if is_laned(i) else i for i in index])
+        g = xp.moveaxis(g, -1, 0)
+    else:
+        g = g.sum(axis=-1)
+    found = xp.zeros(operands[0].shape, g.dtype)
+    add_at(xp, found, index, g)
+    return found
+
+
+def _is_number(index: Any) -> bool:
+    return type(index) is int or (is_laned(index) and not index.shape and index.dtype.kind == "i")
+
+
 def write_elements(adds: bool) -> Rule:
     """The rule for `setitem` and `index_add`."""
 

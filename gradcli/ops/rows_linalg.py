@@ -102,6 +102,21 @@ def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: An
     return y[..., 0, :] if len(shape_b) == 1 else y
 
 
+def product_total(xp: Any, k: int, g: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """The total for `matmul` and `dot`: one product of matrices for all rows."""
+    shapes, other = inner_shapes(operands, laned), operands[1 - k]
+    are_few = all(len(shape) in (1, 2) for shape in shapes)
+    if not (laned[1 - k] and are_few and g.dtype.kind == other.dtype.kind == "f"):
+        return NotImplemented
+    rows = 1 if len(shapes[0]) == 1 else shapes[0][0]  # a vector is one row, or one column
+    columns = 1 if len(shapes[1]) == 1 else shapes[1][1]
+    g = g.reshape(rows, columns, n)
+    if k:
+        g, other = g.swapaxes(0, 1), other.reshape(rows, -1, n).swapaxes(0, 1)
+    found = g.reshape(len(g), -1) @ other.reshape(len(other), -1).T
+    return (found.T if k else found).reshape(shapes[k])
+
+
 def contraction(last: bool) -> Rule:
     """The rule for `inner`, which sums over the last axis of both operands, and `dot`, over the
     last but one of the second."""

@@ -33,6 +33,21 @@ class RowCotangents:
     request_group: Group | None
     laned: bool
 
+    def total(self, k: int, g: Any, operands: Any, options: dict[str, Any]) -> Any:
+        """The cotangent of an operand that all rows share, which the op's own rule sums over them;
+        None where it has none."""
+        rule = self.site.op.rows_total
+        if rule is None or self.recorded or self.request_group is not None or type(g) is not Lanes:
+            return None
+        group, laned = g.group, [type(v) is Lanes for v in operands]
+        values = (*operands, *options.get("index", ()))
+        others = any(type(v) is Lanes and v.group is not group for v in values)
+        if group.parent is not None or others or laned[k]:
+            return None
+        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
+        found = rule(self.run.backend.xp, k, g.array, arrays, laned, options, group.size)
+        return None if found is NotImplemented else fitted(self.run.backend, found, operands[k])
+
     def to_each_row(self, g: Any, y: Any) -> Any:
         """The cotangent of a result that is lanes, as lanes too: if it is shared, each row gets a
         copy, so that a value which the rows share sums all of them."""

@@ -15,7 +15,6 @@ from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import policy
 from ..codegen.python import StepBack
-from ..ir.instructions import Block, Constant, Each, For, Value, blocks_of
 from ..ir.types import Scalar
 from ..operations.apply import apply
 from ..passes.rules import NoRule
@@ -28,7 +27,7 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import UNSET, Transform, read
 from .frame_entries import Observed, is_array, observe_values
-from .mapped_regions import MAPPED, MappedRegion
+from .mapped_regions import MAPPED, MappedRegion, work_of
 from .region_values import given, held_of
 from .variants import Variants
 
@@ -136,7 +135,7 @@ class MappedCall:
             raise NotCompiled(str(reason), span) from None
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
-        self.work = _work_of(self._call.region.block, {})
+        self.work = work_of(self._call.region.block, {})
 
     @property
     def tells_reads(self) -> bool:
@@ -153,18 +152,6 @@ class MappedCall:
             for value, varies in zip(values, self._by_row, strict=True)
         ]
         return held_of(self._kind, iter(self._call.apply(run, site, numbers)))
-
-
-def _work_of(block: Block, known: dict[Value, Any]) -> int:
-    """How many instructions a block takes, of a loop as many as it is `known` to take."""
-    total = 0
-    for made in block.instructions:
-        if isinstance(made, Constant):
-            known[made.result] = made.value
-        times = known.get(made.count, 1) if isinstance(made, For) else 1
-        times = made.size if isinstance(made, Each) else max(times, 1)
-        total += 1 + times * sum([_work_of(inside, known) for inside in blocks_of(made)])
-    return total
 
 
 def _arguments(

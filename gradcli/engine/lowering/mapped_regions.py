@@ -22,7 +22,18 @@ from ..backends.transposing import put
 from ..codegen.columns import column_of, empty_columns
 from ..codegen.kernel import CHUNK
 from ..codegen.row_groups import GROUP
-from ..ir.instructions import Each, Element, Operation, Region, Value, every
+from ..ir.instructions import (
+    Block,
+    Constant,
+    Each,
+    Element,
+    For,
+    Operation,
+    Region,
+    Value,
+    blocks_of,
+    every,
+)
 from ..ir.types import DTYPES, ArrayType, Type, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
@@ -38,8 +49,8 @@ NUMBERS = 2**18  # of the parameters in rows that are computed together, about
 LEAST, MOST = 2**12, 2**16  # such rows
 GIVEN = 2**18  # numbers of all that rows give for a sum
 # Elements of what rows share, of which each row gives a cotangent, at most; and where the
-# interpreter gets those of all rows by a product of matrices.
-MOST_SHARED, MOST_OF_PRODUCTS = 2**14, 2**6
+# interpreter needn't: it gets those of all rows by a product of matrices, or reads few elements.
+MOST_SHARED, FEW_SHARED = 2**14, 2**6
 
 
 class MappedRegion(RegionCall):
@@ -87,8 +98,10 @@ class MappedRegion(RegionCall):
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
         if (active, of) not in self._backward:
-            shared = {self.region.block.parameters[k] for k in active if not self._by_row[k]}
-            most = MOST_OF_PRODUCTS if _has_products(self.region, shared) else MOST_SHARED
+            block = self.region.block
+            shared = {block.parameters[k] for k in active if not self._by_row[k]}
+            most = min(MOST_SHARED, max(FEW_SHARED, work_of(block, {})))
+            most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(_size(value.type) > most for value in shared):
                 raise NoRule("what rows share has too many elements for a cotangent of each row")
             region = pullback_of(self.region, active, of, self.regions)
@@ -231,6 +244,18 @@ def _has_products(region: Region, shared: set[Value]) -> bool:
                 if any(isinstance(f, Element) and f.array in shared for f in factors):
                     return True
     return False
+
+
+def work_of(block: Block, known: dict[Value, Any]) -> int:
+    """How many instructions a block takes, of a loop as many as it is `known` to take."""
+    total = 0
+    for made in block.instructions:
+        if isinstance(made, Constant):
+            known[made.result] = made.value
+        times = known.get(made.count, 1) if isinstance(made, For) else 1
+        times = made.size if isinstance(made, Each) else max(times, 1)
+        total += 1 + times * sum([work_of(inside, known) for inside in blocks_of(made)])
+    return total
 
 
 def _shape(kind: Type) -> tuple[int, ...]:
