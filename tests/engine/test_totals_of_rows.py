@@ -23,7 +23,7 @@ GIVEN: dict[str, Any] = {
     "k": np.array([0, 2, 1, 1, -1, 0, 2]),
 }
 
-# What a row computes of `x`, `y`, `z`, `k`, which are its own, and of `w`, `m`, `t`, which all share.
+# What a row computes: `x`, `y`, `z`, `k` are its own; `w`, `m`, `t` all rows share.
 BODIES = [
     "w @ x",
     "x @ w",
