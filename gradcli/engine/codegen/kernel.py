@@ -14,7 +14,6 @@ from ..passes.fusion import has_each
 from . import python
 from .machine import can_compile
 
-CHUNK = 256  # rows that a kernel without loops computes together
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
 
 

@@ -16,7 +16,6 @@ from llvmlite import ir
 
 from ..ir.instructions import Region, Value, is_straight, size_of
 from ..ir.types import ArrayType
-from .kernel import CHUNK
 from .llvm_arrays import release_arrays
 from .llvm_frame import BYTE, INT, Frame, Kernel, PythonFunctions, count_up, python
 from .llvm_groups import Groups
@@ -27,7 +26,7 @@ from .llvm_memory import in_memory, load, store
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_types import llvm_types
 from .llvm_vectors import keep_versions
-from .row_groups import GROUP, fits_groups
+from .row_groups import CHUNK, GROUP, fits_groups
 from .scalar_ops import NotNative
 
 __all__ = ["NotNative", "RowsText", "rows_text"]

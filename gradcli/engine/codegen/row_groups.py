@@ -1,4 +1,4 @@
-"""Which regions run on groups of rows."""
+"""How many rows a kernel computes together, and which regions run on groups of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from ..ir.instructions import (
 )
 from ..ir.types import ArrayType, StackType
 
-GROUP = 32  # rows
+CHUNK = 256  # rows of a region without loops
+GROUP = 32  # rows of another one
 NUMBER = 8  # bytes
 MOST_PLACES = 2**18  # bytes of a group's values
 _KINDS = (Constant, Cast, Operation, Element, Check, Branch, While, For, NewStack, Push, Pop)

@@ -144,3 +144,8 @@ def product(outer: Any, inner: Any, n: int, pattern: Pattern, width: int) -> Pat
     """
     part = gathered(pattern, inner)
     return merged(CPU.xp.repeat(outer, part.lengths), part.columns, n, width)
+
+
+def settled(pattern: Any, shape: tuple[int, ...]) -> Any:
+    """Returns the pattern of a number as a set; any other pattern as it is."""
+    return pattern if shape or type(pattern) is not Pattern else pattern.row(0)

@@ -124,3 +124,13 @@ def apply_on_rows(op: Op, operands: Sequence[Any], options: Any, group: Group) -
 
 def _on_arrays(arrays: Sequence[Any], options: dict[str, Any], function: Any) -> Any:
     return function(CPU.xp, *arrays, **{k: v for k, v in options.items() if k != "inplace"})
+
+
+def differs(record: Record) -> bool:
+    """Returns whether rows may move different elements, or rows and axes are exchanged."""
+    indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
+    return (
+        record.site.op.category == "lanes"
+        or differ_between_rows(record.options)
+        or any(type(v) is Lanes for v in indices)
+    )

@@ -21,10 +21,9 @@ from typing import Any
 from ...ops import OPS
 from ...ops.rules import all_axes
 from ..backends.backend import CPU, count, shape_of
-from ..operations.rows.on_lanes import differ_between_rows
 from ..trace.pullbacks import Linearized, Pullback
 from ..trace.records import Record
-from ..values.lanes import Group, Lanes
+from ..values.lanes import Group
 from .intervals import lines, operand_intervals, united_lines
 from .patterns import (
     FULL,
@@ -37,11 +36,13 @@ from .patterns import (
     identity,
     of_sets,
     product,
+    settled,
     united,
     unrepeated,
 )
 from .probes import apply_op, apply_pullback, moved, stand_in
 from .row_patterns import (
+    differs,
     elements_of_rows,
     group_of,
     placed,
@@ -136,7 +137,7 @@ class Propagation:
             self._spread(pattern, shape_of(operand), shape)
             for _, operand, pattern in self._inputs(record)
         ]
-        return _settled(united(parts, self.width) if parts else empty(count(shape)), shape)
+        return settled(united(parts, self.width) if parts else empty(count(shape)), shape)
 
     def _spread(self, pattern: Any, shape: tuple[int, ...], onto: tuple[int, ...]) -> Any:
         """Returns the pattern of an operand repeated as broadcasting repeats the operand."""
@@ -169,7 +170,7 @@ class Propagation:
             rows = [self._product(*elements_of_rows(v, group), group.size, p) for _, v, p in inputs]
             each = united(rows, self.width)
             found = [FULL if each is FULL else self._limited(each, row_of_each(s)) for s in shapes]
-        parts = [_settled(part, shape) for part, shape in zip(found, shapes, strict=True)]
+        parts = [settled(part, shape) for part, shape in zip(found, shapes, strict=True)]
         return parts if type(y) is list else parts[0]
 
     # ---- structural operations -------------------------------------------------------------------
@@ -187,7 +188,7 @@ class Propagation:
         found = None if inputs else [empty(count(shape)) for shape in shapes]
         if inputs and isinstance(options, Linearized):
             found = self._read(options, inputs, shapes)
-        elif inputs and not isinstance(options, Pullback) and not _differs(record):
+        elif inputs and not isinstance(options, Pullback) and not differs(record):
             found = (
                 self._moved(record, inputs, shapes)
                 or self._reduced(record, inputs, shapes)
@@ -195,15 +196,10 @@ class Propagation:
                 or self._multiplied(record, inputs, shapes)
             )
         parts = found or self._mixed(inputs, shapes)
-        parts = [_settled(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+        parts = [settled(part, shape) for part, shape in zip(parts, shapes, strict=True)]
         return parts if type(y) is list else parts[0]
 
-    def _read(
-        self,
-        options: Linearized,
-        inputs: list[tuple[int, Any, Any]],
-        shapes: list[tuple[int, ...]],
-    ) -> list[Any] | None:
+    def _read(self, options: Linearized, inputs: list[Any], shapes: list[Any]) -> list[Any] | None:
         """Returns the patterns of a record that tells what its results depend on, or None."""
         found = []
         for j, shape in enumerate(shapes):
@@ -399,18 +395,3 @@ class Propagation:
 
     def _limited(self, pattern: Pattern, origins: Any) -> Any:
         return FULL if int(pattern.lengths[origins].sum()) > ROOM else gathered(pattern, origins)
-
-
-def _differs(record: Record) -> bool:
-    """Returns whether rows may move different elements, or rows and axes are exchanged."""
-    indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
-    return (
-        record.site.op.category == "lanes"
-        or differ_between_rows(record.options)
-        or any(type(v) is Lanes for v in indices)
-    )
-
-
-def _settled(pattern: Any, shape: tuple[int, ...]) -> Any:
-    """Returns the pattern of a number as a set; any other pattern as it is."""
-    return pattern if shape or type(pattern) is not Pattern else pattern.row(0)

@@ -20,8 +20,7 @@ from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
 from ..backends.transposing import put
 from ..codegen.columns import column_of, empty_columns
-from ..codegen.kernel import CHUNK
-from ..codegen.row_groups import GROUP
+from ..codegen.row_groups import CHUNK, GROUP
 from ..ir.instructions import (
     Block,
     Constant,
