@@ -41,6 +41,11 @@ def test_a_kink_that_does_not_matter_is_none() -> None:
     assert finding(found, "differences").verdict == "agree"
 
 
+def test_what_the_complex_step_leaves_at_a_kink_is_no_slope() -> None:
+    found = run("var x = 0.0; y = abs(x)**3")
+    assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
+
+
 def test_a_kink_hides_no_wrong_rule() -> None:
     found = run(WRONG + "var x = 0.0\ny = square(x + 1.0) + abs(x)")
     assert [b.operation for b in found.blamed] == ["square"]

@@ -249,3 +249,13 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
     while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
         orders.pop()  # rounding errors that are larger than the last place of the output
     return Remainder(orders[-1] if orders else math.inf, room, is_linear)
+
+
+def distance(a: float, b: float, eps: float = 2.0**-52) -> float:
+    """How many units in the last place of the larger one two numbers are apart."""
+    if a == b:
+        return 0.0
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return math.inf
+    unit = math.ulp(max(abs(a), abs(b))) * (eps / 2.0**-52)
+    return abs(a - b) / unit

@@ -212,7 +212,9 @@ class Point:
 
 class Case:
     """One output as a number: the output itself, or a weighted sum of its elements, with weights
-    that hide no error."""
+    that hide no error. `is_alone`: it isn't one of several points that go along together."""
+
+    is_alone = True
 
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output, self.moved = point, output, point.moved

@@ -244,6 +244,8 @@ class Rows:
 class Row(Case):
     """One output at one of several points."""
 
+    is_alone = False
+
     def __init__(self, rows: Rows, case: Case, k: int) -> None:
         self.point, self.output, self.weights = case.point, case.output, case.weights
         self.rows, self.k, self.moved = rows, k, rows.moved

@@ -19,7 +19,16 @@ from ...engine.values.kinds import Variable
 from . import closed_form
 from .closed_form import SkippedError
 from .complex_step import tiny_step, verify_no_tiny_numbers, verify_no_underflow
-from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, negligible, remainder
+from .differences import (
+    RELIABLE,
+    SHRINK,
+    Estimate,
+    Samples,
+    distance,
+    extrapolated,
+    negligible,
+    remainder,
+)
 from .directions import Direction
 from .lane_runs import SMALLEST, first_step
 from .point import Case
@@ -29,12 +38,13 @@ from .trust import REPEATS, digits, lost, wobble
 # Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
 # float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
-SMALL = 1e-7  # of a natural derivative: what is none
+# Of a natural derivative: what is none, and what rounding errors may make of none.
+SMALL, ROUNDED = 1e-7, 1e-11
 SAFETY = 10.0  # times an estimated error
 ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
 EXACT = ("complex", "sympy")  # methods that have no other error
+SHARP = 1e-6  # a relative tolerance of differences
 LAST_DIGIT = 0.1  # a relative tolerance that leaves none
-SHARP = 1e-6  # a relative tolerance of differences at which rounding errors needn't be measured
 ZERO = "it is zero to rounding"
 
 
@@ -107,7 +117,8 @@ class Judge:
             self.options.atol or 0.0
         )
         floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
-        tolerance = found.tolerance = max(SAFETY * estimate.error + floor, given)
+        error = max(estimate.error, self.known_rounding or 0.0)
+        tolerance = found.tolerance = max(SAFETY * error + floor, given)
         if not math.isfinite(tolerance):  # every distance would pass
             found.verdict, found.reason = (
                 INCONCLUSIVE,
@@ -118,12 +129,12 @@ class Judge:
         if (
             found.method in EXACT
             and tolerance > known
-            and max(gap, abs(self.ours)) <= tolerance <= SMALL * self.natural
+            and max(gap, abs(self.ours)) <= tolerance <= ROUNDED * self.natural
         ):
             found.reason = ZERO
         elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
-            error = max(estimate.error, tolerance / SAFETY)
+            error = max(error, tolerance / SAFETY)
             if found.method in EXACT and self.order == 1 and self.ours:
                 found.reason = lost(self.case, self.direction, error, self.ours)
             else:
@@ -142,32 +153,34 @@ class Judge:
         if self.known_rounding is None:
             with running():
                 measured = wobble(self.case, self.direction)
-            # without a measurement this is all that is known
             self.known_rounding = self.noise / SAFETY if measured is None else measured
         return self.known_rounding
 
     def weigh_rounding(self, row: dict[str, Finding]) -> None:
-        """Doubts the complex step, which rounds as the program does, where no method that doesn't
-        is as sharp: then it agrees to the digits that rounding errors leave, if any."""
+        """Doubts the complex step, which rounds as the program does, where SymPy doesn't confirm
+        it: then it agrees to the digits that rounding errors leave, if any. Of one point among
+        others sharp differences have to do, as it would be evaluated again alone."""
         found = row.get("complex")
         if found is None or found.verdict != AGREE:
             return
-        others = {m: f for m, f in row.items() if f.verdict == AGREE}
-        is_sharp = "sympy" in others or (
-            "differences" in others and others["differences"].tolerance < SHARP * abs(self.ours)
-        )
-        if self.known_rounding is None and (is_sharp or not self.ours):
+        said = {m: f for m, f in row.items() if f.verdict == AGREE}
+        steps = said.get("differences") if not self.case.is_alone else None
+        is_sharp = steps is not None and steps.tolerance < SHARP * abs(self.ours)
+        is_confirmed = "sympy" in said or is_sharp
+        if self.known_rounding is None and is_confirmed:
             return
         error = found.error = max(found.error, self.rounding_error())
         found.tolerance = max(found.tolerance, SAFETY * error)
-        if found.tolerance > LAST_DIGIT * abs(self.ours) and error:
-            if found.tolerance > SMALL * self.natural:
-                found.verdict, found.reason = (
-                    INCONCLUSIVE,
-                    lost(self.case, self.direction, error, self.ours),
-                )
-            else:
+        share = ROUNDED if self.ours else SMALL
+        if error and not self.ours:
+            self.samples.level(0)  # what is natural
+        if found.tolerance > LAST_DIGIT * abs(self.ours) and error and (self.ours or self.natural):
+            if found.tolerance <= share * self.natural:
                 found.reason = ZERO
+                return
+            reason = lost(self.case, self.direction, error, self.ours)
+            for f in (found, *(() if self.ours else said.values())):  # a zero that all agree on
+                f.verdict, f.reason = INCONCLUSIVE, reason
         elif error > ILL * abs(self.ours) > 0 and self.order == 1:
             found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
@@ -321,6 +334,8 @@ def _complex(judge: Judge, found: Finding) -> None:
     step = tiny_step(judge.reach)
     verify_no_underflow(judge.ours, step)
     slope = case.imaginary(judge.direction, step) / step
+    if not judge.ours and abs(slope) <= step:  # of `abs(x)**3` at 0 this is what the step leaves
+        slope = 0.0
     scale = max(judge.size, abs(slope))
     if abs(slope - judge.ours) > judge.floor(scale):
         verify_no_tiny_numbers(case)
@@ -383,13 +398,3 @@ _METHODS: dict[str, Callable[[Judge, Finding], None]] = {
     "taylor": _taylor,
     "sympy": _sympy,
 }
-
-
-def distance(a: float, b: float, eps: float = 2.0**-52) -> float:
-    """How many units in the last place of the larger one two numbers are apart."""
-    if a == b:
-        return 0.0
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return math.inf
-    unit = math.ulp(max(abs(a), abs(b))) * (eps / 2.0**-52)
-    return abs(a - b) / unit

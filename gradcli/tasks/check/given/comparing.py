@@ -16,9 +16,9 @@ from ....engine.values.boxes import primal
 from ....engine.values.contents import plain
 from ....engine.values.kinds import read, show
 from ...input_files import fail
+from ..differences import distance
 from ..point import Point
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
-from ..verdicts import distance
 from .mistakes import mistake
 from .reading import Elements, Given
 from .written import EPS_SINGLE, FEW_DIGITS, Format, Written, was_single
