@@ -27,10 +27,12 @@ def _chosen(m: Any, difference: Any) -> Any:
 
 def _bell(m: Any, x: Any, scale: Any) -> Any:
     """exp(-scale * x²), from a square that is exact and a small rest, as rounding a large square
-    would lose digits. From 100 on it is 0."""
-    x = m.where(m.abs(x) >= 100.0, 100.0, x)
-    half = SPLITTER * x - (SPLITTER * x - x)
-    return m.exp(-(scale * half * half)) * m.exp(-(scale * (x - half) * (x + half)))
+    would lose digits. From 100 on there is no rest: of real numbers it is 0 there, of complex ones
+    it needn't be."""
+    far = m.abs(x) >= 100.0
+    half = m.where(far, x, SPLITTER * x - (SPLITTER * x - x))
+    rest = m.where(far, 0.0, (x - half) * (x + half))
+    return m.exp(-(scale * half * half)) * m.exp(-(scale * rest))
 
 
 def _erfc(xp: Any, special: Any, x: Any) -> Any:

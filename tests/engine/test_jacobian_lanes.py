@@ -12,10 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gradcli
+from gradcli.engine.backends.tiers import INTERPRETED, only
 from gradcli.engine.jacobian import compressed, seeds
 
 from .programs import evaluate, outputs
 from .random_programs import RELAXED, Program, points, programs
+from .sparse_entries import dense
 
 ALONE, TOGETHER = 1e9, -1.0
 
@@ -158,3 +161,34 @@ def test_with_rows(asked: str, single: str, cost: float) -> None:
     with lanes(cost):
         found = outputs(source)
     agree(found["a"], found["b"])
+
+
+# Rows that read what they share, and some that have nothing of their own: the derivative by it.
+OF_WHAT_ROWS_SHARE = [
+    ("vmap(fn(k) = w[k]**2)([2, 0, -1])", [[0, 0, 6], [2, 0, 0], [0, 0, 6]]),
+    ("vmap(fn(k) = m[k, 1]*w[1:])([2, 0])", [[0, 5, 0], [0, 0, 5], [0, 1, 0], [0, 0, 1]]),
+    ("vmap(fn(k) = w[[k, 1]])([2, 0])", [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 1, 0]]),
+    ("vmap(fn(k) = w[k] if k > 0 else 3*w[1])([2, 0])", [[0, 0, 1], [0, 3, 0]]),
+    ("vmap(fn(k) = sum(vmap(fn(j) = w[j]*w[k])([0, k])))([2, 1])", [[3, 0, 7], [2, 5, 0]]),
+    ("vmap(fn(k) = w)([2, 0])", [[1, 0, 0], [0, 1, 0], [0, 0, 1]] * 2),
+    ("sin(vmap(fn(k) = w[0])([2, 0]) - 1)", [[1, 0, 0], [1, 0, 0]]),
+    ("vmap(fn(k) = vmap(fn(j) = w[2]*2)([1, 2]))([2, 0])", [[0, 0, 2]] * 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cost", [ALONE, TOGETHER])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(("rows", "expected"), OF_WHAT_ROWS_SHARE)
+def test_of_what_rows_share(rows: str, expected: Any, mode: str, cost: float) -> None:
+    source = (
+        f"var w = [1.0, 2.0, 3.0]; const m = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]\ny = {rows}\n"
+    )
+    asked = f'jacobian(y, w, mode = "{mode}"), jacobian(y, w, mode = "{mode}", sparse = true)'
+    with lanes(cost), only(tier=INTERPRETED):
+        whole, sparse = outputs(f"{source}output {asked}").values()
+        program = gradcli.load(source=f"{source}output y").with_options(
+            grad=False, jacobian=True, mode=mode
+        )
+        (row,) = program.run().jacobians.values()
+    for found in (whole, dense(sparse), row["w"]):
+        np.testing.assert_array_equal(np.reshape(found, np.shape(expected)), expected)

@@ -53,3 +53,13 @@ def test_log1p_is_as_accurate_as_of_floats(z: complex) -> None:
         np.testing.assert_allclose(
             [found.real, found.imag], [float(wanted.real), float(wanted.imag)], 1e-15
         )
+
+
+@pytest.mark.parametrize("z", [3 + 2j, 120 + 120j, 100.5 - 99j, 200 + 1j])
+def test_a_bell_of_a_large_number_is_as_of_a_small_one(z: complex) -> None:
+    """The derivative of `erf`: of a complex number it isn't 0, however large that is."""
+    session = Session(complex(z))
+    found = primal(session.m.bell(*session.operands, 1.0).v)
+    with mpmath.workdps(50):
+        wanted = complex(mpmath.exp(-(mpmath.mpc(z) ** 2)))
+    assert abs(found - wanted) <= 1e-11 * abs(wanted)

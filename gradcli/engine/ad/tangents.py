@@ -14,11 +14,12 @@ from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.functions import array_push, scalar_push
 from ..operations.apply import apply
+from ..operations.rows.on_lanes import differ_between_rows
 from ..operations.rules import Interpretation
 from ..trace.pullbacks import Linearized
 from ..trace.records import Record
 from ..trace.run import Run
-from ..values.lanes import Lanes, deepest, with_rows
+from ..values.lanes import Lanes, deepest, spread, with_rows
 from .forward import by_rule, fitted, verify_rule
 
 ADD, PART = OPS["add"], OPS["part"]
@@ -101,9 +102,12 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
     """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
     site, operands = record.site, record.operands
     verify_rule(run, site, site.operands)
+    y, differs = record.y, differ_between_rows(record.options)
     tangents: list[Any] = [None] * len(operands)
     for k, t in zip(site.operands, along, strict=True):
-        tangents[k] = t
+        # Rows with indices of their own read from the tangent of what they share, too.
+        is_read = differs and t is not None and type(y) is Lanes
+        tangents[k] = spread(run.backend.xp, t, y.group) if is_read else t
     laned = any(type(v) is Lanes for v in (*along, *operands, record.y))
     m = Interpretation(run, site, recorded=False, laned=laned)
     return by_rule(run, site, m, tangents, record.y, operands, record.options)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...ops import OPS
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes
 from .tape import Segment, Site
 from .windows import STRIDE, inputs_of, operands_of
+
+FOLD = OPS["fold_rows"]
 
 
 class Record(NamedTuple):
@@ -40,11 +43,14 @@ class Record(NamedTuple):
 
 
 def groups_of(records: list[Record]) -> set[Group]:
-    """The groups of rows that values of the records have (`lanes.py`)."""
+    """The groups of rows that values of the records have (`lanes.py`), and those whose rows become
+    an axis: of what all rows share, no value has them."""
     found: set[Group] = set()
     for _, site, _, _, a, b, y in records:
         if type(y) is float:
             continue
+        if site.op is FOLD:
+            found.add(b["group"])
         operands = (a, b) if site.inline_operands else a
         if Lanes in map(type, operands) or type(y) is Lanes or type(y) is list:
             values = (*operands, *(y if type(y) is list else (y,)))
