@@ -110,10 +110,11 @@ def product_total(xp: Any, k: int, g: Any, operands: Any, laned: Any, options: A
         return NotImplemented
     rows = 1 if len(shapes[0]) == 1 else shapes[0][0]  # a vector is one row, or one column
     columns = 1 if len(shapes[1]) == 1 else shapes[1][1]
-    g = g.reshape(rows, columns, n)
+    inner, g = shapes[0][-1], g.reshape(rows, columns, n)
     if k:
-        g, other = g.swapaxes(0, 1), other.reshape(rows, -1, n).swapaxes(0, 1)
-    found = g.reshape(len(g), -1) @ other.reshape(len(other), -1).T
+        g, other = g.swapaxes(0, 1), other.reshape(rows, inner, n).swapaxes(0, 1)
+    size = (rows if k else columns) * n
+    found = g.reshape(len(g), size) @ other.reshape(inner, size).T
     return (found.T if k else found).reshape(shapes[k])
 
 

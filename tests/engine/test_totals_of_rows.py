@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends.tiers import INTERPRETED, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only
 
 RNG = np.random.default_rng(5)
 N = 7
@@ -90,3 +90,18 @@ def test_they_can_be_differentiated(body: str) -> None:
         assert (found[name] is None) == (value is None)
         if value is not None:
             np.testing.assert_allclose(found[name], value, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize(
+    "body", ["w @ x", "x @ w", "sum(m @ x)", "sum(x @ m.T)", "dot(w, x)", "sum(w[:1])"]
+)
+def test_of_arrays_without_elements_they_have_none(body: str, n: int) -> None:
+    source = "var w: float[m]; var m: float[k, m]; const x: float[n, m]\n"
+    program = gradcli.load(source=f"{source}output vmap(fn(x) = {body})(x)")
+    given = {"w": np.zeros(0), "m": np.zeros((3, 0)), "x": np.zeros((n, 0))}
+    for how in ({}, {"heat": FIRST_USE}, {"tier": INTERPRETED}):
+        with only(**how):
+            (row,) = program.run(given).gradients.values()
+        for name in "wm":
+            assert row[name] is None or row[name].shape == given[name].shape
