@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .backends.backend import CPU
 from .ir.instructions import Block, Branch, Constant, Each, For, Region, blocks_of, every
-from .ir.types import DTYPES, FLOATS, ArrayType, Type, element_of
+from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
 from .jacobian.structures import SEEDS
 from .lowering.region_calls import RegionCall, simplified
@@ -186,7 +186,7 @@ class PlannedCall:
         """The block by each of the plan's sources; None where one isn't connected, or anything
         isn't finite. Raises StepBack."""
         plan, xp = self._plan, CPU.xp
-        sizes = [sum(map(_size, kinds)) for kinds in self._ends]
+        sizes = [sum(map(elements_of, kinds)) for kinds in self._ends]
         rows = [xp.empty((plan.sweeps, size), self._dtype) for size in sizes]
         for k in range(plan.sweeps):
             found = self._call.run([*numbers, *self._seed(k)], plan.sweeps)
@@ -212,9 +212,9 @@ class PlannedCall:
             return self._seeds[k]
         ones, seed, start = (self._plan.colour == k).astype(float), [], 0
         for kind in self._begins:
-            part = ones[start : start + _size(kind)]
+            part = ones[start : start + elements_of(kind)]
             seed.append(part.reshape(kind.shape) if isinstance(kind, ArrayType) else float(part[0]))
-            start += _size(kind)
+            start += elements_of(kind)
         if self._plan.sweeps * len(ones) <= SEEDS:
             self._seeds[k] = seed
         return seed
@@ -233,10 +233,6 @@ def _blocks(calls: Sequence[PlannedCall], numbers: list[Any]) -> Blocks | None:
 def _flat(values: list[Any]) -> Any:
     """Numbers, or an array, as numbers."""
     return values[0].ravel() if type(values[0]) is CPU.ndarray else values
-
-
-def _size(kind: Type) -> int:
-    return kind.size if isinstance(kind, ArrayType) else 1
 
 
 def _places(kind: Kind, start: int) -> Iterator[range]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backends.backend import CPU, Backend, shape_of
 from ..ir.instructions import Block, Constant, Region
-from ..ir.types import DTYPES, ArrayType, Scalar, element_of
+from ..ir.types import DTYPES, ArrayType, Scalar, element_of, elements_of
 from .cuda import KERNEL, RESULTS, rows_text
 from .cuda_scalars import DONE, SHORT
 from .numbers import number_of
@@ -73,7 +73,7 @@ class DeviceRowsKernel:
         for k, kind in enumerate(results):
             if isinstance(kind, Scalar | ArrayType):
                 element, start = element_of(kind), ends[element_of(kind)]
-                ends[element] += _size(kind)
+                ends[element] += elements_of(kind)
                 part = columns[element][start : ends[element]]
                 results[k] = part.reshape((*getattr(kind, "shape", ()), n))
         return results, status != DONE
@@ -129,10 +129,6 @@ class DeviceRowsKernel:
         return kept[name][1]
 
 
-def _size(kind: Scalar | ArrayType) -> int:
-    return kind.size if isinstance(kind, ArrayType) else 1
-
-
 def _count(kinds: Sequence[Scalar | ArrayType], element: Scalar) -> int:
     """How many columns results have whose elements are of a type."""
-    return sum([_size(kind) for kind in kinds if element_of(kind) is element])
+    return sum([elements_of(kind) for kind in kinds if element_of(kind) is element])

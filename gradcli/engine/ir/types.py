@@ -86,6 +86,11 @@ def element_of(kind: Type) -> Scalar:
     return found
 
 
+def elements_of(kind: Type) -> int:
+    """How many elements what is of a type has; a scalar is one."""
+    return kind.size if isinstance(kind, ArrayType) else 1
+
+
 def has_floats(real: Scalar, kind: Type) -> bool:
     """Whether regions of a run whose floats are `real` may have numbers of a type: those of a run
     in float32 have no float64, which operations on numbers would round."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from ...ops import OPS
@@ -33,7 +32,7 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
-from ..ir.types import DTYPES, ArrayType, Type, has_tangents
+from ..ir.types import DTYPES, ArrayType, Type, elements_of, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
 from ..passes.jvp import jvp
@@ -76,8 +75,9 @@ class MappedRegion(RegionCall):
         self._takes = [value.type for value in region.block.parameters]
         self._gives = [value.type for value in region.block.results]
         varying = [k for k, varies in enumerate(self._by_row) if varies]
-        width = sum([_size(self._takes[k]) for k in varying])
-        given = sum([_size(kind) for kind, each in zip(self._gives, summed, strict=True) if each])
+        width = sum([elements_of(self._takes[k]) for k in varying])
+        sums = [kind for kind, each in zip(self._gives, summed, strict=True) if each]
+        given = sum(map(elements_of, sums))
         most = max(GROUP, min(MOST, GIVEN // max(1, given)))
         self._tile = min(most, max(LEAST, NUMBERS // width // CHUNK * CHUNK))
 
@@ -101,7 +101,7 @@ class MappedRegion(RegionCall):
             shared = {block.parameters[k] for k in active if not self._by_row[k]}
             most = min(MOST_SHARED, max(FEW_SHARED, work_of(block, {})))
             most = FEW_SHARED if _has_products(self.region, shared) else most
-            if any(_size(value.type) > most for value in shared):
+            if any(elements_of(value.type) > most for value in shared):
                 raise NoRule("what rows share has too many elements for a cotangent of each row")
             region = pullback_of(self.region, active, of, self.regions)
             by_row = (*self._by_row, *[not self._summed[k] for k in of])
@@ -133,8 +133,8 @@ class MappedRegion(RegionCall):
         outer, inner = (
             (place + rows * (size if varies else 0)).ravel()
             for place, size, varies in (
-                (pairs[:, 0], _size(self._gives[result]), not self._summed[result]),
-                (pairs[:, 1], _size(self._takes[operand]), self._by_row[operand]),
+                (pairs[:, 0], elements_of(self._gives[result]), not self._summed[result]),
+                (pairs[:, 1], elements_of(self._takes[operand]), self._by_row[operand]),
             )
         )
         return outer, inner
@@ -261,10 +261,6 @@ def _shape(kind: Type) -> tuple[int, ...]:
     return kind.shape if isinstance(kind, ArrayType) else ()
 
 
-def _size(kind: Type) -> int:
-    return prod(_shape(kind))
-
-
 def _dtype(kind: Type) -> str:
     return DTYPES[kind.element if isinstance(kind, ArrayType) else kind]  # type: ignore[index]
 
@@ -279,6 +275,8 @@ def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
 
 def _columns(rows: Any) -> Any:
     """Rows along the first axis as columns, whose rows are along the last one."""
+    if rows.ndim == 1:
+        return CPU.xp.ascontiguousarray(rows)
     flat = rows.reshape(len(rows), -1).T
     found = empty_columns(len(flat), len(rows), rows.dtype)
     put(found, flat)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from ...ops import OPS
-from ..ir.instructions import Cast, Check, Constant, Element, Operation, Region, Value, every
-from ..ir.types import ArrayType, Type, is_float
+from ..ir.instructions import Cast, Check, Constant, Element, Operation, Region, Value
+from ..ir.types import ArrayType, elements_of, is_float
 from ..ir.verifier import differentiated
 from .scalar_replacement import in_scalars
 
@@ -22,7 +21,7 @@ def element_reads(region: Region) -> ElementReads | None:
     elements, so that it doesn't tell exactly."""
     block = in_scalars(region).block
     values = (*block.parameters, *block.results)
-    is_straight = all(isinstance(made, _STRAIGHT) for made in every(block))
+    is_straight = all(isinstance(made, _STRAIGHT) for made in block.instructions)
     if not is_straight or any(isinstance(value.type, ArrayType) for value in values):
         return None
     parameters, results = map(_elements, (region.block.parameters, region.block.results))
@@ -54,8 +53,4 @@ def _moving(made: Operation | Cast) -> list[Value]:
 
 def _elements(values: Sequence[Value]) -> list[tuple[int, int]]:
     """The elements of some values, one after the other: the place of the value, and that in it."""
-    return [(k, j) for k, value in enumerate(values) for j in range(_size(value.type))]
-
-
-def _size(kind: Type) -> int:
-    return prod(kind.shape) if isinstance(kind, ArrayType) else 1
+    return [(k, j) for k, value in enumerate(values) for j in range(elements_of(value.type))]
