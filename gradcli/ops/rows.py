@@ -5,9 +5,9 @@ A rule is `(xp, compute, operands, laned, options, n)`: `compute` is the op's ow
 arrays, with `n` rows along their last axis where `laned` says so. It returns an array with the rows
 last, or a list of them, as `compute` does of each row alone. An op without a rule runs row by row.
 
-What all rows share has a cotangent that is summed over them. A rule for that, a `Total`, is
-`(xp, k, g, operands, laned, options, n)`: the cotangent of the operand `k`, by that of the result,
-which has the rows last. It returns NotImplemented where it needs the share of each row.
+What all rows share has a cotangent that is summed over them. A rule for that (`rows_total` of an
+op) is `(xp, k, g, operands, laned, options, n)`: it returns the cotangent of the operand `k`, for
+that of the result, `g`, which has the rows last; or NotImplemented where it needs each row's share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 from .rules import Shape, all_axes, broadcast_shape, one_axis, sizes, wholes
 
 Rule = Callable[..., Any]
-Total = Callable[..., Any]
 
 
 def inner_shapes(operands: Sequence[Any], laned: Sequence[bool]) -> list[Shape]:

@@ -3,7 +3,6 @@ takes no array for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...ops import OPS
@@ -22,7 +21,6 @@ class PartCotangents(RowCotangents):
     """The part of a sweep that hands back cotangents of parts of arrays."""
 
     marked: set[int] | None
-    add: Callable[..., None]
 
     def element(
         self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int

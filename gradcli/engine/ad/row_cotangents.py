@@ -3,6 +3,7 @@ value."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ops import OPS
@@ -32,21 +33,26 @@ class RowCotangents:
     owned: set[int]
     request_group: Group | None
     laned: bool
+    add: Callable[..., None]
 
-    def total(self, k: int, g: Any, operands: Any, options: dict[str, Any]) -> Any:
-        """The cotangent of an operand that all rows share, which the op's own rule sums over them;
-        None where it has none."""
+    def add_total(self, k: int, n: int, g: Any, operands: Any, options: dict[str, Any]) -> bool:
+        """Adds the cotangent of the operand `k`, the value `n`, if all rows share it and the op's
+        own rule sums it over them; whether it did."""
         rule = self.site.op.rows_total
-        if rule is None or self.recorded or self.request_group is not None or type(g) is not Lanes:
-            return None
+        assert rule is not None
+        if self.recorded or self.request_group is not None or type(g) is not Lanes:
+            return False
         group, laned = g.group, [type(v) is Lanes for v in operands]
         values = (*operands, *options.get("index", ()))
         others = any(type(v) is Lanes and v.group is not group for v in values)
         if group.parent is not None or others or laned[k]:
-            return None
+            return False
         arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
         found = rule(self.run.backend.xp, k, g.array, arrays, laned, options, group.size)
-        return None if found is NotImplemented else fitted(self.run.backend, found, operands[k])
+        if found is NotImplemented:
+            return False
+        self.add(n, fitted(self.run.backend, found, operands[k]), True)
+        return True
 
     def to_each_row(self, g: Any, y: Any) -> Any:
         """The cotangent of a result that is lanes, as lanes too: if it is shared, each row gets a

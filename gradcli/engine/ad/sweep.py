@@ -255,20 +255,17 @@ class Sweep(PartCotangents):
             boxed[k] = self.boxed(operands[k], n)
         values = [m.value(v) for v in boxed]
         given = m.values(g), m.value(self.boxed(y, number))
+        active = self.active(site, numbers)
+        if laned and op.rows_total is not None:
+            active = [pair for pair in active if not self.add_total(*pair, g, operands, options)]
         if op.accumulate is not None:
-            for k, n in self.active(site, numbers):
-                if laned and (c := self.total(k, g, operands, options)) is not None:
-                    self.add(n, c, True)
-                else:
-                    self.accumulate(m, n, operands[k], g, (*given, *values), options)
+            for k, n in active:
+                self.accumulate(m, n, operands[k], g, (*given, *values), options)
             return
         known = {id(v) for v in (*given, *values)}
         # The last operand first: a write donates its buffer to the array only after the value's
         # share was read from it.
-        for k, n in reversed(self.active(site, numbers)):
-            if laned and (c := self.total(k, g, operands, options)) is not None:
-                self.add(n, c, True)
-                continue
+        for k, n in reversed(active):
             donated = op is SETITEM and k == 0
             if donated:  # it gets a copy if the buffer has an alias, or the record needs it
                 inplace = number in self.owned and not (laned and self.recorded)
