@@ -41,7 +41,7 @@ def share(body: Block) -> None:
 def key_of(made: Instruction) -> tuple[object, ...] | None:
     """What is the same for instructions that give the same; None for those that do more."""
     if isinstance(made, Operation):
-        return (made.op.name, made.operands)
+        return (made.op, made.operands)
     if isinstance(made, Constant):
         return ("constant", made.result.type, repr(made.value))
     if isinstance(made, Cast):
