@@ -86,6 +86,11 @@ class Workload:
         return next((c.name for c in self.contenders if not c.name.startswith("gradcli")), None)
 
 
+def milliseconds(name: str) -> Callable[[Timings], float | None]:
+    """The measure of how long `name` takes."""
+    return lambda t: t.median(name) * 1e3 if name in t else None
+
+
 def ratio(name: str, other: str) -> Callable[[Timings], float | None]:
     """The measure `name` / `other`, of their times."""
     return lambda t: t.ratio(name, other) if name in t and other in t else None

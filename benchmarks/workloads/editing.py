@@ -9,7 +9,7 @@ from functools import cache
 
 from tests.editor.client import Editor
 
-from ..workload import Contender, Goal, Task, Timings, Workload
+from ..workload import Contender, Goal, Task, Workload, milliseconds
 
 LINES = 500
 URI = "file:///nowhere/typed.tg"
@@ -72,10 +72,6 @@ def _ask(question: str) -> Contender:
     return Contender(f"gradcli lsp, {question}", prepare)
 
 
-def _milliseconds(timings: Timings) -> float:
-    return 1000 * timings.median("gradcli lsp, a line")
-
-
 WORKLOADS = [
     Workload(
         "editing",
@@ -86,6 +82,6 @@ WORKLOADS = [
             _ask("hover"),
             _ask("completion"),
         ],
-        [Goal("from a change to its problems", "ms", 100.0, _milliseconds)],
+        [Goal("from a change to its problems", "ms", 100.0, milliseconds("gradcli lsp, a line"))],
     ),
 ]

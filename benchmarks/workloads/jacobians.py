@@ -10,7 +10,7 @@ import numpy as np
 
 import gradcli
 
-from ..workload import Contender, Goal, Task, Timings, Workload
+from ..workload import Contender, Goal, Task, Workload, milliseconds
 
 N, M = 1000, 200
 X = np.linspace(-1.5, 1.0, N)
@@ -179,10 +179,6 @@ def _autograd_hessian() -> Task:
     return lambda: [f(Y), hessian(Y)]
 
 
-def _milliseconds(t: Timings) -> float:
-    return t.median("gradcli") * 1e3
-
-
 WORKLOADS = [
     Workload(
         "jacobian",
@@ -195,7 +191,7 @@ WORKLOADS = [
             Contender("casadi", _casadi(dense=True)),
             Contender("autograd", _autograd),
         ],
-        [Goal("value and Jacobian", "ms", 0.5, _milliseconds)],
+        [Goal("value and Jacobian", "ms", 0.5, milliseconds("gradcli"))],
     ),
     Workload(
         "jacobian_sparse",
@@ -205,7 +201,7 @@ WORKLOADS = [
             Contender("NumPy, listed by hand", lambda: _listed),
             Contender("casadi", _casadi(dense=False)),
         ],
-        [Goal("value and entries", "ms", 0.25, _milliseconds)],
+        [Goal("value and entries", "ms", 0.25, milliseconds("gradcli"))],
     ),
     Workload(
         "hessian",
@@ -217,6 +213,6 @@ WORKLOADS = [
             Contender("torch", _torch_hessian),
             Contender("autograd", _autograd_hessian),
         ],
-        [Goal("value and Hessian", "ms", 0.25, _milliseconds)],
+        [Goal("value and Hessian", "ms", 0.25, milliseconds("gradcli"))],
     ),
 ]

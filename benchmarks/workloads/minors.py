@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tools
-from ..workload import Contender, Goal, Timings, Workload, ratio
+from ..workload import Contender, Goal, Workload, milliseconds, ratio
 
 N = 8
 A = np.random.default_rng(0).normal(size=(N, N))
@@ -102,10 +102,6 @@ def _expected() -> list[Any]:
     return [value, value * np.linalg.inv(A).T]
 
 
-def _milliseconds(t: Timings) -> float:
-    return t.median("gradcli") * 1e3
-
-
 WORKLOADS = [
     Workload(
         "minors",
@@ -117,7 +113,7 @@ WORKLOADS = [
         ],
         [
             Goal("gradcli / C", "", 4.0, ratio("gradcli", "C by hand")),
-            Goal("value and gradient", "ms", 1.0, _milliseconds),
+            Goal("value and gradient", "ms", 1.0, milliseconds("gradcli")),
         ],
     ),
 ]

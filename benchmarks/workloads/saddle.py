@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..workload import Contender, Goal, Task, Timings, Workload
+from ..workload import Contender, Goal, Task, Workload, milliseconds
 
 PROGRAM = """
 const start = [1.0, 1.0]
@@ -140,10 +140,6 @@ def _jax() -> Task:
     return lambda: [jax.block_until_ready(ready())]
 
 
-def _milliseconds(name: str) -> Callable[[Timings], float]:
-    return lambda t: t.median(name) * 1e3
-
-
 NAMES = {f"gradcli, {outer} over {inner}": (outer, inner) for outer in MODES for inner in MODES}
 
 WORKLOADS = [
@@ -155,6 +151,6 @@ WORKLOADS = [
             Contender("plain Python, by hand", lambda: _by_hand),
             Contender("jax (jit, forward over reverse)", _jax),
         ],
-        [Goal(name.removeprefix("gradcli, "), "ms", 100.0, _milliseconds(name)) for name in NAMES],
+        [Goal(name.removeprefix("gradcli, "), "ms", 100.0, milliseconds(name)) for name in NAMES],
     ),
 ]
