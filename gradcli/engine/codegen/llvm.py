@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ...ops import OPS
 from ..backends.backend import CPU

@@ -6,6 +6,7 @@ branches did. So what is on a stack is read off the text, without running it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple, TypeAlias
 
 from ..ir.instructions import (
@@ -96,8 +97,8 @@ class Entries:
             self._block(block)
         except _Below:
             raise Unpaired from None
-        pushes = [id(pair.push) for pair in self._found]
-        self.pairs = [pair for pair in self._found if pushes.count(id(pair.push)) == 1]
+        times = Counter([id(pair.push) for pair in self._found])
+        self.pairs = [pair for pair in self._found if times[id(pair.push)] == 1]
 
     def _block(self, block: Block) -> None:
         for made in block.instructions:
