@@ -44,8 +44,8 @@ from ..ir.instructions import (
     every,
     size_of,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
-from ..ir.verifier import WHERE
 from .array_calls import Computed
 from .numbers import checked, float32, function_on, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
+from ..ir.scalars import CHOICES
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type, is_float
-from ..ir.verifier import CHOICES
 from .numbers import float32
 from .step_back import StepBack
 

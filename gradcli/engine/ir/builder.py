@@ -28,9 +28,9 @@ from .instructions import (
     Value,
     size_of,
 )
+from .scalars import CHOICES, result_type
 from .structural import completed, gives
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
-from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {

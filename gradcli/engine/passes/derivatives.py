@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, NewStack, Value
+from ..ir.scalars import CHOOSE, WHERE
 from ..ir.types import BOOL, STACK, ArrayType, Scalar, Type, has_tangents, strides
-from ..ir.verifier import CHOOSE, WHERE
 from .calls import Regions
 
 

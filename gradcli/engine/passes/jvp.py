@@ -27,8 +27,8 @@ from ..ir.instructions import (
     While,
     every,
 )
+from ..ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
 from ..ir.types import BOOL, STACK, ArrayType, Scalar, element_of, has_tangents
-from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
 from .copying import copied, defined, used

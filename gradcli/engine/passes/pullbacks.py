@@ -27,8 +27,8 @@ from ..ir.instructions import (
     Structural,
     Value,
 )
+from ..ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
 from ..ir.types import ArrayType, Scalar, Type, element_of, strides
-from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .copying import copied, defined, rebuilt
 from .derivatives import Derivative, Derivatives, Differentiation, shape_of
 from .rules import share

@@ -17,9 +17,9 @@ from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..ir.builder import Builder
 from ..ir.instructions import LARGE_PRODUCT, Block, Value
 from ..ir.places import Part, Scattered, parts_of
+from ..ir.scalars import on_scalars
 from ..ir.structural import Applied, completed, operands_of
 from ..ir.types import DTYPES, ArrayType, Scalar, element_of, is_float
-from ..ir.verifier import on_scalars
 
 MOST_KNOWN = 256  # elements of an array that a rule makes
 # What moves elements of its operand alone, and what gives a real number as it is.

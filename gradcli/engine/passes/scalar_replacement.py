@@ -27,8 +27,8 @@ from ..ir.instructions import (
     Value,
     blocks_of,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import ArrayType, Type
-from ..ir.verifier import WHERE
 from .copying import rebuilt
 
 MOST = 16  # elements

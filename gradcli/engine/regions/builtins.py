@@ -11,8 +11,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
+from ..ir.scalars import on_scalars
 from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
-from ..ir.verifier import on_scalars
 from .kinds import Array, Growing, Mixed, Stored, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt

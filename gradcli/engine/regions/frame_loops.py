@@ -11,8 +11,8 @@ from ...lang import program
 from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
+from ..ir.scalars import WHERE
 from ..ir.types import F64, I64, Scalar
-from ..ir.verifier import WHERE
 from ..passes.calls import Regions
 from .entries import Entry, enter, parameters_of
 from .flow import assigned, breaks, returns, stops
