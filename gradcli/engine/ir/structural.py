@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 from ...diagnostics import Span
 from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
-from ...structs import Entity, Struct
+from ...structs import Struct
 from ..backends.backend import CPU, Backend, ieee
 from .types import BOOL, DTYPES, F32, F64, I64, OF_DTYPE, ArrayType, Type, is_float
-from .values import Value
+from .values import BaseInstruction, Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
 # What the code of an entry raises where it refuses its operands.
@@ -32,9 +32,12 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
     """An entry isn't applied to operands of these types in IR, and why."""
 
 
-class Structural(Entity, frozen=False):
+class Structural(BaseInstruction, frozen=False):
     """A structural entry of the table, applied to arrays and numbers with options that are known.
     It steps back where the entry refuses its operands."""
+
+    TAKES = ("*operands",)
+    GIVES = ("*results",)
 
     op: Op
     operands: tuple[Value, ...]
