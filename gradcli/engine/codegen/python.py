@@ -288,8 +288,7 @@ class PythonText:
             array, place = self.name(made.array), self.name(made.place)
             found = f"{array}[{place}]" if made.result.type == F32 else f"{array}.item({place})"
         else:
-            kind = made.result.type
-            assert isinstance(kind, ArrayType)
+            kind = made.result.array_type
             self.names.update(self.helpers())
             yield from self.work(str(kind.size), depth)
             found = self.new(made, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ...structs import Entity
-from .types import Type
+from .types import ArrayType, Type
 
 
 class Value:
@@ -15,6 +15,12 @@ class Value:
 
     def __init__(self, type: Type) -> None:
         self.type = type
+
+    @property
+    def array_type(self) -> ArrayType:
+        """The type of what is an array."""
+        assert isinstance(self.type, ArrayType)
+        return self.type
 
 
 class BaseInstruction(Entity, frozen=False):

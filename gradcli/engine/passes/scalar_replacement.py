@@ -92,8 +92,8 @@ class _Replacing:
             self.put(made)
         elif isinstance(made, Copy) and made.array in self.items:
             self.items[made.result] = self.items[made.array]
-        elif isinstance(made, Room) and is_few(kind := made.result.type):
-            assert isinstance(kind, ArrayType)
+        elif isinstance(made, Room) and is_few(made.result.type):
+            kind = made.result.array_type
             self.items[made.result] = (self.builder.zero(kind.element),) * kind.size
         elif isinstance(made, Call | Each | Product | Structural):
             self.whole(made)

@@ -12,7 +12,7 @@ from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
 from ..ir.scalars import on_scalars
-from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
+from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, Scalar, has_floats, is_float
 from .kinds import Array, Growing, Mixed, Stored, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
@@ -136,8 +136,7 @@ class Builtins(WholeArrays):
         return (*held, number)
 
     def grown_by(self, held: Growing, number: Any, span: Span) -> Growing:
-        kind = held.value.type
-        assert isinstance(kind, ArrayType)
+        kind = held.value.array_type
         if not isinstance(number, Value) or number.type != kind.element:
             raise NotCompiled("a list of numbers of several types is not compiled", span)
         builder, size = self.builder, self.builder.constant(kind.size)
