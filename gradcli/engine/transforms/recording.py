@@ -7,7 +7,7 @@ need a trace of its own, whose primals are then duals.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..ad.reverse import sweep
@@ -25,6 +25,17 @@ from ..values.sparse import Sparse
 # Numbers of levels: a later level has a higher number, and no number is used twice.
 level_numbers = itertools.count(1)
 IDENTITY = OPS["pos"]
+
+
+class FunctionCall(NamedTuple):
+    """A call of a function that is differentiated by the arguments at the positions `wrt`."""
+
+    run: Run
+    function: Any
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    wrt: list[int]
+    site: Site
 
 
 class Recording:
@@ -54,20 +65,12 @@ class Recording:
         "value",
     )
 
-    def __init__(
-        self,
-        run: Run,
-        function: Any,
-        arguments: list[Any],
-        keywords: dict[str, Any],
-        wrt: list[int],
-        site: Site,
-        apart: bool = False,
-    ) -> None:
-        """Calls `function` with the arguments at the positions `wrt` replaced by fresh inputs.
+    def __init__(self, call: FunctionCall, apart: bool = False) -> None:
+        """Makes a call with fresh inputs in place of the arguments that it is differentiated by.
 
         `apart` forbids passing an argument on unchanged as its own input.
         """
+        run, function, arguments, keywords, wrt, site = call
         self.run = run
         outside = run.trace, run.level
         self.own = run.level != run.trace.level  # a forward level lies between

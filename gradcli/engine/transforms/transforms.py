@@ -30,6 +30,7 @@ from .first_derivatives import (
     value_and_jvp,
 )
 from .jacobian_transforms import batch_jacobian, jacobian
+from .recording import FunctionCall
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
 from .transform_arguments import Sources, take_positions, take_vector
 
@@ -66,7 +67,10 @@ def call_transform(
     try:
         # The fast path.
         if transform.kind in _FIRST and not keywords and transform.last < len(arguments):
-            value, gradient = value_and_gradient(run, transform, arguments, keywords, None, site)
+            call = FunctionCall(
+                run, transform.function, arguments, keywords, transform.positions, site
+            )
+            value, gradient = value_and_gradient(transform, call, None)
             return gradient if transform.kind == "grad" else List([value, gradient])
         return _call(run, transform, arguments, keywords, site)
     except UnregisteredError as error:
@@ -105,7 +109,8 @@ def _call(
     before = run.one_record
     run.one_record = before and not _asks_for_structure(transform, arguments)
     try:
-        return _KINDS[kind](run, transform, arguments, keywords, vector, site)
+        call = FunctionCall(run, transform.function, arguments, keywords, positions, site)
+        return _KINDS[kind](transform, call, vector)
     finally:
         run.one_record = before
 
