@@ -84,7 +84,7 @@ def _along_the_trace(call: FunctionCall, tangents: list[Any]) -> tuple[Any, Any]
     """
     call.run.bodies += 1
     try:
-        recording = Recording(call, apart=True)
+        recording = Recording(call)
     finally:
         call.run.bodies -= 1
     found = iter(recording.push(tangents, call.site))

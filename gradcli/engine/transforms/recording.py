@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from ...ops import OPS
 from ..ad.reverse import sweep
 from ..ad.targets import merge_seeds, ones_like
-from ..backends.backend import is_inexact, is_scalar
+from ..backends.backend import is_inexact
 from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Leaf, Site, Trace, Traced, leaf_numbers, reachable
 from ..trace.windows import Window
 from ..values.boxes import level_of, lowered, primal
-from ..values.kinds import UNSET, Function, List, Variable, leaves, map_structure, read
+from ..values.kinds import List, Variable, leaves, map_structure, read
 from ..values.sparse import Sparse
 
 # Numbers of levels: a later level has a higher number, and no number is used twice.
@@ -49,9 +49,6 @@ class Recording:
     """
 
     __slots__ = (
-        "_passes_on",
-        "_seen",
-        "_taken",
         "before",
         "begin",
         "inputs",
@@ -65,11 +62,8 @@ class Recording:
         "value",
     )
 
-    def __init__(self, call: FunctionCall, apart: bool = False) -> None:
-        """Makes a call with fresh inputs in place of the arguments that it is differentiated by.
-
-        `apart` forbids passing an argument on unchanged as its own input.
-        """
+    def __init__(self, call: FunctionCall) -> None:
+        """Makes a call with fresh inputs in place of the arguments that it is differentiated by."""
         run, function, arguments, keywords, wrt, site = call
         self.run = run
         outside = run.trace, run.level
@@ -79,14 +73,11 @@ class Recording:
             run.trace = Trace(run.level, run.trace)
         trace = self.trace = run.trace
         self.before, self.limit = trace.segment, trace.limit
-        self._passes_on = False  # whether an argument from outside is its own input
         paused = None if trace.main.recording else _go_on(trace)
         # Nothing from outside begins here, so that `finish` can release the segment.
         trace.number += 1
         begin = self.begin = trace.advance()
         self.since, self.switched = begin.first, trace.switched
-        self._taken: set[int] | None = None
-        self._seen = None if apart or keywords else (function, arguments, wrt)
         inputs: list[Traced | None] = []
         self.inputs = inputs
         given = arguments.copy()
@@ -123,7 +114,7 @@ class Recording:
         """Decides whether the sweeps over this call are recorded: whether their results can depend
         on something outside.
         """
-        depends = self._passes_on or self.trace.keeps_all or self._depends_on_outside()
+        depends = self.trace.keeps_all or self._depends_on_outside()
         self.records = (
             self.before is not None and depends and (self.trace.keeps_all or not self.run.once)
         )
@@ -135,13 +126,6 @@ class Recording:
             return value
         trace = self.trace
         if type(value) is not float and level_of(value) == trace.level:
-            if self._seen is not None:
-                self._taken, self._seen = _numbers_seen(*self._seen), None
-            constant = isinstance(trace, KeepingTrace) and value[1] not in trace.active
-            if self._taken is not None and value[1] not in self._taken and not constant:
-                self._passes_on = True
-                self.inputs.append(value)  # the function sees it by this argument alone
-                return value
             kept = value[0] if trace.room > 0 else blank(value[0])
             fresh: Any = trace.record(
                 site.in_derivative(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
@@ -323,30 +307,3 @@ def _go_on(trace: Trace) -> Window:
 def _stop(trace: Trace, main: Window) -> None:
     view, trace.main = trace.main, main
     trace.close(view)
-
-
-def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[int] | None:
-    """Returns the numbers of the traced values that a function can see other than by the arguments
-    at `wrt`.
-
-    It captured them, is given them as other arguments, or is given them twice. None if it is given
-    functions, lists or modules, which may hold further values.
-    """
-    if type(function) is not Function:
-        return None
-    selected = [v[1] for k in wrt for v in map(read, leaves(arguments[k])) if type(v) is tuple]
-    numbers = set() if len(set(selected)) == len(selected) else set(selected)
-    arguments = [argument for k, argument in enumerate(arguments) if k not in wrt]
-    for value in (*[cell[0] for cell in function.cells], *function.defaults, *arguments):
-        if type(value) is Variable:
-            numbers.add(value.number)
-        elif type(value) is tuple:
-            numbers.add(value[1])
-        elif not (
-            is_scalar(value)
-            or hasattr(value, "dtype")
-            or value is UNSET
-            or (type(value) is Function and value.captures_nothing())
-        ):
-            return None
-    return numbers
