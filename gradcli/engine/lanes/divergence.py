@@ -18,7 +18,7 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import BREAK, CONTINUE
 from ..values.lanes import Group, Lanes
-from .merging import merge, merged_changes
+from .merging import Meeting, merge, merged_changes
 from .parts import (
     Alive,
     Part,
@@ -66,9 +66,9 @@ def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
         changes.append(forget(run))
         most = max(most, run.steps)
     run.group, run.steps = parent, most
-    indices = [g.origin for g in groups]
-    put_all(run, merged_changes(run, site, parent, groups, indices, changes))
-    return merge(run, site, parent, groups, indices, values)
+    meeting = Meeting(run, site, parent, groups, [g.origin for g in groups])
+    put_all(run, merged_changes(meeting, changes))
+    return merge(meeting, values)
 
 
 def _sides(run: Run, condition: Lanes) -> tuple[Group, Group]:
