@@ -11,7 +11,7 @@ from .analysis.requests import requested_outputs
 from .backends.backend import CPU, Backend
 from .codegen.kernel import Refusal
 from .codegen.step_back import StepBack
-from .ir.types import DTYPES, OF_DTYPE, ArrayType, Scalar, has_tangents
+from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
 from .lowering.region_rows import RegionRows
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, takes
@@ -167,13 +167,12 @@ def _of_a_row(column: Any) -> Any:
 def _column(kind: Kind, xp: Any) -> Reader:
     """What reads the columns of a parameter."""
     leaf, shape = next(types_of(kind)), getattr(kind, "shape", ())
-    element = leaf.element if isinstance(leaf, ArrayType) else leaf
-    dtype = CPU.xp.dtype(DTYPES[element])
+    dtype = CPU.xp.dtype(dtype_of(leaf))
 
     def reader(column: Any, values: list[Any]) -> bool:
         if column.shape[:-1] != shape or not _fits(column, dtype, xp):
             return False
-        columns = [column] if leaf is not element else column.reshape(-1, column.shape[-1])
+        columns = [column] if isinstance(leaf, ArrayType) else column.reshape(-1, column.shape[-1])
         values += [xp.ascontiguousarray(each, dtype) for each in columns]
         return True
 

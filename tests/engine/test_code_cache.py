@@ -13,6 +13,8 @@ import pytest
 from gradcli.engine.codegen import cache
 from gradcli.engine.codegen.cache import cached
 
+CHECKOUT = Path(__file__).parents[2]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -148,7 +150,7 @@ def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.M
 PROGRAM = """
 from gradcli.engine.codegen import machine
 from gradcli.engine.codegen.llvm import compiled
-from gradcli.engine.ir.parser import parse
+from tests.engine.ir_parser import parse
 
 made = machine._object
 machine._object = lambda *given: print("made") or made(*given)
@@ -159,8 +161,9 @@ print(*compiled(region)(0.5))
 
 def test_a_second_run_compiles_nothing(folder: Path) -> None:
     pytest.importorskip("llvmlite")
+    command = [sys.executable, "-c", PROGRAM]
     runs = [
-        subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT)
         for _ in range(2)
     ]
     assert [run.stdout for run in runs] == ["made\n0.479425538604203\n", "0.479425538604203\n"]

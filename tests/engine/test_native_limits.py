@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Timer
 from types import FunctionType
 
@@ -16,14 +17,16 @@ import pytest
 from gradcli.engine.codegen import kernel, machine, python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
-from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
-from gradcli.engine.ir.verifier import verify
+
+from .ir_parser import parse
+from .ir_verifier import verify
 
 pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen.llvm import Limits, NotNative, compiled
 
+CHECKOUT = Path(__file__).parents[2]
 FOREVER = "while () {\n%1 = const True : bool\nyield %1\n} do () {\nyield\n}\nreturn %0"
 # Adds up n entries that it has pushed: the sum, and how many have an odd number.
 SUM = """
@@ -233,7 +236,7 @@ def test_a_kernel_runs_in_several_threads_at_once() -> None:
 PROGRAM = """
 import resource, sys
 from gradcli.engine.codegen import kernel, python
-from gradcli.engine.ir.parser import parse
+from tests.engine.ir_parser import parse
 
 [region] = parse(sys.stdin.read())
 python.compiled(region)(1)  # with what that imports
@@ -250,7 +253,9 @@ def test_where_llvm_finds_no_memory_there_is_no_machine_code(size: int) -> None:
     """It would end the process."""
     command = [sys.executable, "-c", PROGRAM, str(size)]
     source = text([region(SUM, "f64, i64")])
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=source, capture_output=True, text=True, check=False, cwd=CHECKOUT
+    )
     assert done.stderr == ""
     assert done.stdout == f"(45.0, 5) {size == 2**28}\n"
 

@@ -18,7 +18,7 @@ from ..backends.backend import shape_of
 from ..operations.invoke import call_function
 from ..operations.rows.separation import for_each_part, separate_group
 from ..trace.keeping import KeepingTrace
-from ..trace.pullbacks import Pullback, ReverseSweep
+from ..trace.pullbacks import Passed, Pullback, ReverseSweep
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Trace
 from ..trace.unregistered import UnregisteredError
@@ -72,20 +72,11 @@ class OwnCall(Pullback):
             body,
         )
 
-    def pull(
-        self,
-        sweep: ReverseSweep,
-        site: Site,
-        operands: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-    ) -> None:
-        """Pulls the cotangent `g` of the record `number` back to its inputs. Raises GradcliError
-        where there is no rule, and where the rule fails or returns something that is no
-        gradient."""
+    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+        """Pulls the cotangent of the record back to its inputs. Raises GradcliError where there is
+        no rule, and where the rule fails or returns something that is no gradient."""
         run, segment = sweep.run, sweep.segment
+        number, site, operands, numbers, g, y = record
         if sweep.bodies and self.body is not None:
             if self.function.opaque:
                 raise opaque_error(

@@ -13,6 +13,7 @@ from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
 from ..operations.rules import replay
 from ..trace.blanks import Blank
+from ..trace.pullbacks import Passed
 from ..trace.tape import Site
 from ..trace.windows import inputs_of, operands_of
 from ..values.boxes import primal
@@ -33,13 +34,11 @@ class RecordedSweep(Sweep):
     def pull(
         self, number: int, g: Any, site: Site, in0: Any, in1: Any, a: Any, b: Any, y: Any
     ) -> None:
-        numbers = inputs_of(in0, in1)
+        record = Passed(number, site, operands_of(site, a, b), inputs_of(in0, in1), g, y)
         if site.op.elementwise:
-            self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
-            return
-        operands = operands_of(site, a, b)
-        if not self._of_some_rows(site, operands, b, numbers, g, y):
-            self.structural(site, operands, b, numbers, g, y, number)
+            self.elementwise(record)
+        elif not self._of_some_rows(record, b):
+            self.structural(record, b)
 
     def boxed(self, value: Any, n: int) -> Any:
         segment = self.segment
@@ -47,23 +46,22 @@ class RecordedSweep(Sweep):
             return value
         return value, n, segment if n >= segment.first else segment.holder(n)
 
-    def elementwise(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
-    ) -> None:
+    def elementwise(self, record: Passed) -> None:
         """Hands a cotangent back through an elementwise operation, by one operation for each
         operand's share."""
+        number, site, operands, inputs, g, y = record
         run, self.site = self.run, site
         if type(primal(y)) is Lanes:
             self.laned, g = True, self.to_each_row(g, y)
         values = [*operands, self.boxed(y, number)]
-        for k, n in zip(site.operands, numbers, strict=True):
+        for k, n in zip(site.operands, inputs, strict=True):
             values[k] = self.boxed(operands[k], n)
         inner = list(map(primal, (y, g, *operands)))
         is_float = type(inner[0]) is type(inner[1]) is float and not site.takes_complex
         by_parts = not is_float and any(map(is_complex, inner))
         if site.shares is None:
             site.shares = {k: _share(site, k) for k in site.operands}
-        for k, n in self.active(site, numbers):
+        for k, n in self.active(record):
             derived, reads = site.shares[k]
             if by_parts:
                 self.verify_rule(site, inner[2 + k], number)
@@ -99,11 +97,10 @@ class RecordedSweep(Sweep):
     # Rows that a cotangent doesn't reach keep having none. Zeros there would be multiplied by what
     # these rows hold, which may be nan.
 
-    def _of_some_rows(
-        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any
-    ) -> bool:
+    def _of_some_rows(self, record: Passed, options: Any) -> bool:
         """Pulls the cotangent of only some rows back through an operation that moves rows. Returns
         whether the record is of this kind."""
+        _, site, operands, _, g, y = record
         if site.op not in MOVED or type(primal(y)) is not Lanes or type(primal(g)) is not Lanes:
             return False
         self.laned, self.site = True, site
@@ -114,9 +111,7 @@ class RecordedSweep(Sweep):
             group is of or (site.op is PLACE_ROWS and options["of"].each)
         ):
             return False
-        for k, n in zip(site.operands, numbers, strict=True):
-            if self.marked is not None and n not in self.marked:
-                continue
+        for k, n in self.active(record):
             if site.op is PICK_ROWS:
                 c = self._back_to_rows(g, **options)
             else:

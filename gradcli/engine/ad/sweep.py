@@ -20,7 +20,7 @@ from ..formulas.reading import is_bounded
 from ..operations.apply import apply
 from ..operations.rules import Interpretation
 from ..operations.structural import refuse
-from ..trace.pullbacks import Pullback
+from ..trace.pullbacks import Passed, Pullback
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Traced
 from ..trace.unregistered import UnregisteredError
@@ -162,24 +162,23 @@ class Sweep(PartCotangents):
                 pending[in0] = pending[in0] + c if in0 in pending else c
                 pending[in1] = pending[in1] + d if in1 in pending else d
             return
-        numbers = inputs_of(in0, in1)
+        inputs = inputs_of(in0, in1)
         if site.op.elementwise:
-            self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
-        elif type(b) is not tuple or not self.element(site, a, b, numbers, g, number):
-            self.structural(site, a, b, numbers, g, y, number)
+            self.elementwise(Passed(number, site, operands_of(site, a, b), inputs, g, y))
+        elif type(b) is not tuple or not self.element(site, a, b, inputs, g, number):
+            self.structural(Passed(number, site, a, inputs, g, y), b)
 
-    def active(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
+    def active(self, record: Passed) -> list[tuple[int, int]]:
         """The operands that lead to a source: their indices and numbers."""
-        pairs = zip(site.operands, numbers, strict=True)
+        pairs = zip(record.site.operands, record.inputs, strict=True)
         return [(k, n) for k, n in pairs if self.marked is None or n in self.marked]
 
     # ---- elementwise operations ------------------------------------------------------------------
 
-    def elementwise(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
-    ) -> None:
+    def elementwise(self, record: Passed) -> None:
         """Hands a cotangent back through an elementwise operation on arrays, with rows last where
         there are any."""
+        number, site, operands, _, g, y = record
         backend, self.site = self.run.backend, site
         group = deepest((g, y, *operands))
         cotangent, values = g, (y, *operands)
@@ -187,7 +186,7 @@ class Sweep(PartCotangents):
             self.laned = True
             cotangent = spread(backend.xp, g, group).array
             values = tuple([with_rows(v, group) for v in values])
-        for k, n in self.active(site, numbers):
+        for k, n in self.active(record):
             operand = operands[k]
             self.risks = self.risks or not is_bounded(site.op, k)
             self.verify_rule(site, operand, number)
@@ -219,17 +218,9 @@ class Sweep(PartCotangents):
         """The value `n` as rules take it."""
         return value
 
-    def structural(
-        self,
-        site: Site,
-        operands: Any,
-        options: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-    ) -> None:
+    def structural(self, record: Passed, options: Any) -> None:
         """Hands a cotangent back through a structural operation, by its rule."""
+        number, site, operands, inputs, g, y = record
         op, run, self.site = site.op, self.run, site
         kept = (y, *(g if type(g) is list else (g,)), *operands)
         laned = op.category == "lanes" or Lanes in map(type, map(primal, kept))
@@ -239,23 +230,23 @@ class Sweep(PartCotangents):
             if op.category == "lanes" and type(primal(y)) is Lanes:
                 g = self.lift_to_all(g, primal(y).group)
         if op is PART:
-            self.add_part(numbers[0], operands[0], options["index"], g)
+            self.add_part(inputs[0], operands[0], options["index"], g)
             return
         if op is SPREAD_ROWS:  # which rows to sum over depends on the request
-            self.add(numbers[0], self.for_operand(g, operands[0]))
+            self.add(inputs[0], self.for_operand(g, operands[0]))
             return
         if isinstance(options, Pullback):
-            options.pull(self, site, operands, numbers, g, y, number)
+            options.pull(self, record._replace(g=g))
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
         m = Interpretation(run, site, self.recorded, laned)
         boxed = list(operands)
-        for k, n in zip(site.operands, numbers, strict=True):
+        for k, n in zip(site.operands, inputs, strict=True):
             boxed[k] = self.boxed(operands[k], n)
         values = [m.value(v) for v in boxed]
         given = m.values(g), m.value(self.boxed(y, number))
-        active = self.active(site, numbers)
+        active = self.active(record)
         if laned and op.rows_total is not None:
             active = [pair for pair in active if not self.add_total(*pair, g, operands, options)]
         if op.accumulate is not None:

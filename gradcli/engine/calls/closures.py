@@ -10,8 +10,8 @@ from ...lang import program
 from ...ops import BUILTINS, registry
 from ...ops.elsewhere import suggestion
 from ..analysis.requests import is_request
-from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler
+from ..compilation.conditions import deciding
 from ..operations.access import VIEWS, dict_view, member
 from ..operations.apply import apply
 from ..operations.invoke import CALL

@@ -1,5 +1,6 @@
-"""Functions of the program as values: their code is compiled once, their cells and defaults are
-taken each time."""
+"""Functions and modules of the program as values: their code is compiled once, their cells and
+defaults are taken each time. A module is a function whose calls run its body in a frame of their
+own, and give an instance."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_cells
+from ..analysis.declared import declarations
 from ..compilation.compiler import Closure, Compiler
-from ..compilation.paths import function_path
-from ..compilation.sequence import compile_body
-from ..values.kinds import FRAME_HEAD, UNSET, Cell, Code, Function
+from ..compilation.paths import function_path, module_path
+from ..compilation.sequence import compile_block, compile_body
+from ..values.boxes import primal
+from ..values.kinds import FRAME_HEAD, RESULT, UNSET, Cell, Code, Function, Instance, read
 from .own_functions import with_rule
 
 
@@ -88,3 +91,44 @@ def compile_backward(c: Compiler, node: program.Backward) -> Callable[[list[Any]
         function(frame).cells[-1][0] = rule(frame)
 
     return register
+
+
+def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
+    """The closure that makes a module: a function whose calls run the body and give an instance of
+    it."""
+    function = node.function
+    declared = {d.slot.index for d in declarations(function.body)}
+    parameters = {p.slot.index for p in function.parameters}
+    with c.within(
+        declared=declared,
+        parameters=parameters,
+        path=module_path,
+        in_module=True,
+        in_function=True,
+    ):
+        body = compile_block(c, function.body)
+    name, members = function.name, {slot.name: slot for slot in node.members}
+    sizes = [(p.slot, p.span) for p in function.parameters]
+
+    def build(frame: list[Any]) -> Instance:
+        run = frame[0]
+        path = frame[RESULT] = frame[RESULT] or name
+        outside, run.sizes = run.sizes, {}
+        for (
+            slot,
+            span,
+        ) in (
+            sizes
+        ):  # `var w: float[n_in]` means the parameter, and other named sizes agree in this instance
+            size = frame[slot.index + FRAME_HEAD]
+            size = primal(read(size[0] if slot.cell else size))
+            if type(size) is int:
+                run.sizes[slot.name] = size, span
+        try:
+            body(frame)
+        finally:
+            run.sizes = outside
+        frame[0] = None  # the functions of the body have frames of their own
+        return Instance(name, frame, members, path)
+
+    return compile_maker(c, function, code_of(function, build, members))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ...structs import Struct
 from ..backends.backend import CPU, Backend
 from ..ir.structural import REFUSALS, Applied, Structural
-from ..ir.types import DTYPES, I64, ArrayType, Type
+from ..ir.types import I64, ArrayType, Type, dimensions, dtype_of, element_of
 from .step_back import StepBack
 
 WRITABLE = 0x200  # of Python's C interface: memory that may be written
@@ -69,7 +69,7 @@ class Computed(Struct):
 
     def on_memory(self) -> Callable[..., None]:
         takes, n = list(map(_layout, self.applied.takes)), len(self.applied.takes)
-        gives = [(_shape(kind), DTYPES[_element(kind)]) for kind in self.gives]
+        gives = [(dimensions(kind), dtype_of(kind)) for kind in self.gives]
         compute = self.parts()
 
         def call(*given: Any) -> None:
@@ -108,8 +108,10 @@ class Computed(Struct):
 
     def parts(self, backend: Backend = CPU) -> Callable[[Sequence[Any]], list[Any]]:
         """The results, as arrays and numbers of a backend. The function raises StepBack."""
-        compute, shapes = self.applied.function(backend), list(map(_shape, self.gives))
-        counts = self.applied.op.integers == "keep" and any(_element(k) == I64 for k in self.gives)
+        compute, shapes = self.applied.function(backend), list(map(dimensions, self.gives))
+        counts = self.applied.op.integers == "keep" and any(
+            element_of(k) == I64 for k in self.gives
+        )
 
         def parts(operands: Sequence[Any]) -> list[Any]:
             try:
@@ -136,14 +138,6 @@ def _view(address: int, shape: tuple[int, ...], dtype: str) -> Any:
     return CPU.ndarray(shape, dtype, _memory(address, size, WRITABLE))
 
 
-def _shape(kind: Type) -> tuple[int, ...]:
-    return kind.shape if isinstance(kind, ArrayType) else ()
-
-
-def _element(kind: Type) -> Any:
-    return kind.element if isinstance(kind, ArrayType) else kind
-
-
 def _layout(kind: Type) -> tuple[tuple[int, ...], str] | None:
     """The shape and dtype of an array; None for a number."""
-    return (kind.shape, DTYPES[kind.element]) if isinstance(kind, ArrayType) else None
+    return (kind.shape, dtype_of(kind)) if isinstance(kind, ArrayType) else None

@@ -40,7 +40,7 @@ from ..ir.instructions import (
     every,
     size_of,
 )
-from ..ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, is_float
+from ..ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, element_of, is_float
 from .cuda_arrays import ALONG, Arrays
 from .cuda_memory import ARRAYS, Memory, Stack, type_of
 from .cuda_scalars import PREAMBLE, Lines, Scalars, Term, literal
@@ -104,7 +104,7 @@ def _kernel(block: Block, function: str, by_row: Sequence[bool], memory: Memory)
     """The function that goes over the rows."""
     parameters, given, lines = list[str](), list[str](), Lines()
     for k, (value, varies) in enumerate(zip(block.parameters, by_row, strict=True)):
-        element = value.type.element if isinstance(value.type, ArrayType) else value.type
+        element = element_of(value.type)
         is_array, kind = element is not value.type, type_of(element)
         parameters.append(f"{kind} *p{k}" if varies or is_array else f"{kind} p{k}")
         if is_array and varies:
@@ -136,7 +136,7 @@ def _store(lines: Lines, results: Sequence[Value]) -> None:
     """Writes what puts the results of a row into their columns."""
     columns: dict[Type, int] = dict.fromkeys(RESULTS, 0)
     for k, value in enumerate(results):
-        kind = value.type.element if isinstance(value.type, ArrayType) else value.type
+        kind = element_of(value.type)
         place = f"found_{kind}[{columns[kind]} * n + index]"
         if isinstance(value.type, ArrayType):
             size = value.type.size

@@ -97,17 +97,17 @@ class Arrays:
             self.lines.add(f"{place} = {self.read(made.number)};")
             self.terms[made.result] = self.terms[made.array]
         elif isinstance(made, Free):
-            self.memory.free(self.lines, _kind(made.array), self.read(made.array))
+            self.memory.free(self.lines, made.array.array_type, self.read(made.array))
         else:
             name = self.new(made.result)
             if not isinstance(made, Room):
                 number = self.read(made.operands[0]) + ("[k]" if isinstance(made, Copy) else "")
-                size = _kind(made.result).size
+                size = made.result.array_type.size
                 self.lines.add(f"for (i64 k = 0; k < {size}; k++) {name}[k] = {number};")
 
     def new(self, array: Value) -> str:
         """Writes what makes an array without numbers; its name."""
-        name = self.memory.take(self.lines, _kind(array))
+        name = self.memory.take(self.lines, array.array_type)
         self.terms[array] = Term(name, array.type)
         return name
 
@@ -211,8 +211,3 @@ class Arrays:
         elif way != "put":
             number = BOTH[way].format(a=target, b=f"({number})")
         self.lines.add(f"{target} = {number};")
-
-
-def _kind(array: Value) -> ArrayType:
-    assert isinstance(array.type, ArrayType)
-    return array.type

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backends.backend import CPU, Backend
 from ..ir.instructions import Constant, Each, Value
-from ..ir.types import DTYPES, Scalar, element_of
+from ..ir.types import DTYPES, Scalar, dtype_of
 from .array_calls import SAFE
 from .cuda_each import EachKernel, each_text
 from .python_each import combined
@@ -26,7 +26,7 @@ class DeviceEach:
         self._made, self._backend = made, backend
         self._written = each_text(made, known)
         self.takes = [*made.initial, *self._written.takes]
-        self._dtypes = [DTYPES[element_of(value.type)] for value in self._written.takes]
+        self._dtypes = [dtype_of(value.type) for value in self._written.takes]
 
     def __call__(self, *given: Any) -> list[Any]:
         n, written, xp = len(self._made.initial), self._written, self._backend.xp

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backends.backend import CPU, Backend, shape_of
 from ..ir.instructions import Block, Constant, Region
-from ..ir.types import DTYPES, ArrayType, Scalar, element_of, elements_of
+from ..ir.types import DTYPES, ArrayType, Scalar, dimensions, dtype_of, element_of, elements_of
 from .cuda import KERNEL, RESULTS, rows_text
 from .cuda_scalars import DONE, SHORT
 from .numbers import number_of
@@ -32,7 +32,7 @@ class DeviceRowsKernel:
     ) -> None:
         """Raises NotNative."""
         self._by_row, self._backend = list(by_row), backend
-        self._dtypes = [DTYPES[element_of(value.type)] for value in region.block.parameters]
+        self._dtypes = [dtype_of(value.type) for value in region.block.parameters]
         self._shared = local()  # by thread, for each has a stream of its own: the shared arrays
         block = region.block
         known = {
@@ -75,7 +75,7 @@ class DeviceRowsKernel:
                 element, start = element_of(kind), ends[element_of(kind)]
                 ends[element] += elements_of(kind)
                 part = columns[element][start : ends[element]]
-                results[k] = part.reshape((*getattr(kind, "shape", ()), n))
+                results[k] = part.reshape((*dimensions(kind), n))
         return results, status != DONE
 
     def _computed(self, n: int, values: Sequence[Any], room: int) -> list[Any]:

@@ -39,7 +39,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
 )
-from ..ir.types import DTYPES, STACK, ArrayType, element_of
+from ..ir.types import STACK, ArrayType, dtype_of
 from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays
 from .llvm_calls import Calls
@@ -140,14 +140,14 @@ class Emitter:
         if numbers or not arrays:
             self.guards.push(stack, self.read(numbers))
         for array in arrays:
-            self.arrays.push(stack, self.values[array], size_of(array))
+            self.arrays.push(stack, self.values[array], array.array_type.size)
 
     def pop(self, made: Pop) -> None:
         stack = self.values[made.result] = self.values[made.stack]
         numbers, arrays = _apart(made.entry)
         for array in reversed(arrays):
             kind = llvm_type(array.type)
-            self.values[array] = self.arrays.pop(stack, kind, size_of(array))
+            self.values[array] = self.arrays.pop(stack, kind, array.array_type.size)
         if numbers or not arrays:
             found = self.guards.pop(stack, llvm_types(numbers))
             self.values.update(zip(numbers, found, strict=True))
@@ -156,7 +156,7 @@ class Emitter:
         """What makes, reads, changes or frees an array. A change is made in place."""
         first, *others = self.read(made.operands)
         if isinstance(made, NewArray):
-            kind, size = llvm_type(made.result.type), size_of(made.result)
+            kind, size = llvm_type(made.result.type), made.result.array_type.size
             self.values[made.result] = self.arrays.filled(kind, size, first)
         elif isinstance(made, Element):
             self.values[made.result] = self.arrays.element(first, self.frame.safe(*others))
@@ -164,9 +164,9 @@ class Emitter:
             self.arrays.put(first, *others)
             self.values[made.result] = first
         elif isinstance(made, Copy):
-            self.values[made.result] = self.arrays.copied(first, size_of(made.array))
+            self.values[made.result] = self.arrays.copied(first, made.array.array_type.size)
         else:
-            self.arrays.free(first, size_of(made.array))
+            self.arrays.free(first, made.array.array_type.size)
 
     def affine(self, made: Affine) -> None:
         make, found = self.builder, ir.Constant(INT, made.offset)
@@ -179,13 +179,13 @@ class Emitter:
     def new(self, array: Value) -> Any:
         """Memory for an array, which may be given."""
         given = self.given_places.get(array)
-        return given or self.arrays.new(llvm_type(array.type), size_of(array))
+        return given or self.arrays.new(llvm_type(array.type), array.array_type.size)
 
     def product(self, made: Product) -> None:
         self.guards.count(prod(made.sizes) // 4)
         found = self.new(made.result)
         left, right = self.read(made.operands)
-        dtype = DTYPES[element_of(made.result.type)]
+        dtype = dtype_of(made.result.type)
         multiplied = Multiplied(made.sizes, made.transposed, dtype)
         self.arrays.call(multiplied, [left, right, found], self.called)
         self.values[made.result] = found
@@ -311,12 +311,6 @@ def _apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
     """The numbers among values, and the arrays."""
     arrays = [value for value in values if isinstance(value.type, ArrayType)]
     return [value for value in values if value not in arrays], arrays
-
-
-def size_of(array: Value) -> int:
-    """How many elements an array has."""
-    assert isinstance(array.type, ArrayType)
-    return array.type.size
 
 
 def no_stack(value: Any) -> Any:

@@ -12,7 +12,7 @@ from ..backends.tiers import NO_LIMIT
 from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
-from .llvm_blocks import Emitter, no_stack, size_of, work_of
+from .llvm_blocks import Emitter, no_stack, work_of
 from .llvm_frame import INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
@@ -84,7 +84,7 @@ def _kernel(
     results = emitter.run(block, given[:n])
     for value, place in zip(arrays, given[n:], strict=True):
         if emitter.values[value] is not place:
-            copy(frame.builder, place, emitter.values[value], size_of(value))
+            copy(frame.builder, place, emitter.values[value], value.array_type.size)
 
     def release() -> None:
         guards.release()

@@ -44,8 +44,8 @@ from ..ir.instructions import (
     every,
     size_of,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
-from ..ir.verifier import WHERE
 from .array_calls import Computed
 from .numbers import checked, float32, function_on, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of
@@ -288,8 +288,7 @@ class PythonText:
             array, place = self.name(made.array), self.name(made.place)
             found = f"{array}[{place}]" if made.result.type == F32 else f"{array}.item({place})"
         else:
-            kind = made.result.type
-            assert isinstance(kind, ArrayType)
+            kind = made.result.array_type
             self.names.update(self.helpers())
             yield from self.work(str(kind.size), depth)
             found = self.new(made, kind)

@@ -25,7 +25,7 @@ from ..ir.instructions import (
     Value,
     blocks_of,
 )
-from ..ir.types import DTYPES, F32, ArrayType
+from ..ir.types import F32, ArrayType, dtype_of
 from ..passes.copying import used
 from .array_calls import Computed
 from .device_each import DeviceEach
@@ -112,7 +112,7 @@ class _DeviceText(PythonText):
         if array not in self.elements:
             self.elements[array] = f"elements_{self.lists}"
             self.lists += 1
-            held = f"[0] * {_kind(array).size}"
+            held = f"[0] * {array.array_type.size}"
             held = held if isinstance(made, Room) else f"{self.name(array)}.tolist()"
             yield f"{indent}{self.elements[array]} = {held}"
         listed = self.elements[array]
@@ -130,7 +130,7 @@ class _DeviceText(PythonText):
         for value in dict.fromkeys(values):
             if value in self.changed:
                 self.changed.remove(value)
-                dtype = DTYPES[_kind(value).element]
+                dtype = dtype_of(value.type)
                 copied = f"array({self.elements[value]}, {dtype!r})"
                 yield f"{'    ' * depth}{self.name(value)} = {copied}"
 
@@ -146,9 +146,4 @@ def _array_of(made: Room | Element | Put) -> Value:
 
 def _is_small(array: Value) -> bool:
     """Whether the elements of an array are copied together."""
-    return _kind(array).size <= SMALL
-
-
-def _kind(array: Value) -> ArrayType:
-    assert isinstance(array.type, ArrayType)
-    return array.type
+    return array.array_type.size <= SMALL

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
-from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type, is_float
-from ..ir.verifier import CHOICES
+from ..ir.scalars import CHOICES
+from ..ir.types import BOOL, F32, I64, ArrayType, Type, dtype_of, is_float
 from .numbers import float32
 from .step_back import StepBack
 
@@ -91,7 +91,7 @@ class _OnArrays:
         elif isinstance(made, Element):
             yield f"{name(made.result)} = {self.at(name(made.array), made.place)}"
         elif isinstance(made, Cast):
-            dtype = DTYPES[made.result.type]  # type: ignore[index]
+            dtype = dtype_of(made.result.type)
             yield f"{name(made.result)} = {name(made.operand)}.astype({dtype!r})"
         elif isinstance(made, Operation):
             yield f"{name(made.result)} = {self.operation(made)}"

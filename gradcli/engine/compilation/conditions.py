@@ -1,14 +1,16 @@
-"""Conditions: the bool that a value stands for, or lanes of them where it differs between rows."""
+"""Values that decide: a condition, as the bool that a value stands for, or lanes of them where it
+differs between rows; an index, a shape or a count, past which no gradient goes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...diagnostics import Span
 from ...lang import program
 from ..operations.rows.separation import operation_group, uniform_bool
 from ..trace.keeping import KeepingTrace
 from ..values.boxes import Dual, primal, up_to
-from ..values.kinds import List, describe
+from ..values.kinds import List, describe, leaves, read
 from ..values.lanes import Lanes, narrow
 from .compiler import Closure, Compiler
 
@@ -68,3 +70,19 @@ def _truths(run: Any, value: Lanes, span: Any) -> Any:
 
 
 _NUMBERS = frozenset((float, int, bool))
+
+
+def deciding(c: Compiler, closure: Closure, span: Span) -> Closure:
+    """The closure of a value that decides an index, a shape or a count; the trace notes the value
+    if it keeps everything."""
+    if not c.keeps_all:
+        return closure
+
+    def noted(frame: list[Any]) -> Any:
+        value = closure(frame)
+        for part in map(read, leaves(value)):
+            if type(part) is tuple and isinstance(trace := part[2].trace, KeepingTrace):
+                trace.choices.append((part, span))
+        return value
+
+    return noted

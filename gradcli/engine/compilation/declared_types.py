@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ...lang import program
 from ..backends.backend import dtype_name, shape_of
@@ -10,6 +10,7 @@ from ..trace.run import Run
 from ..values.kinds import describe, show_shape
 from ..values.lanes import Lanes
 
+_OF_PYTHON = {bool: "b", int: "i", float: "f", complex: "c"}
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
@@ -21,23 +22,8 @@ def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, c
     """Converts a value to its declared dtype. Raises GradcliError where dtype or shape don't
     fit."""
     dtype = dtype_of(run, spec)
-    if not (type(value) in (int, float, bool, complex) or hasattr(value, "dtype")):
-        run.fail(
-            code,
-            f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
-            node.span,
-        )
-    kind = (
-        "i"
-        if type(value) is int
-        else "b"
-        if type(value) is bool
-        else "c"
-        if type(value) is complex
-        else "f"
-    )
-    kind = value.dtype.kind if hasattr(value, "dtype") else kind
-    if "bifc".index(kind) > "bifc".index(_KINDS[dtype]) or (dtype == "bool" and kind != "b"):
+    kind = value.dtype.kind if hasattr(value, "dtype") else _OF_PYTHON.get(type(value))
+    if kind is None or "bifc".index(kind) > "bifc".index(_KINDS[dtype]):
         run.fail(
             code,
             f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
@@ -52,15 +38,14 @@ def verify_shape(
 ) -> None:
     if spec.shape is ...:
         return
-    declared = spec.shape or ()
-    name = node.slot.name
+    declared, name = spec.shape or (), node.slot.name
+
+    def refuse() -> NoReturn:
+        text = f"`{name}` is declared with shape {_show_declared(declared)}"
+        run.fail(code, f"{text}, and the value has {show_shape(shape)}", node.span)
+
     if len(declared) != len(shape):
-        text = _show_declared(declared)
-        run.fail(
-            code,
-            f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}",
-            node.span,
-        )
+        refuse()
     for wanted, n in zip(declared, shape, strict=True):
         if isinstance(wanted, str):
             first = run.sizes.setdefault(wanted, (n, node.span))
@@ -75,12 +60,7 @@ def verify_shape(
                     help=f"`{wanted}` got its size at {first[1]}",
                 )
         elif wanted is not None and wanted != n:
-            text = _show_declared(declared)
-            run.fail(
-                code,
-                f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}",
-                node.span,
-            )
+            refuse()
 
 
 def _show_declared(shape: tuple[int | str | None, ...]) -> str:

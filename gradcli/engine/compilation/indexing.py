@@ -19,8 +19,8 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
-from .choices import deciding
 from .compiler import Closure, Compiler
+from .conditions import deciding
 
 GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
 

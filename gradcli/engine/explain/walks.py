@@ -19,6 +19,7 @@ from ..formulas.functions import array_partial, scalar_partial
 from ..operations.rules import Interpretation
 from ..trace.blanks import Blank
 from ..trace.keeping import KeepingTrace
+from ..trace.pullbacks import Passed
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..trace.windows import Window, inputs_of, operands_of
@@ -113,9 +114,9 @@ class Walk(Sweep):
         if site.op.elementwise:
             # Otherwise their shares would be added in place, unnoticed.
             self.owned.difference_update(numbers)
-            self.elementwise(site, operands_of(site, a, b), numbers, g, y, number)
+            self.elementwise(Passed(number, site, operands_of(site, a, b), numbers, g, y))
         else:
-            self.structural(site, a, b, numbers, g, y, number)
+            self.structural(Passed(number, site, a, numbers, g, y), b)
         return self._size(number, g)
 
     def _size(self, n: int, value: Any) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...lang import program
-from ..calls import builtins, functions, modules
+from ..calls import builtins, functions
 from ..calls import closures as calls
 from ..compilation import indexing
 from ..compilation.compiler import Closure, Compiler
@@ -232,5 +232,5 @@ EXPRESSIONS: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Logical: _logical,
     program.Chain: _chain,
     program.FunctionLiteral: _function,
-    program.ModuleLiteral: lambda c, node: modules.compile_module(c, node),
+    program.ModuleLiteral: lambda c, node: functions.compile_module(c, node),
 }

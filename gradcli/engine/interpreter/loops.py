@@ -9,13 +9,11 @@ from typing import Any, TypeAlias
 
 from ...diagnostics import CallSite, GradcliError, Span, shortened
 from ...lang import program
-from ..compilation.choices import deciding
 from ..compilation.compiler import Closure, Compiler, counted
-from ..compilation.conditions import compile_condition
+from ..compilation.conditions import compile_condition, deciding
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
 from ..compilation.targets import compile_target
-from ..lanes.divergence import divide
-from ..lanes.exits import Exits
+from ..lanes.divergence import Exits, divide
 from ..lanes.merging import MERGE
 from ..lanes.parts import Alive, Split
 from ..operations.iteration import LAZY, iterate

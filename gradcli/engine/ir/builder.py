@@ -28,9 +28,9 @@ from .instructions import (
     Value,
     size_of,
 )
+from .scalars import CHOICES, result_type
 from .structural import completed, gives
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
-from .verifier import CHOICES, result_type
 
 # Ops on ints that are computed where their operands are known: indices, sizes and counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
@@ -174,8 +174,7 @@ class Builder:
         shape: tuple[int, ...] | None = None,
     ) -> Value:
         """The product of two matrices, as an array of a shape."""
-        assert isinstance(left.type, ArrayType)
-        result = Value(ArrayType(left.type.element, shape or (sizes[0], sizes[2])))
+        result = Value(ArrayType(left.array_type.element, shape or (sizes[0], sizes[2])))
         self.add(Product(left, right, sizes, transposed, result))
         return result
 
@@ -194,16 +193,14 @@ class Builder:
 
     def element(self, array: Value, place: Value) -> Value:
         """The element of an array at a place that it has, counted from 0, row by row."""
-        assert isinstance(array.type, ArrayType)
-        result = Value(array.type.element)
+        result = Value(array.array_type.element)
         self.add(Element(array, place, result))
         return result
 
     def put(self, array: Value, place: Value, number: Value) -> Value:
         """The array with another number at one of its places."""
-        assert isinstance(array.type, ArrayType)
         result = Value(array.type)
-        self.add(Put(array, place, self.cast(number, array.type.element), result))
+        self.add(Put(array, place, self.cast(number, array.array_type.element), result))
         return result
 
     def cast(self, value: Value, kind: Scalar) -> Value:

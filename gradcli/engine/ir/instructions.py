@@ -16,6 +16,7 @@ from ...ops.op import Op
 from ...structs import Entity
 from .structural import Structural as Structural
 from .types import ArrayType
+from .values import BaseInstruction
 from .values import Value as Value
 
 
@@ -43,223 +44,156 @@ class Region(Entity, frozen=False):
     block: Block
 
 
-class _Bare(Entity, frozen=False):
-    """An instruction that has no operands, or no results, unless it says which."""
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return ()
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return ()
-
-
-class Constant(_Bare, frozen=False):
+class Constant(BaseInstruction, frozen=False):
     """A number or a bool of the text."""
 
     value: Any
     result: Value
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
 
-
-class Cast(Entity, frozen=False):
+class Cast(BaseInstruction, frozen=False):
     """A number as one of another type: an int or a bool as a float, a bool as an int."""
+
+    TAKES = ("operand",)
 
     operand: Value
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.operand,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Operation(Entity, frozen=False):
+class Operation(BaseInstruction, frozen=False):
     """An entry of the table, applied at a place of the program. All its operands are of one type,
     but for the condition of `where`."""
+
+    TAKES = ("*operands",)
 
     op: Op
     operands: tuple[Value, ...]
     result: Value
     span: Span | None = None
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
 
-
-class NewStack(_Bare, frozen=False):
+class NewStack(BaseInstruction, frozen=False):
     """A stack with nothing on it."""
 
     result: Value
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
 
-
-class Push(Entity, frozen=False):
+class Push(BaseInstruction, frozen=False):
     """A stack with one more entry: some scalars and copies of arrays."""
 
+    TAKES = ("stack", "*entry")
+
     stack: Value
     entry: tuple[Value, ...]
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.stack, *self.entry)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Pop(Entity, frozen=False):
+class Pop(BaseInstruction, frozen=False):
     """The last entry of a stack, and the stack without it."""
 
+    TAKES = ("stack",)
+    GIVES = ("result", "*entry")
+
     stack: Value
     entry: tuple[Value, ...]
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.stack,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result, *self.entry)
-
-
-class NewArray(Entity, frozen=False):
+class NewArray(BaseInstruction, frozen=False):
     """An array with one number in all its places."""
+
+    TAKES = ("number",)
 
     number: Value
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.number,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Room(_Bare, frozen=False):
+class Room(BaseInstruction, frozen=False):
     """An array whose elements have no numbers yet. Each gets one before it is read."""
 
     result: Value
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
 
-
-class Affine(Entity, frozen=False):
+class Affine(BaseInstruction, frozen=False):
     """A place in an array: the sum of `offset` and of ints, each times a known step. It is in the
     array, so that nothing is checked."""
+
+    TAKES = ("*operands",)
 
     operands: tuple[Value, ...]
     steps: tuple[int, ...]
     offset: int
     result: Value
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
 
-
-class Element(Entity, frozen=False):
+class Element(BaseInstruction, frozen=False):
     """The element of an array at a place that it has, counted from 0, row by row."""
+
+    TAKES = ("array", "place")
 
     array: Value
     place: Value
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.array, self.place)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Put(Entity, frozen=False):
+class Put(BaseInstruction, frozen=False):
     """An array with another number at one of its places."""
+
+    TAKES = ("array", "place", "number")
 
     array: Value
     place: Value
     number: Value
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.array, self.place, self.number)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Copy(Entity, frozen=False):
+class Copy(BaseInstruction, frozen=False):
     """A copy of an array, in memory of its own."""
+
+    TAKES = ("array",)
 
     array: Value
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.array,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Free(_Bare, frozen=False):
+class Free(BaseInstruction, frozen=False):
     """Gives the memory of an array back."""
+
+    TAKES = ("array",)
+    GIVES = ()
 
     array: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.array,)
 
-
-class Check(_Bare, frozen=False):
+class Check(BaseInstruction, frozen=False):
     """Steps back to the interpreter unless a condition holds."""
+
+    TAKES = ("condition",)
+    GIVES = ()
 
     condition: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.condition,)
 
-
-class Branch(Entity, frozen=False):
+class Branch(BaseInstruction, frozen=False):
     """One of two blocks, by a condition; both give as many results, of the same types."""
+
+    TAKES = ("condition",)
+    GIVES = ("*results",)
+    INSIDE = ("then", "otherwise")
 
     condition: Value
     then: Block
     otherwise: Block
     results: tuple[Value, ...]
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.condition,)
 
-
-class While(Entity, frozen=False):
+class While(BaseInstruction, frozen=False):
     """A loop. `condition` and `body` take the carried values: the one gives a bool, the other the
     carried values of the next iteration. `initial` are those of the first."""
+
+    TAKES = ("*initial",)
+    GIVES = ("*results",)
+    INSIDE = ("condition", "body")
 
     initial: tuple[Value, ...]
     condition: Block
@@ -267,18 +201,18 @@ class While(Entity, frozen=False):
     results: tuple[Value, ...]
 
     @property
-    def operands(self) -> tuple[Value, ...]:
-        return self.initial
-
-    @property
     def carried(self) -> tuple[Value, ...]:
         """The parameters of the body for the carried values."""
         return self.body.parameters
 
 
-class For(Entity, frozen=False):
+class For(BaseInstruction, frozen=False):
     """A loop of `count` iterations, none where that is negative. `body` takes the number of the
     iteration, from 0, and the carried values, and gives the latter for the next iteration."""
+
+    TAKES = ("count", "*initial")
+    GIVES = ("*results",)
+    INSIDE = ("body",)
 
     count: Value
     initial: tuple[Value, ...]
@@ -286,16 +220,12 @@ class For(Entity, frozen=False):
     results: tuple[Value, ...]
 
     @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.count, *self.initial)
-
-    @property
     def carried(self) -> tuple[Value, ...]:
         """The parameters of the body for the carried values."""
         return self.body.parameters[1:]
 
 
-class Each(Entity, frozen=False):
+class Each(BaseInstruction, frozen=False):
     """Straight code for each point of a space of known shape: `body` takes a point's indices.
 
     Each of `initial`, a number or an array, is combined with a number for each point, in the way of
@@ -305,15 +235,15 @@ class Each(Entity, frozen=False):
     the place doesn't depend on it: sums then are NumPy's, which adds by halves.
     """
 
+    TAKES = ("*initial",)
+    GIVES = ("*results",)
+    INSIDE = ("body",)
+
     shape: tuple[int, ...]
     initial: tuple[Value, ...]
     ways: tuple[str, ...]
     body: Block
     results: tuple[Value, ...]
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return self.initial
 
     @property
     def size(self) -> int:
@@ -334,10 +264,12 @@ class Each(Entity, frozen=False):
 LARGE_PRODUCT = 2**14
 
 
-class Product(Entity, frozen=False):
+class Product(BaseInstruction, frozen=False):
     """The product of two matrices, whose rows follow each other in arrays of any shape: `sizes` are
     the rows of the result, the terms of each sum, and the columns of the result. `transposed` says
     which of the two arrays have columns following each other instead."""
+
+    TAKES = ("left", "right")
 
     left: Value
     right: Value
@@ -345,17 +277,12 @@ class Product(Entity, frozen=False):
     transposed: tuple[bool, bool]
     result: Value
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.left, self.right)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-
-class Call(Entity, frozen=False):
+class Call(BaseInstruction, frozen=False):
     """A call of another region."""
+
+    TAKES = ("*operands",)
+    GIVES = ("*results",)
 
     region: str
     operands: tuple[Value, ...]
@@ -367,7 +294,6 @@ Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Pro
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
 _STRAIGHT = (Constant, Cast, Operation, Affine, Element, Check, Branch)
-WAYS = ("put", "add", "maximum", "minimum", "or", "and")
 
 
 def every(block: Block) -> Iterator[Instruction]:
@@ -390,9 +316,5 @@ def is_straight(block: Block) -> bool:
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction."""
-    names = _INSIDE.get(type(instruction))
-    return () if names is None else tuple([getattr(instruction, name) for name in names])
-
-
-_INSIDE: dict[type, tuple[str, ...]] = dict.fromkeys((For, Each), ("body",))
-_INSIDE |= {Branch: ("then", "otherwise"), While: ("condition", "body")}
+    names = instruction.INSIDE
+    return tuple([getattr(instruction, name) for name in names]) if names else ()

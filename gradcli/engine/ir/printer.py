@@ -45,12 +45,14 @@ from .instructions import (
     Put,
     Region,
     Room,
+    Simple,
     Structural,
     Value,
     While,
 )
 
 _SIDES = ("left", "right")
+_WORDS: dict[type, str] = {Push: "push", Put: "put", Copy: "copy", Free: "free", Check: "check"}
 
 
 def text(regions: Iterable[Region]) -> str:
@@ -83,93 +85,74 @@ class _Printer:
         yield f"{indent}{end} {self.names(block.results)}".rstrip()
 
     def instruction(self, made: Instruction, indent: str, depth: int) -> Iterator[str]:
-        if isinstance(made, Constant):
-            yield f"{indent}{self.name(made.result)} = const {made.value!r} : {made.result.type}"
-        elif isinstance(made, Cast):
-            operand = self.name(made.operand)
-            yield f"{indent}{self.name(made.result)} = cast {operand} : {made.result.type}"
-        elif isinstance(made, Operation):
-            operands = self.names(made.operands)
-            result, place = made.result, _place(made.span)
-            yield f"{indent}{self.name(result)} = {made.op.name} {operands} : {result.type}{place}"
-        elif isinstance(made, NewStack):
-            yield f"{indent}{self.name(made.result)} = new stack"
-        elif isinstance(made, Push):
-            yield f"{indent}{self.name(made.result)} = push {self.names(made.operands)}"
-        elif isinstance(made, Pop):
-            types = ", ".join([str(value.type) for value in made.entry])
-            popped = f"pop {self.name(made.stack)} : ({types})"
-            yield f"{indent}{self.names(made.results)} = {popped}"
-        elif isinstance(made, NewArray):
-            new = f"new {made.result.type} of {self.name(made.number)}"
-            yield f"{indent}{self.name(made.result)} = {new}"
-        elif isinstance(made, Room):
-            yield f"{indent}{self.name(made.result)} = new {made.result.type}"
-        elif isinstance(made, Affine):
-            terms = zip(map(self.name, made.operands), made.steps, strict=True)
-            place = f"place {made.offset} ({', '.join([f'{v}: {step}' for v, step in terms])})"
-            yield f"{indent}{self.name(made.result)} = {place}"
-        elif isinstance(made, Product):
-            sizes = ", ".join(map(str, made.sizes))
-            flags = "".join([f" {w}" for w, t in zip(_SIDES, made.transposed, strict=True) if t])
-            found = f"product {self.names(made.operands)} ({sizes}){flags} : {made.result.type}"
-            yield f"{indent}{self.name(made.result)} = {found}"
-        elif isinstance(made, Structural):
-            types = ", ".join([str(value.type) for value in made.results])
-            found = f"apply {made.op.name} {self.names(made.operands)} {dict(made.options)!r}"
-            yield f"{indent}{self.names(made.results)} = {found} : ({types}){_place(made.span)}"
-        elif isinstance(made, Element):
-            found = f"element {self.names(made.operands)} : {made.result.type}"
-            yield f"{indent}{self.name(made.result)} = {found}"
-        elif isinstance(made, Put):
-            yield f"{indent}{self.name(made.result)} = put {self.names(made.operands)}"
-        elif isinstance(made, Copy):
-            yield f"{indent}{self.name(made.result)} = copy {self.name(made.array)}"
-        elif isinstance(made, Free):
-            yield f"{indent}free {self.name(made.array)}"
-        elif isinstance(made, Check):
-            yield f"{indent}check {self.name(made.condition)}"
-        elif isinstance(made, Call):
-            operands = self.names(made.operands)
-            types = ", ".join([str(r.type) for r in made.results])
-            head = f"{indent}{self.names(made.results)} = " if made.results else indent
-            yield f"{head}call {made.region}({operands}) : ({types}){_place(made.span)}"
-        elif isinstance(made, Branch):
-            condition = self.name(made.condition)
-            yield f"{self._head(made.results, indent)}if {condition} {{"
-            yield from self.block(made.then, "yield", depth + 1)
+        inside = "yield", depth + 1
+        if isinstance(made, Branch):
+            yield f"{self._head(made, indent)}if {self.name(made.condition)} {{"
+            yield from self.block(made.then, *inside)
             yield f"{indent}}} else {{"
-            yield from self.block(made.otherwise, "yield", depth + 1)
+            yield from self.block(made.otherwise, *inside)
             yield f"{indent}}}"
         elif isinstance(made, While):
-            initial = self.names(made.initial).split(", ") if made.initial else []
-            head = self._head(made.results, indent)
-            carried = self._carried(made.condition.parameters, initial)
-            yield f"{head}while ({carried}) {{"
-            yield from self.block(made.condition, "yield", depth + 1)
+            initial = list(map(self.name, made.initial))
+            head = self._head(made, indent)
+            yield f"{head}while ({self._carried(made.condition.parameters, initial)}) {{"
+            yield from self.block(made.condition, *inside)
             yield f"{indent}}} do ({self.names(made.body.parameters)}) {{"
-            yield from self.block(made.body, "yield", depth + 1)
+            yield from self.block(made.body, *inside)
             yield f"{indent}}}"
         elif isinstance(made, For):
-            initial = self.names(made.initial).split(", ") if made.initial else []
-            head = self._head(made.results, indent)
+            initial = list(map(self.name, made.initial))
+            head = self._head(made, indent)
             index, *parameters = made.body.parameters
             loop = f"{head}for {self.name(index)} in {self.name(made.count)}"
             yield f"{loop} with ({self._carried(parameters, initial)}) {{"
-            yield from self.block(made.body, "yield", depth + 1)
+            yield from self.block(made.body, *inside)
             yield f"{indent}}}"
-
         elif isinstance(made, Each):
             axes = zip(map(self.name, made.body.parameters), made.shape, strict=True)
             given = zip(made.ways, map(self.name, made.initial), strict=True)
-            head = self._head(made.results, indent)
+            head = self._head(made, indent)
             space = ", ".join([f"{index}: {size}" for index, size in axes])
             yield f"{head}each ({space}) with ({', '.join(map(' '.join, given))}) {{"
-            yield from self.block(made.body, "yield", depth + 1)
+            yield from self.block(made.body, *inside)
             yield f"{indent}}}"
+        else:
+            yield f"{self._head(made, indent)}{self.simple(made)}"
 
-    def _head(self, results: Sequence[Value], indent: str) -> str:
-        return f"{indent}{self.names(results)} = " if results else indent
+    def simple(self, made: Simple | Call) -> str:
+        """What stands behind the names of the results."""
+        operands = self.names(made.operands)
+        kinds = ", ".join([str(value.type) for value in made.results])
+        if isinstance(made, Constant):
+            return f"const {made.value!r} : {kinds}"
+        if isinstance(made, Cast):
+            return f"cast {operands} : {kinds}"
+        if isinstance(made, Operation):
+            return f"{made.op.name} {operands} : {kinds}{_place(made.span)}"
+        if isinstance(made, Pop):
+            return f"pop {operands} : ({', '.join([str(value.type) for value in made.entry])})"
+        if isinstance(made, NewArray):
+            return f"new {kinds} of {operands}"
+        if isinstance(made, NewStack | Room):
+            return f"new {kinds}"
+        if isinstance(made, Affine):
+            terms = zip(map(self.name, made.operands), made.steps, strict=True)
+            return f"place {made.offset} ({', '.join([f'{v}: {step}' for v, step in terms])})"
+        if isinstance(made, Product):
+            sizes = ", ".join(map(str, made.sizes))
+            flags = "".join([f" {w}" for w, t in zip(_SIDES, made.transposed, strict=True) if t])
+            return f"product {operands} ({sizes}){flags} : {kinds}"
+        if isinstance(made, Structural):
+            options = repr(dict(made.options))
+            return f"apply {made.op.name} {operands} {options} : ({kinds}){_place(made.span)}"
+        if isinstance(made, Element):
+            return f"element {operands} : {kinds}"
+        if isinstance(made, Call):
+            return f"call {made.region}({operands}) : ({kinds}){_place(made.span)}"
+        return f"{_WORDS[type(made)]} {operands}"
+
+    def _head(self, made: Instruction, indent: str) -> str:
+        return f"{indent}{self.names(made.results)} = " if made.results else indent
 
     def _carried(self, parameters: Sequence[Value], initial: Sequence[str]) -> str:
         pairs = zip(parameters, initial, strict=True)

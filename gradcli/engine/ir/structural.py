@@ -14,10 +14,22 @@ from typing import Any, TypeAlias
 from ...diagnostics import Span
 from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
-from ...structs import Entity, Struct
+from ...structs import Struct
 from ..backends.backend import CPU, Backend, ieee
-from .types import BOOL, DTYPES, F32, F64, I64, OF_DTYPE, ArrayType, Type, is_float
-from .values import Value
+from .types import (
+    BOOL,
+    F32,
+    F64,
+    I64,
+    OF_DTYPE,
+    ArrayType,
+    Type,
+    dimensions,
+    dtype_of,
+    element_of,
+    is_float,
+)
+from .values import BaseInstruction, Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
 # What the code of an entry raises where it refuses its operands.
@@ -32,9 +44,12 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
     """An entry isn't applied to operands of these types in IR, and why."""
 
 
-class Structural(Entity, frozen=False):
+class Structural(BaseInstruction, frozen=False):
     """A structural entry of the table, applied to arrays and numbers with options that are known.
     It steps back where the entry refuses its operands."""
+
+    TAKES = ("*operands",)
+    GIVES = ("*results",)
 
     op: Op
     operands: tuple[Value, ...]
@@ -82,7 +97,7 @@ class Applied(Struct):
 @cache
 def gives(applied: Applied) -> tuple[Type, ...]:
     """The types of the results. Raises Refused."""
-    op, shapes = applied.op, [getattr(kind, "shape", ()) for kind in applied.takes]
+    op, shapes = applied.op, list(map(dimensions, applied.takes))
     if op.name in REGISTERED:
         raise Refused("it is another package's, which isn't asked what it gives of a sample")
     try:
@@ -97,7 +112,7 @@ def gives(applied: Applied) -> tuple[Type, ...]:
 
 
 def _is_bool(kind: Type) -> bool:
-    return (kind.element if isinstance(kind, ArrayType) else kind) == BOOL
+    return element_of(kind) == BOOL
 
 
 def _sample(kind: Type) -> Any:
@@ -107,7 +122,7 @@ def _sample(kind: Type) -> Any:
     if not isinstance(kind, ArrayType):
         return {F64: 1.0, F32: xp.float32(1.0), I64: 1, BOOL: True}[kind]  # type: ignore[index]
     shape = kind.shape
-    dtype = DTYPES[kind.element]
+    dtype = dtype_of(kind)
     if not is_float(kind.element):
         return xp.zeros(shape, dtype)
     row = xp.arange(1.0, shape[-1] + 1, dtype=dtype)

@@ -91,6 +91,16 @@ def elements_of(kind: Type) -> int:
     return kind.size if isinstance(kind, ArrayType) else 1
 
 
+def dimensions(kind: Type) -> tuple[int, ...]:
+    """The shape of arrays of a type; that of a scalar is ()."""
+    return kind.shape if isinstance(kind, ArrayType) else ()
+
+
+def dtype_of(kind: Type) -> str:
+    """The dtype of a scalar, or of an array."""
+    return DTYPES[element_of(kind)]
+
+
 def has_floats(real: Scalar, kind: Type) -> bool:
     """Whether regions of a run whose floats are `real` may have numbers of a type: those of a run
     in float32 have no float64, which operations on numbers would round."""

@@ -30,8 +30,8 @@ from .plans import Plan, every_place, sparse_of
 from .seeds import Sweeps
 from .structures import Entries, structure
 
-GETITEM, MOVEAXIS, RESHAPE, STACK, TAKE, UNTAKE = (
-    OPS[name] for name in ("getitem", "moveaxis", "reshape", "stack", "take", "untake")
+GETITEM, MOVEAXIS, RESHAPE, TAKE, UNTAKE = (
+    OPS[name] for name in ("getitem", "moveaxis", "reshape", "take", "untake")
 )
 
 

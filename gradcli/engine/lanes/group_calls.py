@@ -13,7 +13,7 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import Variable, leaves, read
 from ..values.lanes import Group, Lanes
-from .merging import merge
+from .merging import Meeting, merge
 from .row_lists import MERGE, Pieces, refuse
 
 
@@ -91,11 +91,6 @@ def _merged(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
     """The results of parts of a group as one value. Raises SeparationError where they don't
     merge."""
     parts = [part for part, _ in pieces]
-    return merge(
-        run,
-        Site(MERGE, site.span),
-        group,
-        parts,
-        [p.way_to(group) for p in parts],
-        [v for _, v in pieces],
-    )
+    ways = [part.way_to(group) for part in parts]
+    meeting = Meeting(run, Site(MERGE, site.span), group, parts, ways)
+    return merge(meeting, [value for _, value in pieces])

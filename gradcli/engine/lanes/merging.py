@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..backends.backend import shape_of
@@ -20,48 +20,45 @@ from ..values.lanes import Group, Lanes, common
 MERGE, PICK = OPS["merge_rows"], OPS["pick_rows"]
 
 
-def merged_changes(
-    run: Run,
-    site: Site,
-    group: Group,
-    groups: Sequence[Group],
-    indices: Sequence[Any],
-    changes: list[dict[Any, Any]],
-) -> dict[Any, Any]:
-    """What these groups changed outside of their frames, merged. Where a group left something
+class Meeting(NamedTuple):
+    """Where groups of rows meet in one `group`, which has their rows at `indices`."""
+
+    run: Run
+    site: Site
+    group: Group
+    groups: Sequence[Group]
+    indices: Sequence[Any]
+
+
+def merged_changes(meeting: Meeting, changes: list[dict[Any, Any]]) -> dict[Any, Any]:
+    """What the groups changed outside of their frames, merged. Where a group left something
     unchanged, its rows keep what was there."""
-    found = {}
+    run, found = meeting.run, {}
     for key in dict.fromkeys(key for changed in changes for key in changed):
         column = [changed[key] if key in changed else held(run, key) for changed in changes]
-        found[key] = primal(merge(run, site, group, groups, indices, column))
+        found[key] = primal(merge(meeting, column))
     return found
 
 
-def join_groups(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, list[Any]]:
-    """The group that has all the rows of `groups`, which are parts of `parent`, and for each of
-    them the positions of its rows in it. It comes from the innermost group that they all come
-    from, so it can read every value that all of them can."""
+def join_groups(run: Run, site: Site, parent: Group, groups: Sequence[Group]) -> Meeting:
+    """Where groups meet that are parts of `parent`. Their group comes from the innermost one that
+    they all come from, so it can read every value that all of them can."""
     xp = run.backend.xp
     whole = groups[0]
     for group in groups:
         whole = common(whole, group) or parent
     ways = [g.way_to(whole) for g in groups]
     if sum(g.size for g in groups) == whole.size:
-        return whole, ways
+        return Meeting(run, site, whole, groups, ways)
     rows = xp.sort(xp.concatenate(ways))
-    return Group(len(rows), whole, rows), [xp.searchsorted(rows, way) for way in ways]
+    indices = [xp.searchsorted(rows, way) for way in ways]
+    return Meeting(run, site, Group(len(rows), whole, rows), groups, indices)
 
 
-def merge(
-    run: Run,
-    site: Site,
-    group: Group,
-    groups: Sequence[Group],
-    indices: Sequence[Any],
-    values: list[Any],
-) -> Any:
+def merge(meeting: Meeting, values: list[Any]) -> Any:
     """The values of several groups as one value of all their rows. Raises SeparationError where no
     value can hold them all."""
+    run, site, group, groups, indices = meeting
     first = values[0]
     if all(v is first for v in values):
         return first
@@ -70,7 +67,7 @@ def merge(
         v is UNSET or (type(v) is Lanes and not g.within(v.group))
         for v, g in zip(plain, groups, strict=True)
     ):
-        return _merge_where_set(run, site, group, groups, indices, values)
+        return _merge_where_set(meeting, values)
     if all(map(is_number, plain)):
         if all(type(v) is not Lanes and not shape_of(v) and _equal(v, plain[0]) for v in values):
             return first
@@ -81,11 +78,9 @@ def merge(
         return apply(run, site, tuple(numbers), options)
     if all(type(v) is List for v in plain) and len({len(v) for v in plain}) == 1:
         columns = zip(*[list(v) for v in plain], strict=True)
-        return List([merge(run, site, group, groups, indices, list(column)) for column in columns])
+        return List([merge(meeting, list(column)) for column in columns])
     if all(type(v) is dict for v in plain) and len({tuple(v) for v in plain}) == 1:
-        return {
-            key: merge(run, site, group, groups, indices, [v[key] for v in plain]) for key in first
-        }
+        return {key: merge(meeting, [v[key] for v in plain]) for key in first}
     if all(type(v) is str and v == first for v in plain):
         return first
     separate_by_index(run, group, indices)
@@ -102,15 +97,9 @@ def _kind(value: Any) -> str:
     return "b" if is_bool else "n"
 
 
-def _merge_where_set(
-    run: Run,
-    site: Site,
-    group: Group,
-    groups: Sequence[Group],
-    indices: Sequence[Any],
-    values: list[Any],
-) -> Any:
+def _merge_where_set(meeting: Meeting, values: list[Any]) -> Any:
     """The value of a name that only some rows have assigned: it has only their rows."""
+    run, site, group, groups, indices = meeting
     xp = run.backend.xp
     some: list[tuple[Any, Group, Any]] = []  # values, their groups, and their rows' indices
     for value, own, index in zip(values, groups, indices, strict=True):

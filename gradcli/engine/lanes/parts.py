@@ -136,7 +136,7 @@ def _merge_parts(
     if len(parts) == 1:
         return parts[0]
     run, groups = frame[0], [p.group for p in parts]
-    group, indices = join_groups(run, parent, groups)
+    meeting = join_groups(run, site, parent, groups)
     slots, values = alive(), []
     returns = parts[0].completion == RETURN
     for k in range(len(frame)):
@@ -150,6 +150,6 @@ def _merge_parts(
         if not matters or all(v is first for v in column):
             values.append(first)
         else:
-            values.append(merge(run, site, group, groups, indices, column))
-    changes = merged_changes(run, site, group, groups, indices, [p.changes for p in parts])
-    return Part(group, parts[0].completion, values, changes)
+            values.append(merge(meeting, column))
+    changes = merged_changes(meeting, [p.changes for p in parts])
+    return Part(meeting.group, parts[0].completion, values, changes)

@@ -32,7 +32,7 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
-from ..ir.types import DTYPES, ArrayType, Type, elements_of, has_tangents
+from ..ir.types import ArrayType, Type, dimensions, dtype_of, elements_of, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
 from ..passes.jvp import jvp
@@ -186,9 +186,9 @@ class MappedRegion(RegionCall):
         """The columns of some rows, which may be those of `into`. Rows for which the kernel on rows
         steps back are computed one by one. Raises StepBack."""
         if not self.rows.is_there:
-            shapes = [(*_shape(kind), n) for kind in self._gives]
+            shapes = [(*dimensions(kind), n) for kind in self._gives]
             columns = [
-                CPU.xp.empty(shape, _dtype(kind))
+                CPU.xp.empty(shape, dtype_of(kind))
                 for shape, kind in zip(shapes, self._gives, strict=True)
             ]
             others = range(n)
@@ -214,8 +214,8 @@ class MappedRegion(RegionCall):
             return False
         kind = self._gives[k]
         if self._summed[k]:
-            return CPU.xp.zeros(_shape(kind), _dtype(kind))
-        return CPU.xp.empty((n, *_shape(kind)), _dtype(kind))
+            return CPU.xp.zeros(dimensions(kind), dtype_of(kind))
+        return CPU.xp.empty((n, *dimensions(kind)), dtype_of(kind))
 
     def _is_column(self, k: int) -> bool:
         """Whether a result is a number of each row."""
@@ -257,20 +257,12 @@ def work_of(block: Block, known: dict[Value, Any]) -> int:
     return total
 
 
-def _shape(kind: Type) -> tuple[int, ...]:
-    return kind.shape if isinstance(kind, ArrayType) else ()
-
-
-def _dtype(kind: Type) -> str:
-    return DTYPES[kind.element if isinstance(kind, ArrayType) else kind]  # type: ignore[index]
-
-
 def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
     """A value as the kernel takes it: a cotangent may be one number for a whole array."""
-    shape = (*rows, *_shape(kind))
+    shape = (*rows, *dimensions(kind))
     if not shape:
         return value
-    return CPU.xp.broadcast_to(CPU.xp.asarray(value, _dtype(kind)), shape)
+    return CPU.xp.broadcast_to(CPU.xp.asarray(value, dtype_of(kind)), shape)
 
 
 def _columns(rows: Any) -> Any:

@@ -29,7 +29,7 @@ from ..passes.ownership import owned
 from ..passes.recording import record
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
-from ..trace.pullbacks import Linearized, ReverseSweep
+from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -289,22 +289,13 @@ class LinearizedRegion(Linearized):
     def __init__(self, call: RegionCall, moving: Places, values: list[Any], calls: int) -> None:
         self._call, self._moving, self._values, self._calls = call, moving, values, calls
 
-    def pull(
-        self,
-        sweep: ReverseSweep,
-        site: Site,
-        operands: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-    ) -> None:
-        """Pulls the cotangents `g` of the moving results back to the record's inputs."""
-        values = list(self._values)
+    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+        """Pulls the cotangents of the moving results back to the record's inputs."""
+        values, site = list(self._values), record.site
         if sweep.recorded:
-            for k, n in zip(site.operands, numbers, strict=True):
+            for k, n in zip(site.operands, record.inputs, strict=True):
                 values[k] = (values[k], n, sweep.segment.holder(n))
-        given = [(k, c) for k, c in zip(self._moving, g, strict=True) if c is not None]
+        given = [(k, c) for k, c in zip(self._moving, record.g, strict=True) if c is not None]
         of = tuple([k for k, _ in given])
         values += [c for _, c in given]
         call = self._call.backward(site.operands, of)
@@ -312,7 +303,7 @@ class LinearizedRegion(Linearized):
             found = call.apply(sweep.run, site, values, self._calls)
         except (StepBack, MemoryError):  # for want of memory: the region itself did not
             found = self.pulled_in_blocks(sweep.run, site, values, of)
-        for n, c, connected in zip(numbers, found[::2], found[1::2], strict=True):
+        for n, c, connected in zip(record.inputs, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
 

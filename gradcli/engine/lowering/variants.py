@@ -11,8 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ..backends.tiers import NO_LIMIT, policy
 from ..ir.builder import TooLong
+from ..regions.entries import specialised
 from ..regions.names import NotCompiled, UnknownInt
-from ..regions.specialising import specialised
 from .frame_entries import Observed
 
 MAX_VARIANTS = 4  # kinds of values at a place; the interpreter runs it for others

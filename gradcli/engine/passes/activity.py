@@ -21,8 +21,8 @@ from ..ir.instructions import (
     Value,
     While,
 )
+from ..ir.scalars import differentiated
 from ..ir.types import STACK, Type, has_tangents, is_float
-from ..ir.verifier import differentiated
 
 
 def varied(block: Block, inputs: set[Value]) -> set[Value]:

@@ -23,8 +23,8 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import I64, STACK
-from ..ir.verifier import WHERE
 from .calls import Regions
 from .copying import copied, used
 

@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
-from ..ir.instructions import (
-    Affine,
-    Block,
-    Branch,
-    Call,
-    Cast,
-    Check,
-    Constant,
-    Copy,
-    Each,
-    Element,
-    For,
-    Free,
-    Instruction,
-    NewArray,
-    NewStack,
-    Operation,
-    Pop,
-    Product,
-    Push,
-    Put,
-    Room,
-    Structural,
-    Value,
-    While,
-    blocks_of,
-)
+from ..ir.instructions import Block, Instruction, Value, blocks_of
 
 Renamed = dict[Value, Value]
 _Values: TypeAlias = tuple[Value, ...]
@@ -75,43 +49,17 @@ def rebuilt(
     inner: Sequence[Block] = (),
 ) -> Instruction:
     """An instruction of the same kind on other operands, with other results and blocks."""
-    return _REBUILT[type(made)](made, operands, results, inner)
-
-
-# By the kind of an instruction: the like of one, of operands, results and blocks.
-_REBUILT: dict[type, Callable[[Any, _Values, _Values, Sequence[Block]], Instruction]] = {
-    Constant: lambda made, _, results, __: Constant(made.value, results[0]),
-    Cast: lambda _, operands, results, __: Cast(operands[0], results[0]),
-    Operation: lambda made, operands, results, _: Operation(
-        made.op, operands, results[0], made.span
-    ),
-    NewStack: lambda _, __, results, ___: NewStack(results[0]),
-    Push: lambda _, operands, results, __: Push(operands[0], operands[1:], results[0]),
-    Pop: lambda _, operands, results, __: Pop(operands[0], results[1:], results[0]),
-    NewArray: lambda _, operands, results, __: NewArray(operands[0], results[0]),
-    Room: lambda _, __, results, ___: Room(results[0]),
-    Affine: lambda made, operands, results, _: Affine(
-        operands, made.steps, made.offset, results[0]
-    ),
-    Product: lambda made, operands, results, _: Product(
-        operands[0], operands[1], made.sizes, made.transposed, results[0]
-    ),
-    Structural: lambda made, operands, results, _: Structural(
-        made.op, operands, made.options, results, made.span
-    ),
-    Each: lambda made, operands, results, inner: Each(
-        made.shape, operands, made.ways, inner[0], results
-    ),
-    Element: lambda _, operands, results, __: Element(operands[0], operands[1], results[0]),
-    Put: lambda _, operands, results, __: Put(operands[0], operands[1], operands[2], results[0]),
-    Copy: lambda _, operands, results, __: Copy(operands[0], results[0]),
-    Free: lambda _, operands, __, ___: Free(operands[0]),
-    Check: lambda _, operands, __, ___: Check(operands[0]),
-    Branch: lambda _, operands, results, inner: Branch(operands[0], inner[0], inner[1], results),
-    While: lambda _, operands, results, inner: While(operands, inner[0], inner[1], results),
-    For: lambda _, operands, results, inner: For(operands[0], operands[1:], inner[0], results),
-    Call: lambda made, operands, results, _: Call(made.region, operands, results, made.span),
-}
+    kind = type(made)
+    new = kind.__new__(kind)
+    for name in kind.KEPT:
+        setattr(new, name, getattr(made, name))
+    for names, values in ((kind.TAKES, operands), (kind.GIVES, results), (kind.INSIDE, inner)):
+        for k, name in enumerate(names):
+            if name[0] == "*":
+                setattr(new, name[1:], values[k:])
+            else:
+                setattr(new, name, values[k])
+    return new
 
 
 def replace(block: Block, names: Renamed) -> None:

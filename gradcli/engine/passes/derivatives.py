@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..ir.builder import Builder
 from ..ir.instructions import Block, NewStack, Value
+from ..ir.scalars import CHOOSE, WHERE
 from ..ir.types import BOOL, STACK, ArrayType, Scalar, Type, has_tangents, strides
-from ..ir.verifier import CHOOSE, WHERE
 from .calls import Regions
 
 
@@ -73,10 +73,10 @@ class Differentiation:
         builder, room = self.builder, self.builder.room(a.type)
 
         def added(indices: Sequence[Value]) -> list[Value]:
-            place = builder.place(indices, strides(shape_of(a)))
+            place = builder.place(indices, strides(a.array_type.shape))
             return [builder.apply("add", [builder.element(v, place) for v in (a, b)]), place]
 
-        return builder.each(shape_of(a), [("put", room)], added)[0]
+        return builder.each(a.array_type.shape, [("put", room)], added)[0]
 
     def results(
         self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
@@ -104,12 +104,6 @@ class Differentiation:
         stack = Value(STACK)
         self.builder.add(NewStack(stack))
         return stack
-
-
-def shape_of(array: Value) -> tuple[int, ...]:
-    """The shape of an array."""
-    assert isinstance(array.type, ArrayType)
-    return array.type.shape
 
 
 def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...ops import OPS
 from ..ir.instructions import Cast, Check, Constant, Element, Operation, Region, Value
+from ..ir.scalars import differentiated
 from ..ir.types import ArrayType, elements_of, is_float
-from ..ir.verifier import differentiated
 from .scalar_replacement import in_scalars
 
 BESIDE, STRICT_MUL = OPS["beside"], OPS["strict_mul"]

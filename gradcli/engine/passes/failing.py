@@ -16,8 +16,8 @@ from ..ir.instructions import (
     Value,
     every,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import I64, is_float
-from ..ir.verifier import WHERE
 from .calls import Regions
 
 _SURE = ("add", "sub")  # on ints, if one is a small constant: what is counted stays small

@@ -27,8 +27,8 @@ from ..ir.instructions import (
     While,
     every,
 )
+from ..ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
 from ..ir.types import BOOL, STACK, ArrayType, Scalar, element_of, has_tangents
-from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .activity import varied
 from .calls import Regions
 from .copying import copied, defined, used
@@ -38,7 +38,6 @@ from .derivatives import (
     Differentiation,
     pairs,
     passed,
-    shape_of,
     values_of,
 )
 from .rules import tangent
@@ -166,8 +165,7 @@ class _Pushforward(Differentiation):
         number = self.if_connected(t, builder.constant(0.0)) if t else builder.constant(0.0)
         if isinstance(made, NewArray):
             assert t is not None
-            assert isinstance(made.result.type, ArrayType)
-            return Derivative(builder.filled(made.result.type, number), t.connected)
+            return Derivative(builder.filled(made.result.array_type, number), t.connected)
         array, connected = self.of_array(made.array, tangents)
         connected = self.either(connected, t.connected) if t else connected
         return Derivative(builder.put(array, made.place, number), connected)
@@ -180,7 +178,7 @@ class _Pushforward(Differentiation):
             if t is not None:
                 left, right = (t.value, made.right) if k == 0 else (made.left, t.value)
                 value = self.builder.product(
-                    left, right, made.sizes, made.transposed, shape_of(made.result)
+                    left, right, made.sizes, made.transposed, made.result.array_type.shape
                 )
                 more = Derivative(value, t.connected)
                 if found is not None:

@@ -19,8 +19,8 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
+from ..ir.scalars import CHOOSE
 from ..ir.types import I64
-from ..ir.verifier import CHOOSE
 
 
 def decides(block: Block, values: set[Value]) -> bool:

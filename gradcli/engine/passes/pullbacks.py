@@ -27,10 +27,10 @@ from ..ir.instructions import (
     Structural,
     Value,
 )
+from ..ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
 from ..ir.types import ArrayType, Scalar, Type, element_of, strides
-from ..ir.verifier import CHOOSE, RESTATED, WHERE, differentiated
 from .copying import copied, defined, rebuilt
-from .derivatives import Derivative, Derivatives, Differentiation, shape_of
+from .derivatives import Derivative, Derivatives, Differentiation
 from .rules import share
 from .structural import shares
 
@@ -105,7 +105,7 @@ class Pullbacks(Differentiation):
         """The one number of an array takes the sum of the cotangents."""
         g = cotangents.pop(made.result, None)
         if g is not None:
-            kind = shape_of(made.result)
+            kind = made.result.array_type.shape
             total = self.total(
                 kind,
                 made.number.type,
@@ -136,7 +136,7 @@ class Pullbacks(Differentiation):
         (m, k, n), (left, right) = made.sizes, made.transposed
         builder = self.builder
         if made.left in self.varied:
-            shape = shape_of(made.left)
+            shape = made.left.array_type.shape
             found = (
                 builder.product(made.right, g.value, (k, n, m), (right, True), shape)
                 if left
@@ -144,7 +144,7 @@ class Pullbacks(Differentiation):
             )
             self.add(cotangents, made.left, Derivative(found, g.connected))
         if made.right in self.varied:
-            shape = shape_of(made.right)
+            shape = made.right.array_type.shape
             found = (
                 builder.product(g.value, made.left, (n, m, k), (True, left), shape)
                 if right
@@ -298,9 +298,9 @@ class Pullbacks(Differentiation):
                 kind = ArrayType(of.type, rows[n]) if n in rows else of.type
                 ways.append(("add", builder.zero(kind)))
                 continue
-            assert isinstance(of.type, ArrayType)
-            if _covers(place, places, body.parameters, made.shape, of.type):
-                ways.append(("put", builder.room(of.type)))
+            kind = of.array_type
+            if _covers(place, places, body.parameters, made.shape, kind):
+                ways.append(("put", builder.room(kind)))
             else:
                 old = cotangents.get(of)
                 ways.append(("add", old.value if old else builder.zero(of.type)))

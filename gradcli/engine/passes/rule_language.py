@@ -17,9 +17,9 @@ from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..ir.builder import Builder
 from ..ir.instructions import LARGE_PRODUCT, Block, Value
 from ..ir.places import Part, Scattered, parts_of
+from ..ir.scalars import on_scalars
 from ..ir.structural import Applied, completed, operands_of
-from ..ir.types import DTYPES, ArrayType, Scalar, element_of, is_float
-from ..ir.verifier import on_scalars
+from ..ir.types import ArrayType, Scalar, dimensions, dtype_of, element_of, is_float
 
 MOST_KNOWN = 256  # elements of an array that a rule makes
 # What moves elements of its operand alone, and what gives a real number as it is.
@@ -43,11 +43,11 @@ class Held(RuleValue):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.v.type.shape if isinstance(self.v.type, ArrayType) else ()
+        return dimensions(self.v.type)
 
     @property
     def dtype(self) -> str:
-        return DTYPES[element_of(self.v.type)]
+        return dtype_of(self.v.type)
 
 
 class Language(RuleLanguage):
@@ -153,8 +153,7 @@ class Language(RuleLanguage):
 
     def moved(self, op: Op, given: Held, options: dict[str, Any]) -> Held:
         """What an op gives of the places of elements, as the elements there. Raises Scattered."""
-        kind, chosen = given.v.type, completed(op, options)
-        assert isinstance(kind, ArrayType)
+        kind, chosen = given.v.array_type, completed(op, options)
         places = CPU.xp.arange(1, kind.size + 1).reshape(kind.shape)
         found = CPU.xp.asarray(Applied(op, chosen, (kind,)).function()(places))
         shape = tuple(found.shape)
@@ -171,8 +170,7 @@ class Language(RuleLanguage):
 
     def part(self, source: Value, part: Part, into: Value) -> Value:
         """An array with a part of another one."""
-        builder, kind = self.builder, into.type
-        assert isinstance(kind, ArrayType)
+        builder, kind = self.builder, into.array_type
         start = sum(map(mul, part.start, kind.strides))
 
         def body(indices: Sequence[Value]) -> list[Value]:

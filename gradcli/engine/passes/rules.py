@@ -12,7 +12,7 @@ from ..formulas.derivative_ops import cotangent_op, tangent_op
 from ..formulas.reading import forward_formula, real_partial_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value
-from ..ir.verifier import WHERE
+from ..ir.scalars import WHERE
 
 
 class NoRule(Exception):  # noqa: N818 - an answer, not an error

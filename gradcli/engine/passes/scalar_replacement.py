@@ -27,8 +27,8 @@ from ..ir.instructions import (
     Value,
     blocks_of,
 )
+from ..ir.scalars import WHERE
 from ..ir.types import ArrayType, Type
-from ..ir.verifier import WHERE
 from .copying import rebuilt
 
 MOST = 16  # elements
@@ -92,8 +92,8 @@ class _Replacing:
             self.put(made)
         elif isinstance(made, Copy) and made.array in self.items:
             self.items[made.result] = self.items[made.array]
-        elif isinstance(made, Room) and is_few(kind := made.result.type):
-            assert isinstance(kind, ArrayType)
+        elif isinstance(made, Room) and is_few(made.result.type):
+            kind = made.result.array_type
             self.items[made.result] = (self.builder.zero(kind.element),) * kind.size
         elif isinstance(made, Call | Each | Product | Structural):
             self.whole(made)

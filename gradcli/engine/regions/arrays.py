@@ -15,8 +15,8 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ir.instructions import Value
+from ..ir.scalars import CHOICES
 from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
-from ..ir.verifier import CHOICES
 from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
 from .names import NotCompiled
 from .scalars import Scalars

@@ -1,5 +1,5 @@
-"""Calls of builtins in IR: operations on numbers and small arrays, and those that have a meaning of
-their own."""
+"""Calls of builtins in IR: operations on numbers and small arrays, those that have a meaning of
+their own, and on whole arrays the interpreter's own code."""
 
 from __future__ import annotations
 
@@ -11,18 +11,30 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, F32, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats, is_float
-from ..ir.verifier import on_scalars
+from ..ir.scalars import on_scalars
+from ..ir.structural import Refused, operands_of
+from ..ir.types import (
+    BOOL,
+    F32,
+    F64,
+    I64,
+    OF_DTYPE,
+    ArrayType,
+    Scalar,
+    element_of,
+    has_floats,
+    is_float,
+)
+from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
 from .reductions import Options
 from .stored import Pending
-from .whole_arrays import WholeArrays
 
 
-class Builtins(WholeArrays):
+class Builtins(Creation):
     """The lowering of builtins."""
 
     def apply(
@@ -136,8 +148,7 @@ class Builtins(WholeArrays):
         return (*held, number)
 
     def grown_by(self, held: Growing, number: Any, span: Span) -> Growing:
-        kind = held.value.type
-        assert isinstance(kind, ArrayType)
+        kind = held.value.array_type
         if not isinstance(number, Value) or number.type != kind.element:
             raise NotCompiled("a list of numbers of several types is not compiled", span)
         builder, size = self.builder, self.builder.constant(kind.size)
@@ -239,6 +250,59 @@ class Builtins(WholeArrays):
         self.count(span, len(items))
         found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
         return self.tied(Array(shape, found.items, kind))
+
+    # ---- by the interpreter's code ---------------------------------------------------------------
+
+    def of_whole(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """What a structural entry of the table gives: an array, a number, or a list of these."""
+        if op.category == "making" and self.builder.real != F64:
+            raise NotCompiled(f"this call of `{op.name}` is not compiled in float32", span)
+        if op.signature.variadic and not op.signature.leading:
+            operands = self.parts_of(operands, span)
+        values = [self.in_one(held, span) for held in operands_of(op, operands)]
+        chosen = {name: self.fixed(value, span) for name, value in options.items()}
+        self.count(span)
+        try:
+            found = self.builder.structural(op, values, chosen, span)
+        except Refused as reason:
+            raise NotCompiled(f"`{op.name}` of these operands: {reason}", span) from None
+        if not all(has_floats(self.builder.real, element_of(v.type)) for v in found):
+            raise NotCompiled(f"`{op.name}` gives float64 in a run in float32", span)
+        held = [
+            self.few_apart(Stored(value), span) if isinstance(value.type, ArrayType) else value
+            for value in found
+        ]
+        return held[0] if len(held) == 1 else tuple(held)
+
+    def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
+        """The operands, or the items of a single one that is a list or an array."""
+        single = len(operands) == 1 and isinstance(operands[0], tuple | Array | Stored)
+        return tuple(self.rows(operands[0], span) if single else operands)
+
+    def in_one(self, held: Any, span: Span) -> Value:
+        """A number, or an array as one value."""
+        if isinstance(held, Pending):
+            return self.made(held, span)
+        if not isinstance(held, Value | Stored):
+            held = self.as_array(held, span)
+        found = self.in_memory(held)
+        value = found.value if isinstance(found, Stored) else found
+        if not isinstance(value, Value) or value.type == BOOL:
+            raise NotCompiled("one bool, or what is an int or a float, is no operand here", span)
+        return value
+
+    def fixed(self, held: Any, span: Span) -> Any:
+        """An option, which is known."""
+        if isinstance(held, tuple):
+            return tuple([self.fixed(item, span) for item in held])
+        if isinstance(held, Array) and len(held.shape) == 1:
+            return self.fixed(held.items, span)
+        if not isinstance(held, Value):
+            if held is None or type(held) is str:
+                return held
+            raise NotCompiled("this option is not compiled", span)
+        known = self.builder.known.get(held)
+        return self.known_int(held, span) if known is None else known
 
 
 _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {

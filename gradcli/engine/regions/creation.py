@@ -7,8 +7,8 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
+from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, I64, ArrayType, Scalar
-from ..ir.verifier import RESTATED
 from .arrays import is_many
 from .kinds import Array, Stored
 from .moving import Moving

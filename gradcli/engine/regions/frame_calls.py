@@ -11,12 +11,11 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.types import F64, Scalar
 from ..passes.calls import Regions
-from .entries import Entry, enter, parameters_of
+from .entries import Entry, enter, naming_parameters, parameters_of
 from .given_kinds import is_settled
 from .kinds import Kind, flat, kind_of
 from .lowering import Lowering
 from .names import NotCompiled
-from .specialising import naming_parameters
 
 
 class FrameCall(NamedTuple):

@@ -11,10 +11,10 @@ from ...lang import program
 from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
+from ..ir.scalars import WHERE
 from ..ir.types import F64, I64, Scalar
-from ..ir.verifier import WHERE
 from ..passes.calls import Regions
-from .entries import Entry, enter, parameters_of
+from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .given_kinds import is_settled
 from .growing import Grown
@@ -23,7 +23,6 @@ from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .ranges import Items, Range
-from .specialising import naming_parameters
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 # What a loop goes over: the step of a range; or what of the sequence that the slot `SEQUENCE` has:

@@ -61,8 +61,7 @@ class Stored(Entity):
 
     @property
     def type(self) -> ArrayType:
-        assert isinstance(self.value.type, ArrayType)
-        return self.value.type
+        return self.value.array_type
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,8 +182,7 @@ def kind_of(held: Any) -> Kind:
     if isinstance(held, Stored):
         return StoredOf(held.type, held.variable, held.listed)
     if isinstance(held, Growing):
-        assert isinstance(held.value.type, ArrayType)
-        return GrowingOf(held.value.type)
+        return GrowingOf(held.value.array_type)
     if isinstance(held, Mixed):
         assert isinstance(held.real.type, Scalar)
         return MixedKind(held.real.type)

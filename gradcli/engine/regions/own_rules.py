@@ -14,8 +14,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops import OPS
 from ..ir.instructions import Block, Region, Value
+from ..ir.scalars import WHERE
 from ..ir.types import ArrayType, has_tangents
-from ..ir.verifier import WHERE
 from ..passes.calls import Rule
 from ..passes.failing import may_fail
 from .kinds import Array, Mixed, Record, Stored, flat, fresh, leaves, plain, types_of

@@ -15,8 +15,8 @@ from ...lang import program
 from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
 from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While, every
+from ..ir.scalars import RESTATED, WHERE
 from ..ir.types import STACK, ArrayType, element_of, has_tangents
-from ..ir.verifier import RESTATED, WHERE
 from ..passes.activity import varied
 from ..passes.copying import used
 from ..passes.derivatives import Derivative, Derivatives

@@ -8,8 +8,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..ir.instructions import Block, Check, For, Value
+from ..ir.scalars import WHERE, on_scalars
 from ..ir.types import BOOL, I64, Scalar, is_float
-from ..ir.verifier import WHERE, on_scalars
 from .branching import Branching
 from .kinds import Mixed
 from .names import NotCompiled, UnknownInt

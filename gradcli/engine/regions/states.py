@@ -12,8 +12,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
+from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
-from ..ir.verifier import RESTATED
 from .arrays import array_kind
 from .kinds import Array, Stored, kind_of, rebuilt, without_variable
 from .matrices import Matrices

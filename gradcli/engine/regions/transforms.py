@@ -11,8 +11,8 @@ from ...diagnostics import Span
 from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..ir.instructions import Block, Region, Value
+from ..ir.scalars import CHOOSE
 from ..ir.types import ArrayType, Scalar, has_tangents
-from ..ir.verifier import CHOOSE
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
 from ..passes.folding import fold

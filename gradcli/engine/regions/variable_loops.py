@@ -17,7 +17,7 @@ from ..ir.types import F64, Scalar, has_tangents
 from ..passes.activity import varied
 from ..passes.calls import Regions
 from .branching import Scope
-from .entries import Entry, parameters_of
+from .entries import Entry, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .frame_loops import (
     HEAD,
@@ -33,7 +33,6 @@ from .kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import STOPPED, Name, Variable
-from .specialising import naming_parameters
 
 FLAGS = 3  # the results before those of names
 

@@ -3,7 +3,7 @@ asks of the sweep."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..values.lanes import Group
 from .run import Run
@@ -40,23 +40,25 @@ class ReverseSweep(Protocol):
         """A share of the rows of `group` alone, as the operand has it."""
 
 
+class Passed(NamedTuple):
+    """A record that a sweep passes: its number, its place, the primals of its operands, the numbers
+    of its inputs, the cotangent of its result, and what it kept of that."""
+
+    number: int
+    site: Site
+    operands: Any
+    inputs: tuple[int, ...]
+    g: Any
+    y: Any
+
+
 class Pullback:
     """The options of a record that takes its cotangent to its inputs itself."""
 
     __slots__ = ()
 
-    def pull(
-        self,
-        sweep: ReverseSweep,
-        site: Site,
-        operands: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-    ) -> None:
-        """Adds the shares of the inputs, whose numbers are `numbers`, of the cotangent `g` of the
-        record `number`."""
+    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+        """Adds the shares of the record's inputs in its cotangent."""
         raise NotImplementedError
 
 

@@ -84,7 +84,6 @@ class Run:
                need a trace
     bodies     how many calls are inside each other whose tangents go over the trace
                (`transforms/forward_level.py`)
-    recordings how many calls are inside each other that are recorded for a transform
     one_record whether a loop or a call on traced numbers may be one record: no derivative is asked
                by what is in between, nor what each element depends on
     rows_as_one whether a call of `vmap` may be one that tells what each element depends on
@@ -148,7 +147,6 @@ class Run:
         "place",
         "printed",
         "printed_values",
-        "recordings",
         "replaced",
         "rows_as_one",
         "rules",
@@ -199,7 +197,7 @@ class Run:
         self.asks = self.derives = self.once = self.rules = self.one_record = False
         self.rows_as_one = False
         self.compiled: Any = None  # what it executes
-        self.paused = self.bodies = self.recordings = 0
+        self.paused = self.bodies = 0
         self.executed: set[int] = set()
         self.place: Span | None = None
         self.steps = self.passed = self.work = 0

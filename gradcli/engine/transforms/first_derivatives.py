@@ -16,107 +16,62 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, map_structure, read
 from .forward_level import along
-from .recording import Recording
+from .recording import FunctionCall, Recording
 from .transform_arguments import Sources
 
 
-def gradient(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> Any:
-    return value_and_gradient(run, transform, arguments, keywords, vector, site)[1]
+def gradient(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+    return value_and_gradient(transform, call, vector)[1]
 
 
-def value_and_gradient_list(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> List:
-    return List(list(value_and_gradient(run, transform, arguments, keywords, vector, site)))
+def value_and_gradient_list(transform: Transform, call: FunctionCall, vector: Any) -> List:
+    return List(list(value_and_gradient(transform, call, vector)))
 
 
-def value_and_gradient(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> tuple[Any, Any]:
+def value_and_gradient(transform: Transform, call: FunctionCall, vector: Any) -> tuple[Any, Any]:
     """Returns the value and the gradient of the sum of its elements, weighted by the `vector` if
     there is one.
     """
-    recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
+    run, site, recording = call.run, call.site, Recording(call)
     value = recording.value
-    traced = verify_target(run, value, site.span, of=transform.function)
+    traced = verify_target(run, value, site.span, of=call.function)
     found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
     value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
-    sources = Sources(transform, arguments)
+    sources = Sources(transform, call.arguments)
     for k, g in enumerate(found):
         if g is None:
             found[k] = gradient_or_zero(run, value, sources.numbers[k], None, site)
     return value, sources.rebuild(found)
 
 
-def jvp(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> Any:
-    return value_and_tangent(run, transform, arguments, keywords, vector, site)[1]
+def jvp(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+    return value_and_tangent(transform, call, vector)[1]
 
 
-def value_and_jvp(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> List:
-    return List(list(value_and_tangent(run, transform, arguments, keywords, vector, site)))
+def value_and_jvp(transform: Transform, call: FunctionCall, vector: Any) -> List:
+    return List(list(value_and_tangent(transform, call, vector)))
 
 
-def value_and_tangent(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> tuple[Any, Any]:
+def value_and_tangent(transform: Transform, call: FunctionCall, vector: Any) -> tuple[Any, Any]:
     """Returns the value and its tangent along the vector."""
-    tangents = _tangents(run, transform, arguments, vector, site)
-    value, tangent = along(
-        run, transform.function, arguments, keywords, transform.positions, tangents, site
-    )
+    run, tangents = call.run, _tangents(transform, call, vector)
+    value, tangent = along(call, tangents)
     if type(value) is float and type(tangent) is float:
         return value, tangent
-    verify_target(run, value, site.span, real=False, of=transform.function)
+    verify_target(run, value, call.site.span, real=False, of=call.function)
     if all(t is None for t in tangents):
         return value, map_structure(lambda v: None, value)
     return value, with_zeros(run, value, tangent)
 
 
-def _tangents(
-    run: Run, transform: Transform, arguments: list[Any], vector: Any, site: Site
-) -> list[Any]:
+def _tangents(transform: Transform, call: FunctionCall, vector: Any) -> list[Any]:
     """Returns the part of the vector for each number among the arguments; None for one that isn't
     differentiable.
     """
+    run, site = call.run, call.site
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
-    selected = List([arguments[k] for k in transform.positions])
+    selected = List([call.arguments[k] for k in call.wrt])
     tangents: list[Any] = []
     for value, part in pair_with(run, selected, vectors, site, "vector", "argument"):
         value = read(value)

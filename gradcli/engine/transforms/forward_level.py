@@ -12,10 +12,10 @@ from typing import Any
 
 from ..operations.rows.narrowing import narrow_recorded
 from ..trace.run import Run
-from ..trace.tape import Site, Trace
+from ..trace.tape import Trace
 from ..values.boxes import Dual, level_of, lowered
 from ..values.kinds import map_structure, read
-from .recording import Recording, level_numbers
+from .recording import FunctionCall, Recording, level_numbers
 
 
 def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> None:
@@ -31,23 +31,15 @@ def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> Non
         run.trace = Trace(run.level, run.trace)
 
 
-def along(
-    run: Run,
-    function: Any,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    wrt: list[int],
-    tangents: list[Any],
-    site: Site,
-) -> tuple[Any, Any]:
+def along(call: FunctionCall, tangents: list[Any]) -> tuple[Any, Any]:
     """Calls a function once and returns its value together with the tangent of that value.
 
-    `tangents` holds one for each number in the arguments at the positions `wrt`, in order; None for
-    one that isn't perturbed. The tangent has the structure of the value, with None where the value
-    has none.
+    `tangents` holds one for each number that it is differentiated by, in order; None for one that
+    isn't perturbed. The tangent has the structure of the value, with None where the value has none.
     """
+    run, function, arguments, keywords, wrt, site = call
     if run.asks:
-        return _along_the_trace(run, function, arguments, keywords, wrt, tangents, site)
+        return _along_the_trace(call, tangents)
     outside = run.level
     level = run.level = next(level_numbers)
     rest = iter(tangents)
@@ -86,24 +78,16 @@ def parted(value: Any, level: int) -> tuple[Any, Any]:
     return map_structure(lambda v: lowered(read(v), level), value), tangent
 
 
-def _along_the_trace(
-    run: Run,
-    function: Any,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    wrt: list[int],
-    tangents: list[Any],
-    site: Site,
-) -> tuple[Any, Any]:
+def _along_the_trace(call: FunctionCall, tangents: list[Any]) -> tuple[Any, Any]:
     """Calls a function as `along` does, but without a level: by two sweeps over what the call
     records.
     """
-    run.bodies += 1
+    call.run.bodies += 1
     try:
-        recording = Recording(run, function, arguments, keywords, wrt, site, apart=True)
+        recording = Recording(call)
     finally:
-        run.bodies -= 1
-    found = iter(recording.push(tangents, site))
+        call.run.bodies -= 1
+    found = iter(recording.push(tangents, call.site))
     value = map_structure(lambda v: recording.outside(read(v)), recording.value)
     recording.finish()
     return value, map_structure(lambda v: next(found), value)

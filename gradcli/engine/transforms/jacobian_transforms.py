@@ -18,27 +18,13 @@ from ..values.sparse import entries
 from .first_derivatives import gradient_or_zero, with_zeros
 from .forward_jacobian import columns
 from .forward_level import along
-from .recording import Recording
+from .recording import FunctionCall, Recording
 from .transform_arguments import Sources
 
 RESHAPE = OPS["reshape"]
 
 
-def _record(
-    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site
-) -> Recording:
-    return Recording(run, transform.function, arguments, keywords, transform.positions, site)
-
-
-def jacobian(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-    symmetric: bool = False,
-) -> Any:
+def jacobian(transform: Transform, call: FunctionCall, vector: Any, symmetric: bool = False) -> Any:
     """Implements `jacobian`: for each number of the value, blocks in the structure of the
     arguments.
 
@@ -46,11 +32,11 @@ def jacobian(
     sweeps as its sparsity allows go over the recording, backward or forward. If forward mode is
     asked for, calls carry tangents along instead, and record nothing.
     """
-    sources = Sources(transform, arguments)
+    run, site, sources = call.run, call.site, Sources(transform, call.arguments)
     if transform.mode == "forward" and (run.rules or not transform.sparse):
-        return _columns(run, transform, arguments, keywords, sources, site)
-    recording = _record(run, transform, arguments, keywords, site)
-    verify_target(run, recording.value, site.span, of=transform.function)
+        return _columns(call, sources)
+    recording = Recording(call)
+    verify_target(run, recording.value, site.span, of=call.function)
     found = map_structure(
         lambda v: _blocks(run, transform, recording, sources, read(v), site, symmetric),
         recording.value,
@@ -87,29 +73,21 @@ def _blocks(
     return sources.rebuild(blocks)
 
 
-def _columns(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    sources: Sources,
-    site: Site,
-) -> Any:
+def _columns(call: FunctionCall, sources: Sources) -> Any:
     """Returns all blocks of the Jacobian, computed by calls that carry tangents along."""
+    run, site = call.run, call.site
     value: Any = None
 
     def move(tangents: list[Any]) -> list[Any]:
         nonlocal value
-        value, tangent = along(
-            run, transform.function, arguments, keywords, transform.positions, tangents, site
-        )
-        verify_target(run, value, site.span, of=transform.function)
+        value, tangent = along(call, tangents)
+        verify_target(run, value, site.span, of=call.function)
         return [read(t) for t in leaves(with_zeros(run, value, tangent))]
 
     found = columns(run, move, sources.numbers, site)
     if value is None:
-        value = run.call(transform.function, arguments, keywords, site)
-        verify_target(run, value, site.span, of=transform.function)
+        value = run.call(call.function, call.arguments, call.keywords, site)
+        verify_target(run, value, site.span, of=call.function)
     blocks = []
     for i, target in enumerate(map(read, leaves(value))):
         if target is None:
@@ -152,23 +130,16 @@ def _verify_size(run: Run, shape: tuple[int, ...], sources: Sources, site: Site)
         )
 
 
-def batch_jacobian(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> Any:
+def batch_jacobian(transform: Transform, call: FunctionCall, vector: Any) -> Any:
     """Implements `batch_jacobian`: the Jacobian of each row of the value by the same row of the
     argument.
 
     Its shape is batch + value.shape[1:] + argument.shape[1:].
     """
-    sources = Sources(transform, arguments)
-    recording = _record(run, transform, arguments, keywords, site)
+    run, site, sources = call.run, call.site, Sources(transform, call.arguments)
+    recording = Recording(call)
     target = read(recording.value)
-    verify_target(run, target, site.span, of=transform.function)
+    verify_target(run, target, site.span, of=call.function)
     shape = shape_of(primal(target))
     for source in sources.numbers:
         verify_batch(run, shape, shape_of(primal(source)), site)

@@ -7,24 +7,35 @@ need a trace of its own, whose primals are then duals.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..ad.reverse import sweep
 from ..ad.targets import merge_seeds, ones_like
-from ..backends.backend import is_inexact, is_scalar
+from ..backends.backend import is_inexact
 from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Leaf, Site, Trace, Traced, leaf_numbers, reachable
 from ..trace.windows import Window
 from ..values.boxes import level_of, lowered, primal
-from ..values.kinds import UNSET, Function, List, Variable, leaves, map_structure, read
+from ..values.kinds import List, Variable, leaves, map_structure, read
 from ..values.sparse import Sparse
 
 # Numbers of levels: a later level has a higher number, and no number is used twice.
 level_numbers = itertools.count(1)
 IDENTITY = OPS["pos"]
+
+
+class FunctionCall(NamedTuple):
+    """A call of a function that is differentiated by the arguments at the positions `wrt`."""
+
+    run: Run
+    function: Any
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    wrt: list[int]
+    site: Site
 
 
 class Recording:
@@ -38,9 +49,6 @@ class Recording:
     """
 
     __slots__ = (
-        "_passes_on",
-        "_seen",
-        "_taken",
         "before",
         "begin",
         "inputs",
@@ -54,20 +62,9 @@ class Recording:
         "value",
     )
 
-    def __init__(
-        self,
-        run: Run,
-        function: Any,
-        arguments: list[Any],
-        keywords: dict[str, Any],
-        wrt: list[int],
-        site: Site,
-        apart: bool = False,
-    ) -> None:
-        """Calls `function` with the arguments at the positions `wrt` replaced by fresh inputs.
-
-        `apart` forbids passing an argument on unchanged as its own input.
-        """
+    def __init__(self, call: FunctionCall) -> None:
+        """Makes a call with fresh inputs in place of the arguments that it is differentiated by."""
+        run, function, arguments, keywords, wrt, site = call
         self.run = run
         outside = run.trace, run.level
         self.own = run.level != run.trace.level  # a forward level lies between
@@ -76,14 +73,11 @@ class Recording:
             run.trace = Trace(run.level, run.trace)
         trace = self.trace = run.trace
         self.before, self.limit = trace.segment, trace.limit
-        self._passes_on = False  # whether an argument from outside is its own input
         paused = None if trace.main.recording else _go_on(trace)
         # Nothing from outside begins here, so that `finish` can release the segment.
         trace.number += 1
         begin = self.begin = trace.advance()
         self.since, self.switched = begin.first, trace.switched
-        self._taken: set[int] | None = None
-        self._seen = None if apart or keywords else (function, arguments, wrt)
         inputs: list[Traced | None] = []
         self.inputs = inputs
         given = arguments.copy()
@@ -100,11 +94,9 @@ class Recording:
                 given[k] = map_structure(lambda v: self._fresh(site, v), argument)
             else:
                 given[k] = self._fresh(site, argument)
-        run.recordings += 1
         try:
             self.value = run.call(function, given, keywords, site)
         finally:
-            run.recordings -= 1
             run.trace, run.level = outside
             if paused is not None:
                 _stop(trace, paused)
@@ -120,7 +112,7 @@ class Recording:
         """Decides whether the sweeps over this call are recorded: whether their results can depend
         on something outside.
         """
-        depends = self._passes_on or self.trace.keeps_all or self._depends_on_outside()
+        depends = self.trace.keeps_all or self._depends_on_outside()
         self.records = (
             self.before is not None and depends and (self.trace.keeps_all or not self.run.once)
         )
@@ -132,13 +124,6 @@ class Recording:
             return value
         trace = self.trace
         if type(value) is not float and level_of(value) == trace.level:
-            if self._seen is not None:
-                self._taken, self._seen = _numbers_seen(*self._seen), None
-            constant = isinstance(trace, KeepingTrace) and value[1] not in trace.active
-            if self._taken is not None and value[1] not in self._taken and not constant:
-                self._passes_on = True
-                self.inputs.append(value)  # the function sees it by this argument alone
-                return value
             kept = value[0] if trace.room > 0 else blank(value[0])
             fresh: Any = trace.record(
                 site.in_derivative(IDENTITY).on((0,)), [value], kept, None, kept, value[0]
@@ -320,30 +305,3 @@ def _go_on(trace: Trace) -> Window:
 def _stop(trace: Trace, main: Window) -> None:
     view, trace.main = trace.main, main
     trace.close(view)
-
-
-def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[int] | None:
-    """Returns the numbers of the traced values that a function can see other than by the arguments
-    at `wrt`.
-
-    It captured them, is given them as other arguments, or is given them twice. None if it is given
-    functions, lists or modules, which may hold further values.
-    """
-    if type(function) is not Function:
-        return None
-    selected = [v[1] for k in wrt for v in map(read, leaves(arguments[k])) if type(v) is tuple]
-    numbers = set() if len(set(selected)) == len(selected) else set(selected)
-    arguments = [argument for k, argument in enumerate(arguments) if k not in wrt]
-    for value in (*[cell[0] for cell in function.cells], *function.defaults, *arguments):
-        if type(value) is Variable:
-            numbers.add(value.number)
-        elif type(value) is tuple:
-            numbers.add(value[1])
-        elif not (
-            is_scalar(value)
-            or hasattr(value, "dtype")
-            or value is UNSET
-            or (type(value) is Function and value.captures_nothing())
-        ):
-            return None
-    return numbers

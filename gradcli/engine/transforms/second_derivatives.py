@@ -7,14 +7,12 @@ from typing import Any
 from ..ad.targets import direction, pair_with, seeds_for, verify_target
 from ..backends.backend import count, is_inexact, shape_of
 from ..jacobian.jacobians import verify_real
-from ..trace.run import Run
-from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, read
 from .first_derivatives import gradient_or_zero, value_and_gradient, with_zeros
 from .forward_level import along
 from .jacobian_transforms import jacobian
-from .recording import Recording
+from .recording import FunctionCall, Recording
 from .transform_arguments import Sources
 
 # The kind of transform that `hessian` and `hvp` differentiate; programs can't name it.
@@ -23,67 +21,44 @@ GRADIENTS = "gradients"
 MANY_NUMBERS = 10_000
 
 
-def gradients(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> List:
+def gradients(transform: Transform, call: FunctionCall, vector: Any) -> List:
     """Returns a list of the gradients by those arguments that are differentiable."""
-    once, run.once = run.once, False  # the caller differentiates them again
+    once, call.run.once = call.run.once, False  # the caller differentiates them again
     try:
-        _, found = value_and_gradient(run, transform, arguments, keywords, None, site)
+        _, found = value_and_gradient(transform, call, None)
         return List([g for g in leaves(found) if g is not None])
     finally:
-        run.once = once
+        call.run.once = once
 
 
-def hessian(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> Any:
-    sources = Sources(transform, arguments)
-    verify_real(run, sources.numbers, site.span)
+def hessian(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+    sources = _sources(transform, call)
     gradients = Transform(GRADIENTS, transform.function, transform.wrt)
     outer = Transform("jacobian", gradients, transform.wrt, transform.mode, transform.sparse)
     symmetric = len(sources.numbers) == 1
-    rows = iter(jacobian(run, outer, arguments, keywords, None, site, symmetric))
+    rows = iter(jacobian(outer, call._replace(function=gradients), None, symmetric))
     nothing = sources.rebuild([None] * len(sources.numbers))
     return sources.rebuild(
         [next(rows) if is_inexact(primal(v)) else nothing for v in sources.numbers]
     )
 
 
-def hvp(
-    run: Run,
-    transform: Transform,
-    arguments: list[Any],
-    keywords: dict[str, Any],
-    vector: Any,
-    site: Site,
-) -> Any:
+def hvp(transform: Transform, call: FunctionCall, vector: Any) -> Any:
     """Implements `hvp`: the Hessian times the vector.
 
     The Hessian is symmetric, so the product is also the vector times the Hessian, which is a second
     sweep. Only where there are many numbers are tangents carried over the first sweep.
     """
-    sources = Sources(transform, arguments)
-    verify_real(run, sources.numbers, site.span)
+    run, site, sources = call.run, call.site, _sources(transform, call)
     vectors = vector if sources.listed else List([vector])
-    selected = List([arguments[k] for k in transform.positions])
+    selected = List([call.arguments[k] for k in call.wrt])
     pairs = [(read(v), t) for v, t in pair_with(run, selected, vectors, site, "vector", "argument")]
     tangents = [
         direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs
     ]
-    gradients = Transform(GRADIENTS, transform.function, transform.wrt)
+    call = call._replace(function=Transform(GRADIENTS, transform.function, transform.wrt))
     if run.rules or sum(count(shape_of(primal(v))) for v in sources.numbers) < MANY_NUMBERS:
-        recording = Recording(run, gradients, arguments, keywords, transform.positions, site)
+        recording = Recording(call)
         vectors = List([t for t in tangents if t is not None])
         found = recording.pull(
             seeds_for(
@@ -92,9 +67,7 @@ def hvp(
         )
         recording.finish()
     else:
-        value, tangent = along(
-            run, gradients, arguments, keywords, transform.positions, tangents, site
-        )
+        value, tangent = along(call, tangents)
         moved = leaves(with_zeros(run, value, tangent))
         found = [None if t is None else next(moved) for t in tangents]
     return sources.rebuild(
@@ -103,3 +76,10 @@ def hvp(
             for source, g in zip(sources.numbers, found, strict=True)
         ]
     )
+
+
+def _sources(transform: Transform, call: FunctionCall) -> Sources:
+    """What is differentiated by. Raises GradcliError (E314) where that is complex."""
+    sources = Sources(transform, call.arguments)
+    verify_real(call.run, sources.numbers, call.site.span)
+    return sources

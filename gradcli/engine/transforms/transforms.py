@@ -25,15 +25,14 @@ from ..values.kinds import List, Transform, map_structure, read
 from .first_derivatives import (
     gradient,
     jvp,
-    value_and_gradient,
     value_and_gradient_list,
     value_and_jvp,
 )
 from .jacobian_transforms import batch_jacobian, jacobian
+from .recording import FunctionCall
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
 from .transform_arguments import Sources, take_positions, take_vector
 
-_FIRST = frozenset(("grad", "value_and_grad"))
 # These accept a list of numbers for an array.
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))
 _KINDS: dict[str, Callable[..., Any]] = {
@@ -64,10 +63,6 @@ def call_transform(
         keywords = {name: map_structure(one_kind, v) for name, v in keywords.items()}
     before = run.work
     try:
-        # The fast path.
-        if transform.kind in _FIRST and not keywords and transform.last < len(arguments):
-            value, gradient = value_and_gradient(run, transform, arguments, keywords, None, site)
-            return gradient if transform.kind == "grad" else List([value, gradient])
         return _call(run, transform, arguments, keywords, site)
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
@@ -105,7 +100,8 @@ def _call(
     before = run.one_record
     run.one_record = before and not _asks_for_structure(transform, arguments)
     try:
-        return _KINDS[kind](run, transform, arguments, keywords, vector, site)
+        call = FunctionCall(run, transform.function, arguments, keywords, positions, site)
+        return _KINDS[kind](transform, call, vector)
     finally:
         run.one_record = before
 

@@ -32,6 +32,7 @@ class Language(Reals, C99CodePrinter):  # type: ignore[misc]
     to `out`."""
 
     choice, unicode = "({0} ? {1} : {2})", False
+    constants: ClassVar = {"BooleanTrue": "1", "BooleanFalse": "0"}
     words = frozenset(
         [*C99CodePrinter.reserved_words, *f"{KEYWORDS} {MACROS}".split()]
         + [f"{name}{end}" for name in FUNCTIONS.split() for end in ("", "f", "l")]
@@ -69,9 +70,3 @@ class Language(Reals, C99CodePrinter):  # type: ignore[misc]
             f"pow({self._print(base)}, "
             f"{exponent if exponent.is_Integer else self._print(exponent)})"
         )
-
-    def _print_BooleanTrue(self, form: Any) -> str:
-        return "1"
-
-    def _print_BooleanFalse(self, form: Any) -> str:
-        return "0"

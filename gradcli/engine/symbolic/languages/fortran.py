@@ -20,6 +20,11 @@ class Language(Reals, FCodePrinter):  # type: ignore[misc]
 
     whole, choice = "{}.0d0", "merge({1}, {2}, {0})"
     longest, unicode, folds = 60, False, True  # 63 letters, and what sets names apart
+    constants: ClassVar = {  # SymPy's infinity is the largest finite number
+        "Infinity": "ieee_value(0.0d0, ieee_positive_inf)",
+        "NegativeInfinity": "-ieee_value(0.0d0, ieee_positive_inf)",
+        "NaN": "ieee_value(0.0d0, ieee_quiet_nan)",
+    }
     words = frozenset(
         f"closed_forms dp ieee_arithmetic iso_fortran_env real64 value {KEYWORDS}".split()
     )
@@ -102,17 +107,6 @@ class Language(Reals, FCodePrinter):  # type: ignore[misc]
     def _print_ceiling(self, form: Any) -> str:
         x = self._print(form.args[0])
         return f"(aint({x}) + merge(1.0d0, 0.0d0, {x} > aint({x})))"
-
-    # SymPy's infinity is the largest finite number.
-
-    def _print_Infinity(self, form: Any) -> str:
-        return "ieee_value(0.0d0, ieee_positive_inf)"
-
-    def _print_NegativeInfinity(self, form: Any) -> str:
-        return "-ieee_value(0.0d0, ieee_positive_inf)"
-
-    def _print_NaN(self, form: Any) -> str:
-        return "ieee_value(0.0d0, ieee_quiet_nan)"
 
 
 def _dimensions(shape: Shape) -> str:

@@ -28,6 +28,7 @@ class Language(Doubles, JuliaCodePrinter):  # type: ignore[misc]
 
     power, choice = "^", "({0} ? {1} : {2})"
     parts = ("real({})", "imag({})")
+    constants: ClassVar = {"Exp1": "ℯ"}  # SymPy's `e` is no name of Julia's
     words = frozenset(KEYWORDS.split())
     settings: ClassVar = {
         "user_functions": {
@@ -62,9 +63,6 @@ class Language(Doubles, JuliaCodePrinter):  # type: ignore[misc]
         return f"using SpecialFunctions\n\n{body}" if re.search(SPECIAL, body) else body
 
     _print_Function = CodePrinter._print_Function
-
-    def _print_Exp1(self, form: Any) -> str:
-        return "ℯ"  # SymPy's `e` is no name of Julia's
 
     def _print_Max(self, form: Any) -> str:
         return f"max({self.stringify(form.args, ', ')})"

@@ -60,6 +60,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     unicode   whether names may have letters such as α
     folds     whether x and X are the same name
     gap       what stands between two functions
+    constants  those that aren't written as SymPy does, by the names of their classes
     """
 
     whole, power, choice = "{}.0", "**", ""
@@ -67,6 +68,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     words: frozenset[str] = frozenset()
     longest, unicode, folds, gap = 1000, True, False, "\n"
     settings: ClassVar[Mapping[str, Any]] = {}
+    constants: ClassVar[Mapping[str, str]] = {}
 
     # SymPy's overflow, by way of exp
     _rewriteable_functions = CodePrinter._rewriteable_functions | {
@@ -112,6 +114,8 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     # ---- refusals --------------------------------------------------------------------------------
 
     def _print(self, form: Any, **options: Any) -> Any:
+        if (constant := self.constants.get(type(form).__name__)) is not None:
+            return constant
         try:
             return super()._print(form, **options)
         except PrintMethodNotImplementedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from sympy.printing.pycode import PythonCodePrinter
 
@@ -16,6 +16,11 @@ class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
 
     whole, choice, gap = "{}", "({1} if {0} else {2})", "\n\n"
     parts = ("{}.real", "{}.imag")
+    constants: ClassVar = {
+        "NaN": "math.nan",
+        "Infinity": "math.inf",
+        "NegativeInfinity": "-math.inf",
+    }
     words = frozenset(keyword.kwlist)
 
     def function(self, function: Function) -> str:
@@ -37,12 +42,3 @@ class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
 
     def _print_im(self, form: Any) -> str:
         return f"({self._print(form.args[0])}).imag"
-
-    def _print_NaN(self, form: Any) -> str:
-        return "math.nan"
-
-    def _print_Infinity(self, form: Any) -> str:
-        return "math.inf"
-
-    def _print_NegativeInfinity(self, form: Any) -> str:
-        return "-math.inf"

@@ -17,6 +17,13 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
     """Rust, for f64 and arrays of them."""
 
     choice = "(if {0} {{ {1} }} else {{ {2} }})"
+    constants: ClassVar = {
+        "Pi": "std::f64::consts::PI",
+        "Exp1": "std::f64::consts::E",
+        "Infinity": "f64::INFINITY",
+        "NegativeInfinity": "-f64::INFINITY",
+        "NaN": "f64::NAN",
+    }
     words = frozenset([*reserved_words, "f64", "main", "std", "union", "_"])
     settings: ClassVar = {"user_functions": {"floor": "floor", "ceiling": "ceil"}}
 
@@ -59,21 +66,6 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
 
     def _print_Min(self, form: Any) -> str:
         return self._folded(form, "f64::min({}, {})")
-
-    def _print_Pi(self, form: Any) -> str:
-        return "std::f64::consts::PI"
-
-    def _print_Exp1(self, form: Any) -> str:
-        return "std::f64::consts::E"
-
-    def _print_Infinity(self, form: Any) -> str:
-        return "f64::INFINITY"
-
-    def _print_NegativeInfinity(self, form: Any) -> str:
-        return "-f64::INFINITY"
-
-    def _print_NaN(self, form: Any) -> str:
-        return "f64::NAN"
 
 
 def _typed(text: str) -> str:

@@ -1,13 +1,11 @@
-"""Regions from text, as `printer.py` writes it. Tests are such texts, and so are golden files."""
+"""Regions from text, as the printer writes it. Tests are such texts, and so are golden files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ...ops import OPS
-from .instructions import (
-    WAYS,
+from gradcli.engine.ir.instructions import (
     Affine,
     Block,
     Branch,
@@ -34,8 +32,10 @@ from .instructions import (
     Value,
     While,
 )
-from .tokens import IRError, Tokens
-from .types import SCALARS, STACK, ArrayType, Type
+from gradcli.engine.ir.types import SCALARS, STACK, ArrayType, Type
+from gradcli.ops import OPS
+
+from .ir_tokens import WAYS, IRError, Tokens
 
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 
