@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import NO_LIMIT
 from ..formulas.functions import scalar_function
-from ..ir.instructions import Region
-from ..ir.types import DTYPES, F32, ArrayType, Type
+from ..ir.instructions import Region, Value
+from ..ir.types import DTYPES, F32, ArrayType
 from ..passes.fusion import has_each
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
@@ -59,15 +59,14 @@ def compiled(
 
     Raises NotNative for what has no machine code.
     """
-    text, called = kernel_text(region, others, stack_bytes)
+    text, called, scratch = kernel_text(region, others, stack_bytes)
     passes = O3 if has_each(region, *others) else FEW
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
     ]
     function = loaded(*assembled(text, passes), functions)
-    kinds = [value.type for value in (*region.block.parameters, *region.block.results)]
-    if any(map(_is_array, kinds)):
-        return _with_arrays(function, region)
+    if scratch or _arrays((*region.block.parameters, *region.block.results)):
+        return _with_arrays(function, region, scratch)
     return _with_float32(function, region)
 
 
@@ -84,20 +83,21 @@ def loaded(
     return function
 
 
-def _is_array(kind: Type) -> TypeGuard[ArrayType]:
-    return isinstance(kind, ArrayType)
+def _arrays(values: Sequence[Value]) -> list[tuple[int, ArrayType]]:
+    """The positions and types of the arrays among values."""
+    return [(k, v.type) for k, v in enumerate(values) if isinstance(v.type, ArrayType)]
 
 
-def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Callable[..., Any]:
+def _with_arrays(
+    function: Callable[..., tuple[Any, ...]], region: Region, scratch: int
+) -> Callable[..., Any]:
     """A kernel as a function of arrays. It takes addresses itself: those of its arrays, and after
-    all parameters those of the arrays that it is to fill."""
-    takes = [value.type for value in region.block.parameters]
-    gives = [value.type for value in region.block.results]
+    all parameters those of the arrays that it is to fill, and of its scratch memory."""
+    takes, gives = region.block.parameters, region.block.results
     n, xp, own = len(takes), CPU.xp, _with_float32(function, region)
-    arrays = [(k, DTYPES[kind.element]) for k, kind in enumerate(takes) if _is_array(kind)]
-    places = [
-        (k, each.shape, DTYPES[each.element]) for k, each in enumerate(gives) if _is_array(each)
-    ]
+    arrays = [(k, DTYPES[kind.element]) for k, kind in _arrays(takes)]
+    places = [(k, kind.shape, DTYPES[kind.element]) for k, kind in _arrays(gives)]
+    spare: list[Any] = []  # scratch memory that no call has now: other threads may run the kernel
 
     def call(*operands: Any) -> tuple[Any, ...]:
         passed, held = list(operands[:n]), []
@@ -105,7 +105,15 @@ def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Ca
             held.append(xp.ascontiguousarray(passed[k], dtype))
             passed[k] = held[-1].ctypes.data
         made = [(k, xp.empty(shape, dtype)) for k, shape, dtype in places]
-        found = list(own(*passed, *[each.ctypes.data for _, each in made], *operands[n:]))
+        passed += [each.ctypes.data for _, each in made]
+        if scratch:
+            held.append(spare.pop() if spare else xp.empty(scratch, "uint8"))
+            passed.append(held[-1].ctypes.data)
+        try:
+            found = list(own(*passed, *operands[n:]))
+        finally:
+            if scratch:
+                spare[:] = held[-1:]
         for k, each in made:
             found.insert(k, each)
         return tuple(found)
@@ -115,7 +123,7 @@ def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Ca
 
 def _with_float32(function: Callable[..., tuple[Any, ...]], region: Region) -> Callable[..., Any]:
     """A kernel that gives NumPy's numbers where they are float32, and not Python's."""
-    gives = [value.type for value in region.block.results if not _is_array(value.type)]
+    gives = [v.type for v in region.block.results if not isinstance(v.type, ArrayType)]
     places = [k for k, kind in enumerate(gives) if kind == F32]
     if not places:
         return function

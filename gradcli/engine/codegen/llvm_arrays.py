@@ -46,15 +46,10 @@ class Arrays:
         self.frame.leave_if(make.icmp_unsigned("==", found, NULL), self.frame.step_back)
         return make.bitcast(found, kind)
 
-    def filled(self, kind: Any, size: int, number: Any) -> Any:
-        found = self.new(kind, size)
-        self.builder.call(_fill(self.builder.module, kind), [found, ir.Constant(INT, size), number])
-        return found
-
-    def copied(self, array: Any, size: int) -> Any:
-        found = self.new(array.type, size)
-        copy(self.builder, found, array, size)
-        return found
+    def fill(self, array: Any, size: int, number: Any) -> None:
+        self.builder.call(
+            _fill(self.builder.module, array.type), [array, ir.Constant(INT, size), number]
+        )
 
     def free(self, array: Any, size: int) -> None:
         make = self.builder

@@ -6,7 +6,7 @@ All names are invented, and arithmetic is that of IEEE 754, without fast-math fl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -41,7 +41,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import STACK, ArrayType, dtype_of
 from .array_calls import Computed, Multiplied
-from .llvm_arrays import Arrays
+from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
 from .llvm_each import Around, call_of, work_of_points
 from .llvm_frame import INT, REALS, Frame, PythonFunctions
@@ -73,6 +73,7 @@ class Emitter:
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
         self.given_places: dict[Value, Any] = {}  # where new arrays go that have a place
+        self.held: Container[Value] = ()  # those that aren't freed
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """The results of a block, for the values of its parameters."""
@@ -156,16 +157,17 @@ class Emitter:
         """What makes, reads, changes or frees an array. A change is made in place."""
         first, *others = self.read(made.operands)
         if isinstance(made, NewArray):
-            kind, size = llvm_type(made.result.type), made.result.array_type.size
-            self.values[made.result] = self.arrays.filled(kind, size, first)
+            found = self.values[made.result] = self.new(made.result)
+            self.arrays.fill(found, made.result.array_type.size, first)
         elif isinstance(made, Element):
             self.values[made.result] = self.arrays.element(first, self.frame.safe(*others))
         elif isinstance(made, Put):
             self.arrays.put(first, *others)
             self.values[made.result] = first
         elif isinstance(made, Copy):
-            self.values[made.result] = self.arrays.copied(first, made.array.array_type.size)
-        else:
+            found = self.values[made.result] = self.new(made.result)
+            copy(self.builder, found, first, made.array.array_type.size)
+        elif made.array not in self.held:
             self.arrays.free(first, made.array.array_type.size)
 
     def affine(self, made: Affine) -> None:

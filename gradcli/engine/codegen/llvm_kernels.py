@@ -13,19 +13,22 @@ from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, work_of
-from .llvm_frame import INT, Kernel, PythonFunctions
+from .llvm_frame import ADDRESS, INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
 from .scalar_ops import NotNative
+from .scratch import Scratch, scratch_of
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, and the Python functions that it calls."""
+    """The module of the function `kernel`, the Python functions that it calls, and the bytes of its
+    scratch memory: where that is comes after all parameters."""
 
     text: str
     called: PythonFunctions
+    scratch: int
 
 
 def kernel_text(
@@ -35,9 +38,10 @@ def kernel_text(
     that a stack may take. Raises NotNative."""
     module, called = ir.Module(), PythonFunctions()
     functions = functions_of(module, others, called, stack_bytes=stack_bytes)
-    _kernel(region.block, Kernel(module), functions, called, stack_bytes)
+    scratch = scratch_of(region.block)
+    _kernel(region.block, Kernel(module), functions, called, stack_bytes, scratch)
     keep_versions(module)
-    return KernelText(str(module), called)
+    return KernelText(str(module), called, scratch.size)
 
 
 def functions_of(
@@ -71,18 +75,25 @@ def _kernel(
     functions: dict[str, Any],
     called: PythonFunctions,
     stack_bytes: int,
+    scratch: Scratch,
 ) -> None:
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
     types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
+    types += [ADDRESS] if scratch.size else []
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory), stack_bytes=stack_bytes)
     guards.begin()
     given, n = frame.parameters(types), len(block.parameters)
     emitter = Emitter(frame, guards, functions, called)
-    for value, place in zip(arrays, given[n:], strict=True):
+    for value, place in zip(arrays, given[n:], strict=False):
         emitter.given_places.setdefault(_origin(block, value), place)
+    guards.reserve(ir.Constant(INT, scratch.size))
+    emitter.held = scratch.held
+    for value, offset in scratch.places.items():
+        place = frame.builder.gep(given[-1], [ir.Constant(INT, offset)])
+        emitter.given_places[value] = frame.builder.bitcast(place, llvm_type(value.type))
     results = emitter.run(block, given[:n])
-    for value, place in zip(arrays, given[n:], strict=True):
+    for value, place in zip(arrays, given[n:], strict=False):
         if emitter.values[value] is not place:
             copy(frame.builder, place, emitter.values[value], value.array_type.size)
 
