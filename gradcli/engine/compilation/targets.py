@@ -106,7 +106,13 @@ def compile_entry_write(
                 holder[at] = array if origin is None else (array, *origin)
                 raise
         else:
-            holder[at] = replace(frame[0], site, root, path, value, name)
+            holder[at] = UNSET
+            del array
+            try:
+                holder[at] = replace(frame[0], site, root, path, value, name)
+            except BaseException:
+                holder[at] = root
+                raise
 
     return assign
 

@@ -206,10 +206,13 @@ def _holders(lanes: Lanes) -> int:
 
 _SOLE_OWNER = _calibrate()
 _SOLE_HOLDER = _holders(Lanes(object(), Group(0)))
+_SOLE_LIST = List([]).holders()
 
 
 def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
-    """The container with another entry at `path`; everything else is shared with the old one."""
+    """The container with another entry at `path`; everything else is shared with the old one. Lists
+    are changed in place where they have no alias, which is told as in `write`."""
+    sole = sys.getrefcount(container) <= _SOLE_OWNER
     step, rest = path[0], path[1:]
     if type(container) is Variable:
         help = "update its state with `:=`, or change a copy of it, which `array(…)` makes"
@@ -227,13 +230,24 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
             run.fail("E303", "an entry of a list is named by an int", site.span)
         i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
         old = list_item(run, container, (i,), site.span)
-        return container.replace(i, replace(run, site, old, rest, value, name) if rest else value)
+        sole = sole and container.holders() <= _SOLE_LIST
+        if rest:
+            if sole:
+                container.replace(i, None, in_place=True)  # so that `old` may have no alias, either
+            try:
+                value = replace(run, site, old, rest, value, name)
+            except BaseException:
+                if sole:
+                    container.replace(i, old, in_place=True)
+                raise
+        return container.replace(i, value, sole)
     if type(container) is dict:
         key = step if isinstance(step, str) else step[0]
         if type(key) is not str:
             run.fail("E303", f"a key of a dict is a string, and this is {describe(key)}", site.span)
         if rest:
-            value = replace(run, site, dict_item(run, container, key, site.span), rest, value, name)
+            old = dict_item(run, container, key, site.span)
+            value = replace(run, site, old, rest, value, name)
         return {**container, key: value}
     array, origin = (container[0], container[1:]) if type(container) is tuple else (container, None)
     if not hasattr(primal(array), "ndim") or isinstance(step, str):

@@ -8,6 +8,7 @@ is a tuple (`tape.py`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -47,11 +48,19 @@ class List:
         buffer.append(value)
         return List(buffer)
 
-    def replace(self, index: int, value: Any) -> List:
-        """Returns the list with another value at `index`."""
+    def replace(self, index: int, value: Any, in_place: bool = False) -> List:
+        """Returns the list with another value at `index`: this one if it is changed `in_place`, for
+        which nothing else may refer to it or to its buffer."""
+        if in_place:
+            self._buffer[index] = value
+            return self
         items = self.items.copy()
         items[index] = value
         return List(items)
+
+    def holders(self) -> int:
+        """The reference count of the buffer, which other lists and loops may share."""
+        return sys.getrefcount(self._buffer)
 
     @property
     def items(self) -> list[Any]:
