@@ -11,7 +11,7 @@ from .diagnostics import GradcliError, Source, did_you_mean
 from .ops.registry import changes
 from .tasks.evaluation import Evaluation, Options
 from .tasks.foreign import plain_inputs
-from .tasks.programs import parse_program, read_source
+from .tasks.programs import parse_program, read_source, texts_of
 
 if TYPE_CHECKING:
     from .lang.program import Program as ResolvedProgram
@@ -26,17 +26,16 @@ def load(path: str | os.PathLike[str] | None = None, *, source: str | None = Non
     """
     if (path is None) == (source is None):
         raise TypeError("load() takes a path or source=…, one of the two")
-    text = (
-        read_source(os.fspath(path))
-        if path is not None
-        else Source("<source>", (source or "").removeprefix("\ufeff"))
-    )
-    return Program(parse_program(text), Options())
+    if path is not None:
+        return Program(parse_program(read_source(os.fspath(path))), Options())
+    if not isinstance(source, str):
+        raise TypeError(f"source=… is the text of a program, a str, not {type(source).__name__}")
+    return Program(parse_program(Source("<source>", source.removeprefix("\ufeff"))), Options())
 
 
 class Program:
     """A program that is ready to run, with its options. Immutable: each run starts from fresh
-    state."""
+    state. Pickled, it is its text, with those of the files that it imports."""
 
     def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
         self._resolved, self._options = resolved, options
@@ -91,8 +90,15 @@ class Program:
                 options[name] = _names(options[name])
         return Program(self._resolved, self._options.with_changes(**options))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _parsed, (*texts_of(self._resolved), self._options)
+
     def __repr__(self) -> str:
         return f"<gradcli program {self._resolved.span.source.name}>"
+
+
+def _parsed(source: Source, imports: Mapping[str, str], options: Options) -> Program:
+    return Program(parse_program(source, texts=imports), options)
 
 
 def _names(value: str | Iterable[str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
+from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.vjp import vjp
 from gradcli.engine.regions.programs import lower_program
 
@@ -83,7 +84,7 @@ def _value() -> Region:
 def _gradient() -> Region:
     """The value, the gradient by x, and whether they are connected."""
     region = without_dead_code(fold(hoist(vjp(_value(), [1]))))
-    return without_dead_code(fold(expand(region), last=True))
+    return without_dead_code(record(fold(expand(region), last=True)), last=True)
 
 
 def _compiled(module: str, make: Callable[[], Region], results: int) -> Callable[[], Task]:

@@ -125,7 +125,9 @@ _CALLS = _by_word(
         "declare it with `var`": "requires_grad_ Variable Parameter",
         "leave it out: `grad` never accumulates": "zero_grad",
         "leave it out: values are what they are": "item numpy",
-        "leave it out: no other name sees a change of `x`": "copy deepcopy clone",
+        "leave it out: no other name sees a change of a value; `array(x)` copies a variable's": (
+            "copy deepcopy clone"
+        ),
         "write `len(x) == 0`": "isempty",
         "the device is an option: `--device cuda`": "cuda cpu to device_put",
         "write a loop: `for v in xs { … }`": "scan fori_loop while_loop reduce",

@@ -153,6 +153,14 @@ def resolve_program(
     return program
 
 
+def texts_of(program: Program) -> tuple[Source, dict[str, str]]:
+    """The source of a program and the texts of what it imports, of which `parse_program` makes it
+    again where these files aren't."""
+    from ..lang.imports import imported_texts
+
+    return program.source, imported_texts(program)
+
+
 def parse_programs(sources: Iterable[Source], given: Iterable[str]) -> list[Program]:
     """The resolved programs of several sources. Raises GradcliError with the errors of all."""
     programs, errors = [], []

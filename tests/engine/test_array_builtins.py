@@ -4,6 +4,7 @@ few elements and of many, with gradients."""
 from __future__ import annotations
 
 import re
+from math import exp
 
 import pytest
 
@@ -69,3 +70,20 @@ def test_builtins(expression: str, tier: int, answered: list[bool]) -> None:
 @pytest.mark.parametrize(("expression", "reason"), REASONS.items())
 def test_what_is_not_compiled_says_why(expression: str, reason: str) -> None:
     assert [each.reason for each in lowered(program(expression)).reasons] == [reason]
+
+
+@pytest.mark.parametrize("tier", [INTERPRETED, WRITTEN, NATIVE])
+@pytest.mark.parametrize("array", ["x", "concatenate([x, zeros(30) - 40])"])
+def test_a_weight_that_is_almost_one_has_accurate_derivatives(tier: int, array: str) -> None:
+    """The slope of the largest weight is its difference from 1, of which 1 itself shows nothing."""
+    source = (
+        f"fn f(x) = softmax({array})[0]\nvar x = [40.0, 0.0]\n"
+        "output y = f(x)\noutput g = grad(f)(x)\noutput t = jvp(f)(x, [1.0, 0.0])\n"
+        "output h = grad(fn(x) = grad(f)(x)[0])(x)"
+    )
+    small = exp(-40.0) + (30 * exp(-80.0) if "30" in array else 0.0)
+    with only(tier, FIRST_USE):
+        outputs, gradients = run_again(source)
+    assert outputs["t"] == pytest.approx(small, rel=1e-12, abs=0)
+    for slope in (outputs["g"], gradients["y"]["x"], -outputs["h"]):
+        assert slope == pytest.approx([small, -exp(-40.0)], rel=1e-12, abs=0)

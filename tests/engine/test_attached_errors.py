@@ -63,6 +63,7 @@ def test_message(path: Path) -> None:
         ("d = {a: 2.0}; y = d.grad", "E309", "no key `grad`"),
         ("x.grad := 1.0", "E312", "`attach_grad(x)` sets it back to zeros"),
         ("x[0] = 1.0", "E312", "`x` holds a variable"),
+        ("x[0] = 1.0", "E312", "a copy of it, which `array(…)` makes"),
         ("const c = 1.0; attach_grad(c); c := 2.0", "E208", "constant"),
     ],
 )  # fmt: skip

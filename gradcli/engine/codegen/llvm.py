@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ...ops import OPS
 from ..backends.backend import CPU
@@ -84,7 +84,7 @@ def loaded(
     return function
 
 
-def _is_array(kind: Type) -> bool:
+def _is_array(kind: Type) -> TypeGuard[ArrayType]:
     return isinstance(kind, ArrayType)
 
 
@@ -93,20 +93,22 @@ def _with_arrays(function: Callable[..., tuple[Any, ...]], region: Region) -> Ca
     all parameters those of the arrays that it is to fill."""
     takes = [value.type for value in region.block.parameters]
     gives = [value.type for value in region.block.results]
-    xp, own = CPU.xp, _with_float32(function, region)
+    n, xp, own = len(takes), CPU.xp, _with_float32(function, region)
+    arrays = [(k, DTYPES[kind.element]) for k, kind in enumerate(takes) if _is_array(kind)]
+    places = [
+        (k, each.shape, DTYPES[each.element]) for k, each in enumerate(gives) if _is_array(each)
+    ]
 
     def call(*operands: Any) -> tuple[Any, ...]:
-        given = list(operands[: len(takes)])
-        for k, kind in enumerate(takes):
-            if isinstance(kind, ArrayType):
-                given[k] = xp.ascontiguousarray(given[k], DTYPES[kind.element])
-        made = [xp.empty(k.shape, DTYPES[k.element]) for k in gives if isinstance(k, ArrayType)]
-        passed = [
-            each.ctypes.data if _is_array(k) else each for each, k in zip(given, takes, strict=True)
-        ]
-        places = [each.ctypes.data for each in made]
-        numbers, arrays = iter(own(*passed, *places, *operands[len(takes) :])), iter(made)
-        return tuple([next(arrays if _is_array(kind) else numbers) for kind in gives])
+        passed, held = list(operands[:n]), []
+        for k, dtype in arrays:
+            held.append(xp.ascontiguousarray(passed[k], dtype))
+            passed[k] = held[-1].ctypes.data
+        made = [(k, xp.empty(shape, dtype)) for k, shape, dtype in places]
+        found = list(own(*passed, *[each.ctypes.data for _, each in made], *operands[n:]))
+        for k, each in made:
+            found.insert(k, each)
+        return tuple(found)
 
     return call
 

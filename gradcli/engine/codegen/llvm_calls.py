@@ -14,6 +14,7 @@ from .llvm_frame import (
     NULL,
     STATUS,
     Frame,
+    Pure,
     PythonFunctions,
     declared,
     python,
@@ -21,6 +22,8 @@ from .llvm_frame import (
 )
 from .machine import address_of
 from .scalar_ops import LIBRARY, POWERS
+
+TOGETHER = ("sin", "cos")  # of one number: LLVM calls `sincos`, which gives the same bits
 
 
 def _power_of(exponent: Any) -> float:
@@ -47,7 +50,12 @@ class Calls:
             return self.builder.call(found, values)
         if name in LIBRARY and address_of(name):
             kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
-            function = declared(self.builder.module, name, kind)
+            module = self.builder.module
+            if name in TOGETHER:
+                return self.builder.call(
+                    module.globals.get(name) or Pure(module, kind, name), values
+                )
+            function = declared(module, name, kind)
             function.attributes.add("nobuiltin")  # LLVM's own knowledge may give other bits
             return self.builder.call(function, values)
         return self._python(name, values)

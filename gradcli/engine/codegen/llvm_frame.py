@@ -62,6 +62,16 @@ def declared(module: Any, name: str, kind: Any) -> Any:
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
+class Pure(ir.Function):  # type: ignore[misc]
+    """A function without effects."""
+
+    said = "nounwind willreturn memory(none)"
+
+    def descr_prototype(self, buf: list[str]) -> None:
+        super().descr_prototype(buf)
+        buf[-1] = f"{buf[-1].rstrip()} {self.said}\n"
+
+
 def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], None]) -> None:
     """Emits a loop from 0 up to an end."""
     before, (head, inside, after) = builder.block, [builder.append_basic_block() for _ in range(3)]

@@ -97,7 +97,7 @@ class Groups(Places):
             emitter.end()
 
         if instructions or finish is not None:
-            self.rows(row)
+            self.rows(row, mask)
 
     def _is_known(self, value: Value) -> bool:
         return value in self.shared or value in self.columns or value in self.stacks
@@ -155,6 +155,7 @@ class Groups(Places):
                 self.note(self.builder.and_(emitter.active, condition), taken, row)
 
             self.builder.store(ir.Constant(BIT, 0), self._any)
+            self.cleared(taken)
             self.straight((), mask, [made.condition], takes)
 
             def give(emitter: RowEmitter, row: Any, block: Block = block) -> None:
@@ -211,11 +212,10 @@ class Groups(Places):
                 self.stacks[asked] = self.stacks[parameter]
             else:
                 self.places[asked] = self.places[parameter]
-        active, taken = self.new_place(BIT), self.new_place(INT)
+        active, taken = map(self.cleared, (self.new_place(BIT), self.new_place(INT)))
 
         def starts(emitter: RowEmitter, row: Any) -> None:
             self.store(emitter.active, active, row)
-            self.store(ir.Constant(INT, 0), taken, row)
 
         self.straight((), mask, (), starts)
         head, body, after = (make.append_basic_block() for _ in range(3))
@@ -254,11 +254,13 @@ class Groups(Places):
         if at_end:
             self.pop_taken(made, taken)
         else:
+            self.cleared(taken)
             self.straight((), mask, [made.count], self.takes(made.count, taken))
         most = self.largest(taken)
 
         def iteration(k: Any) -> None:
             self.guards.count(_work(made.body))
+            self.cleared(active)
 
             def takes(emitter: RowEmitter, row: Any) -> None:
                 count = self.load(taken, row)

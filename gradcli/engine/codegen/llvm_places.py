@@ -12,7 +12,9 @@ from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_u
 from .llvm_guards import Guards, Stack
 from .llvm_memory import in_memory, load, store
 from .llvm_types import llvm_type
-from .row_groups import GROUP, NUMBER
+from .row_groups import GROUP, NUMBER, PART
+
+ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # of a mask, in which each row has a byte
 
 
 class Entry(NamedTuple):
@@ -59,9 +61,15 @@ class Places:
         """Room for a value of each row."""
         with self.builder.goto_entry_block():
             whole = ir.ArrayType(in_memory(kind), GROUP)
-            place = self.builder.alloca(whole)
-            self.builder.store(ir.Constant(whole, None), place)
-            return self.builder.bitcast(place, whole.element.as_pointer())
+            place = self.builder.bitcast(self.builder.alloca(whole), whole.element.as_pointer())
+            return self.cleared(place)
+
+    def cleared(self, place: Any) -> Any:
+        """A place, after zeros were stored there for all rows."""
+        whole = ir.ArrayType(place.type.pointee, GROUP)
+        zeros = self.builder.bitcast(place, whole.as_pointer())
+        self.builder.store(ir.Constant(whole, None), zeros)
+        return place
 
     def place_of(self, value: Value) -> Any:
         if value not in self.places:
@@ -144,9 +152,20 @@ class Places:
 
     # ---- rows ------------------------------------------------------------------------------------
 
-    def rows(self, emit: Callable[[Any], None]) -> None:
-        """Emits a loop over the rows of the group."""
-        count_up(self.builder, ir.Constant(INT, GROUP), 1, emit)
+    def rows(self, emit: Callable[[Any], None], mask: Any = None) -> None:
+        """Emits a loop over the rows of the group. With a mask, it leaves out parts of the group in
+        which that holds for no row."""
+        make = self.builder
+        if mask is None:
+            count_up(make, ir.Constant(INT, GROUP), 1, emit)
+            return
+
+        def part(start: Any) -> None:
+            bits = make.load(make.bitcast(self._of_row(mask, start), ANY_OF_PART), align=1)
+            with make.if_then(make.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
+                count_up(make, ir.Constant(INT, PART), 1, lambda k: emit(make.add(start, k)))
+
+        count_up(make, ir.Constant(INT, GROUP), PART, part)
 
 
 def _bytes(types: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 
-from .llvm_frame import ADDRESS, DOUBLE
+from .llvm_frame import ADDRESS, DOUBLE, Pure
 from .machine import address_of, processor
 
 LIBRARY = "libmvec.so.1"
@@ -88,17 +88,7 @@ def of_elements(module: Any, name: str, arity: int) -> Any:
     return module.globals[own] if versions else None
 
 
-class _Pure(ir.Function):  # type: ignore[misc]
-    """A function without effects."""
-
-    said = "nounwind willreturn memory(none)"
-
-    def descr_prototype(self, buf: list[str]) -> None:
-        super().descr_prototype(buf)
-        buf[-1] = f"{buf[-1].rstrip()} {self.said}\n"
-
-
-class _Versions(_Pure):
+class _Versions(Pure):
     """A function without effects, with what LLVM reads of its versions."""
 
     def __init__(self, module: Any, name: str, versions: tuple[Version, ...]) -> None:
@@ -107,9 +97,9 @@ class _Versions(_Pure):
         for version in versions:
             kind = ir.VectorType(DOUBLE, version.numbers)
             if version.name not in module.globals:
-                _Pure(module, ir.FunctionType(kind, [kind] * arity), version.name)
+                Pure(module, ir.FunctionType(kind, [kind] * arity), version.name)
         mapped = [f"_ZGV_LLVM_N{v.numbers}{'v' * arity}_{name}({v.name})" for v in versions]
-        self.said = f'{_Pure.said} "{VERSIONS}"="{",".join(mapped)}"'
+        self.said = f'{Pure.said} "{VERSIONS}"="{",".join(mapped)}"'
 
 
 def keep_versions(module: Any) -> None:

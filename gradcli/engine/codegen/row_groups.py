@@ -26,6 +26,7 @@ from ..ir.types import ArrayType, StackType
 
 CHUNK = 256  # rows of a region without loops
 GROUP = 32  # rows of another one
+PART = 8  # rows of a group that are left out together where none of them takes part
 NUMBER = 8  # bytes
 MOST_PLACES = 2**18  # bytes of a group's values
 _KINDS = (Constant, Cast, Operation, Element, Check, Branch, While, For, NewStack, Push, Pop)

@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
     """Caches what is computed for an op, until the table changes.
 
-    The cache is bounded, since programs define ops of their own (`compound.py`).
+    The cache is bounded, since programs define ops of their own.
     """
     made = lru_cache(maxsize=1024)(make)
     on_change(made.cache_clear)

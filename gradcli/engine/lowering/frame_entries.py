@@ -10,8 +10,8 @@ from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import BOOL, F32, OF_DTYPE, OF_PYTHON, ArrayType, Scalar, has_floats
-from ..regions.arrays import MAX_ELEMENTS
+from ..ir.types import OF_DTYPE, ArrayType, Scalar, has_floats
+from ..regions.arrays import FEW, MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
@@ -42,6 +42,7 @@ from ..values.kinds import (
     Variable,
     read,
 )
+from .region_values import list_type, scalar_type
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -94,6 +95,7 @@ def observe(
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
     observer.changes = changes
+    observer.assigned = {slot.index for slot in assigned}
     entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
     return observer.observed({slot.index: slot for slot in slots}, entries)
 
@@ -121,12 +123,14 @@ class _Observer:
         self.changing: list[Variable] = []
         self.functions: list[program.Function] = []
         self.more: dict[int, program.Slot] = {}  # that functions of this frame read
+        self.assigned: set[int] = set()  # slots of the frame that the region assigns
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
         self.more = slots
         while waiting := [slot for k, slot in self.more.items() if k not in entries]:
             for slot in waiting:
-                entries[slot.index] = self.entry(self.held(slot), 0)
+                changes = slot.index in self.assigned
+                entries[slot.index] = self.entry(self.held(slot), 0, changes)
         return self.seen(entries)
 
     def seen(self, entries: dict[int, Entry]) -> Observed:
@@ -145,7 +149,7 @@ class _Observer:
         value = self.frame[slot.index + FRAME_HEAD]
         return value[0] if slot.cell else value
 
-    def entry(self, value: Any, depth: int) -> Entry:
+    def entry(self, value: Any, depth: int, is_assigned: bool = False) -> Entry:
         if self.changes and type(value) is Variable and value.kind in ("var", "frozen"):
             return self.variable(value)
         is_variable, value = type(value) is Variable, read(value)
@@ -165,10 +169,12 @@ class _Observer:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
             return Thing(value)
+        if type(value) is List and (whole := self.long_list(value, is_assigned)):
+            return self.taken(value, ArrayEntry(whole, variable=False, listed=True))
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
-        if type(value) is List and len(value) > MAX_ELEMENTS:
-            return self.long_list(value)
+        if type(value) is List:
+            return NoEntry("a long list of what isn't all floats or all ints is not compiled")
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
@@ -183,13 +189,13 @@ class _Observer:
         """Whether numbers of a type are such as regions of the run have."""
         return kind is None or has_floats(self.real, kind)
 
-    def long_list(self, value: List) -> Entry:
-        """A list of many numbers, all floats or all ints."""
-        kind = number_type(value.items)
-        if kind is None or not self.is_of_run(kind):
-            return NoEntry("a long list of what isn't all floats or all ints is not compiled")
-        entry = ArrayEntry(ArrayType(kind, (len(value),)), variable=False, listed=True)
-        return self.taken(value, entry)
+    def long_list(self, value: List, is_assigned: bool) -> ArrayType | None:
+        """The type of a list as one parameter, which is only read: of many numbers, or of many
+        lists of numbers that have one length, unless these can be items of their own."""
+        kind = list_type(value) if len(value) > FEW else None
+        if kind is None or kind.size <= MAX_ELEMENTS or not self.is_of_run(kind.element):
+            return None
+        return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""
@@ -258,22 +264,6 @@ class _Observer:
         """Whether a slot of the frame shares its name with a function by this cell."""
         place = slot.index + FRAME_HEAD
         return place < len(self.frame) and self.frame[place] is cell
-
-
-def number_type(items: list[Any]) -> Scalar | None:
-    """The type of numbers, if they all are plain floats, or ints."""
-    types = set(map(type, items))
-    kind = scalar_type(types.pop()) if len(types) == 1 else None
-    return None if kind == BOOL else kind
-
-
-def scalar_type(kind: type) -> Scalar | None:
-    """The type of numbers of a class: Python's, and NumPy's in float32, of which there are none
-    before NumPy is loaded."""
-    found = OF_PYTHON.get(kind)
-    if found is None and CPU.ndarray is not None and kind is CPU.xp.float32:
-        return F32
-    return found
 
 
 def is_array(value: Any) -> bool:

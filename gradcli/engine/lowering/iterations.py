@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from ..backends.backend import CPU
 from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
+from ..regions.arrays import FEW, MAX_ELEMENTS
 from ..regions.frame_loops import COUNTED, ITEMS, Iterated
 from ..values.kinds import UNSET, List
-from .frame_entries import number_type
+from .region_values import given, list_type
 
 Items: TypeAlias = range | Window
 
@@ -46,5 +46,10 @@ def _of(source: Source) -> tuple[Any, Any]:
     if isinstance(source, Rows):
         return ITEMS, source.value
     assert isinstance(source, Listed)
-    is_known = number_type(source.items) is not None
-    return (ITEMS, CPU.xp.array(source.items)) if is_known else (None, None)
+    held = List(source.items)
+    kind = list_type(held)
+    if kind is None:
+        return None, None
+    if len(kind.shape) == 1:
+        return ITEMS, given(held)
+    return (ITEMS, held) if len(held) > FEW and kind.size > MAX_ELEMENTS else (None, None)

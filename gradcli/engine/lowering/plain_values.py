@@ -23,8 +23,7 @@ from ..regions.entries import (
     TransformEntry,
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
-from .frame_entries import number_type
-from .region_values import given
+from .region_values import given, list_type
 
 # Whether a value is of an entry; if so its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -136,12 +135,8 @@ def _dict(keys: tuple[str, ...], items: Sequence[Reader]) -> Reader:
 
 
 def _long_list(kind: ArrayType) -> Reader:
-    (length,) = kind.shape
-
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if type(value) is not List or len(value) != length:
-            return False
-        if number_type(value.items) != kind.element:
+        if type(value) is not List or list_type(value) != kind:
             return False
         numbers.append(given(value))
         return True

@@ -26,6 +26,7 @@ from ..passes.fusion import fuse, has_each
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.ownership import owned
+from ..passes.recording import record
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
 from ..trace.pullbacks import Linearized, Passed, ReverseSweep
@@ -276,7 +277,7 @@ def compiled_form(*regions: Region) -> list[Region]:
 
 def _expanded(region: Region) -> Region:
     folded = without_dead_code(fold(expand(region), last=True), last=True)
-    return without_dead_code(fuse(folded), last=True)
+    return without_dead_code(fuse(record(folded)), last=True)
 
 
 class LinearizedRegion(Linearized):

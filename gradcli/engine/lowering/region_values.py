@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from ..backends.backend import CPU, shape_of
+from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
 from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf, WordOf
 from ..values.boxes import primal
 from ..values.kinds import List
@@ -14,9 +15,37 @@ from ..values.kinds import List
 MISSING = object()
 
 
+def list_type(value: List) -> ArrayType | None:
+    """The type of the array that has the numbers of a list, or of lists of one length in it: all
+    plain floats, or all ints. None if they aren't."""
+    items, shape = value.items, [len(value)]
+    while (types := set(map(type, items))) == {List}:
+        items = [item.items for item in items]
+        lengths = set(map(len, items))
+        if len(lengths) > 1:
+            return None
+        shape += lengths
+        items = list(chain.from_iterable(items))
+    kind = scalar_type(types.pop()) if len(types) == 1 else None
+    return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape))
+
+
+def scalar_type(kind: type) -> Scalar | None:
+    """The type of numbers of a class: Python's, and NumPy's in float32, of which there are none
+    before NumPy is loaded."""
+    found = OF_PYTHON.get(kind)
+    if found is None and CPU.ndarray is not None and kind is CPU.xp.float32:
+        return F32
+    return found
+
+
 def given(value: Any) -> Any:
     """What a region takes of a number, an array, or a list of many numbers."""
-    return CPU.xp.array(value.items) if type(value) is List else value
+    return CPU.xp.array(_plain(value)) if type(value) is List else value
+
+
+def _plain(value: Any) -> Any:
+    return list(map(_plain, value.items)) if type(value) is List else value
 
 
 def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
@@ -28,7 +57,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         items = [held_of(item, numbers) for item in kind.items]
         return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, StoredOf) and kind.listed:
-        return List(items_of(next(numbers)))
+        return list_of(next(numbers))
     if isinstance(kind, MaybeOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
         return held if is_there else MISSING
@@ -42,10 +71,12 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     return next(numbers)
 
 
-def items_of(array: Any) -> list[Any]:
-    """The numbers of an array of one axis, as the language has them."""
+def list_of(array: Any) -> List:
+    """The numbers of an array as the language has them, in lists."""
+    if array.ndim > 1:
+        return List(list(map(list_of, array)))
     numbers = array.tolist()
-    return list(map(CPU.xp.float32, numbers)) if array.dtype.char == "f" else numbers
+    return List(list(map(CPU.xp.float32, numbers)) if array.dtype.char == "f" else numbers)
 
 
 def may_be(a: Any, b: Any) -> bool:

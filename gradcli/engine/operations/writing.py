@@ -212,7 +212,8 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
     """The container with another entry at `path`; everything else is shared with the old one."""
     step, rest = path[0], path[1:]
     if type(container) is Variable:
-        run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
+        help = "update its state with `:=`, or change a copy of it, which `array(…)` makes"
+        run.fail("E312", f"`{name}` holds a variable", site.span, help=help)
     if type(container) is Instance:
         refuse_assignment(run, container, step, site.span)
     if type(container) is List:

@@ -15,6 +15,7 @@ from .kinds import Array, Growing, Mixed, Record, Stored, Word
 from .names import NotCompiled, Picks
 from .parts import Parts, Step, has_arrays
 from .ranges import Ints, Zipped
+from .stored import Pending
 
 NEW_AXIS = None
 # What an index has in its brackets: steps, `...` for the axes in between, and new axes.
@@ -138,6 +139,9 @@ class Elements(Parts):
             return self.ints(held, span)
         if isinstance(held, Zipped):
             return list(zip(*[self.rows(part, span) for part in held.parts], strict=False))
+        if isinstance(held, Stored) and held.listed and held.shape[0] <= MAX_ELEMENTS:
+            places = map(self.builder.constant, range(held.shape[0]))
+            return [self.part(held, [place], span) for place in places]
         if isinstance(held, Stored):
             held = self.unpacked(held, span)
         if not isinstance(held, Array):
@@ -160,7 +164,7 @@ class Elements(Parts):
     def item_at(self, held: Any, index: Value, span: Span) -> Any:
         """The item of a sequence at an index that is within it."""
         if isinstance(held, Stored):
-            return self.stored_part(held, [index], span)
+            return self.part(held, [index], span)
         if isinstance(held, Ints):
             return held.range.at(self.builder, index, span)
         if isinstance(held, Zipped):
@@ -183,7 +187,8 @@ class Elements(Parts):
         if isinstance(held, Array) and has_arrays(steps):
             held = self.packed(held)
         if isinstance(held, Stored):
-            return self.stored_part(held, steps, span)
+            found = self.stored_part(held, steps, span)
+            return self.as_list(found, span) if held.listed else found
         step, *rest = steps
         if isinstance(step, slice):
             if type(held) is tuple:
@@ -193,6 +198,16 @@ class Elements(Parts):
             raise NotCompiled("items of a list at indices of an array are not compiled", span)
         row = self.known(self.chosen(self.rows(held, span), step, isinstance(held, Array), span))
         return self.part(row, rest, span)
+
+    def as_list(self, held: Any, span: Span) -> Any:
+        """A part of a list that is given as an array."""
+        if isinstance(held, Pending) and held.size > MAX_ELEMENTS:
+            return Stored(self.made(held, span), listed=True)
+        if isinstance(held, Pending):
+            held = self.unpacked(held, span)
+        if not isinstance(held, Array):
+            return held
+        return tuple([self.as_list(row, span) for row in self.rows(held, span)])
 
     def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Value:
         [step] = steps if len(steps) == 1 else [None]

@@ -11,6 +11,7 @@ from typing import Any
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.types import BOOL, is_float
+from ..ir.verifier import RESTATED
 from .arrays import is_many
 from .kinds import Stored
 from .names import NotCompiled
@@ -101,14 +102,23 @@ class Statistics(Products):
         return self.reduced(operands[0], options, span, of)
 
     def softmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """Exponentials, divided by their sum. They have the derivatives of being divided once more
+        by theirs, which is 1: each of the two takes off a mean, as does the rule of the table, and
+        where one of them is almost 1 the first alone cancels."""
+        builder = self.builder
+
+        def divided(weight: Value, total: Value) -> Value:
+            return builder.apply("div", [weight, total], span)
+
+        def again(weight: Value, total: Value) -> Value:
+            return builder.operation(RESTATED, [divided(weight, total), weight])
+
         items, shape = self.line(operands[0], options, span)
-        weights = self.several(self.exponentials(self.shifted(items, span)[0], span), span)
-        total = self.total(weights, span)
-        return self.as_line(
-            self.each(weights, lambda w, t: self.builder.apply("div", [w, t], span), span, total),
-            shape,
-            span,
-        )
+        weights = self.exponentials(self.shifted(items, span)[0], span)
+        for change in (divided, again):
+            weights = self.several(weights, span)
+            weights = self.each(weights, change, span, self.total(weights, span))
+        return self.as_line(weights, shape, span)
 
     def log_softmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         items, shape = self.line(operands[0], options, span)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import _thread
-from contextlib import ExitStack
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from ...diagnostics import GradcliError
 from ...platform.collector import collector_paused
-from ...platform.recursion import TOO_DEEP, recursion
+from ...platform.recursion import recursion
 from ..backends.backend import ieee
 from .run import MAX_DEPTH
 
@@ -18,35 +17,23 @@ from .run import MAX_DEPTH
 STACK = 50 * MAX_DEPTH
 
 
-class running:  # noqa: N801 - a context, and written like one
+@contextmanager
+def running() -> Iterator[None]:
     """A context in which programs run: the garbage collector is paused, floating-point errors are
     values and no warnings, and there is room for `MAX_DEPTH` calls inside each other.
 
     Entered again inside itself, it changes nothing and costs next to nothing. Raises GradcliError
     (E406) where calls are nested too deeply for it.
     """
-
-    __slots__ = ("_changed",)
-
-    def __init__(self) -> None:
-        self._changed: ExitStack | None = None
-
-    def __enter__(self) -> None:
-        if getattr(_here, "runs", False):
-            return
-        self._changed = ExitStack()
-        for context in (collector_paused(), ieee(), recursion(STACK)):
-            self._changed.enter_context(context)
-        _here.runs = True
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if self._changed is not None:
-            _here.runs = False
-            self._changed.close()
-        if kind is not None and issubclass(kind, RecursionError):
-            raise GradcliError(TOO_DEEP) from None
+    if getattr(_here, "runs", False):
+        yield
+        return
+    _here.runs = True
+    try:
+        with collector_paused(), ieee(), recursion(STACK):
+            yield
+    finally:
+        _here.runs = False
 
 
 _here = _thread._local()  # of each thread: `runs`, whether a program runs in it

@@ -1,0 +1,41 @@
+"""`gradcli.load`, and the programs that it gives, which other processes may get."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcli
+
+
+@pytest.mark.parametrize("source", [b"y = 1.0", 5, ["y = 1.0"]])
+def test_a_source_is_a_text(source: Any) -> None:
+    with pytest.raises(TypeError, match="a str, not"):
+        gradcli.load(source=source)
+
+
+def test_a_program_can_be_pickled() -> None:
+    program = gradcli.load(source="var x = 3.0\nimport nn\ny = nn.mse(x, 1.0)")
+    again = pickle.loads(pickle.dumps(program.with_options(hessian=True)))
+    assert again.run(x=2.0).gradients == {"y": {"x": 2.0}}
+    assert again.run().hessians == {"y": {"x": 2.0}}
+
+
+def test_a_pickled_program_needs_no_file(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "b.tg").write_text('import "c.tg" as c\nfn f(x) = c.g(x) + 1.0')
+    (tmp_path / "parts" / "c.tg").write_text("fn g(x) = x**2")
+    (tmp_path / "a.tg").write_text('import "parts/b.tg" as b\nvar x = 3.0\noutput y = b.f(x)')
+    program = gradcli.load(tmp_path / "a.tg")
+    text = pickle.dumps(program)
+    for file in tmp_path.rglob("*.tg"):
+        file.unlink()
+    found = pickle.loads(text).run()
+    assert found.file == str(tmp_path / "a.tg")
+    assert (found.outputs, found.gradients) == ({"y": 10.0}, {"y": {"x": 6.0}})
+
+
+def test_a_pickled_expression_has_its_inputs() -> None:
+    program = pickle.loads(pickle.dumps(gradcli.load(source="e * x")))
+    assert program.run(x=2.0, e=3.0).gradients == {"result": {"x": 3.0, "e": 2.0}}
