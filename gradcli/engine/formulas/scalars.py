@@ -115,10 +115,8 @@ def pow(a: float, b: float) -> float:
 # ---- functions of one number ---------------------------------------------------------------------
 
 
-def _ieee(
-    function: Callable[[float], float], overflow: float = inf, **poles: float
-) -> Callable[[float], float]:
-    """Returns `function` with nan outside its domain, `overflow` beyond the range, and the values
+def _ieee(function: Callable[[float], float], **poles: float) -> Callable[[float], float]:
+    """Returns `function` with nan outside its domain, infinity beyond the range, and the values
     `at_…` at its poles.
     """
     at = {float(name[3:].replace("m", "-")): value for name, value in poles.items()}
@@ -129,7 +127,7 @@ def _ieee(
         except ValueError:
             return at.get(x, nan)
         except OverflowError:
-            return overflow
+            return inf
 
     return safe
 

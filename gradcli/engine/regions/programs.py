@@ -16,7 +16,7 @@ from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
-from .arrays import array_kind
+from .arrays import state_kind
 from .flow import assigned
 from .given_kinds import in_python, is_value
 from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
@@ -240,7 +240,7 @@ def declared_kind(
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None
-    return array_kind(shape, kind, variable=True) if shape else kind
+    return state_kind(shape, kind) if shape else kind
 
 
 def _shape_given(value: Any) -> tuple[int, ...]:
