@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...structs import Entity
 from .types import ArrayType, Type
@@ -31,24 +33,44 @@ class BaseInstruction(Entity, frozen=False):
     GIVES: ClassVar[tuple[str, ...]] = ("result",)
     INSIDE: ClassVar[tuple[str, ...]] = ()
     KEPT: ClassVar[tuple[str, ...]] = ()  # the other fields
+    # Of each field: its name, which of operands, results and blocks it holds, and which of these.
+    PLACES: ClassVar[tuple[tuple[str, int, int | slice], ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        values = {name.removeprefix("*") for name in (*cls.TAKES, *cls.GIVES, *cls.INSIDE)}
-        cls.KEPT = tuple([name for name in cls.NAMES if name not in values])
+        cls.PLACES = tuple(
+            [
+                (name.removeprefix("*"), part, slice(k, None) if name[0] == "*" else k)
+                for part, names in enumerate((cls.TAKES, cls.GIVES, cls.INSIDE))
+                for k, name in enumerate(names)
+            ]
+        )
+        cls.KEPT = tuple([n for n in cls.NAMES if n not in {name for name, _, _ in cls.PLACES}])
+        for name, fields in (("operands", cls.TAKES), ("results", cls.GIVES)):
+            if name not in cls.NAMES:
+                setattr(cls, name, property(_reader(fields)))
 
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return self._values(self.TAKES)
+    if TYPE_CHECKING:
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return self._values(self.GIVES)
+        @property
+        def operands(self) -> tuple[Value, ...]: ...
 
-    def _values(self, names: tuple[str, ...]) -> tuple[Value, ...]:
-        found: tuple[Value, ...] = ()
-        for name in names:
-            if name[0] == "*":
-                found += getattr(self, name[1:])
-            else:
-                found += (getattr(self, name),)
+        @property
+        def results(self) -> tuple[Value, ...]: ...
+
+
+def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Value, ...]]:
+    """What gives the values in fields of an instruction, quickly: each pass reads thousands."""
+    if not names:
+        return lambda made: ()
+    *others, last = names
+    found: Callable[[Any], Any] = attrgetter(*[name.removeprefix("*") for name in names])
+    if last[0] != "*":
+        return found if others else lambda made: (found(made),)
+    if not others:
         return found
+
+    def read(made: Any) -> tuple[Value, ...]:
+        *one, several = found(made)
+        return (*one, *several)
+
+    return read

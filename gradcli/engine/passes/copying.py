@@ -53,12 +53,9 @@ def rebuilt(
     new = kind.__new__(kind)
     for name in kind.KEPT:
         setattr(new, name, getattr(made, name))
-    for names, values in ((kind.TAKES, operands), (kind.GIVES, results), (kind.INSIDE, inner)):
-        for k, name in enumerate(names):
-            if name[0] == "*":
-                setattr(new, name[1:], values[k:])
-            else:
-                setattr(new, name, values[k])
+    given = operands, results, inner
+    for name, part, place in kind.PLACES:
+        setattr(new, name, given[part][place])
     return new
 
 
