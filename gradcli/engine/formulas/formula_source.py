@@ -56,7 +56,7 @@ class FormulaSource:
     """
 
     def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
-        self.arrays, self.fast, self.strict = arrays, fast, strict and not fast
+        self.arrays, self.strict = arrays, strict and not fast
         self.infix = _INFIX_THAT_RAISES if fast else _INFIX
         self.lines: list[str] = []
         self.conditions = 0
