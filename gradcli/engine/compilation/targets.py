@@ -93,9 +93,8 @@ def compile_entry_write(
                 help=f"assign `{name}` before its elements",
             )
         if is_parameter:
-            root = read(
-                root
-            )  # the function's own from here on; the variable that was passed keeps its state
+            # the function's own from here on; the variable that was passed keeps its state
+            root = read(root)
         array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
         if len(path) == 1 and hasattr(primal(array), "ndim"):
             holder[at] = UNSET

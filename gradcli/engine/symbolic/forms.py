@@ -76,9 +76,8 @@ class Forms:
         self.earlier: dict[str, list[Any]] = {}
         self.notes: list[Diagnostic] = []
         self._forms: dict[int, Any] = {}
-        self._states: dict[
-            int, list[tuple[int, Any, Any]]
-        ] = {}  # of a leaf: since when, its state, the form
+        # of a leaf: since when, its state, the form
+        self._states: dict[int, list[tuple[int, Any, Any]]] = {}
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)

@@ -59,9 +59,8 @@ def reads_of(site: Site, n: int) -> frozenset[int | str]:
         site.reads = rule_reads(op, site.operands)
         return site.reads
     result = frozenset(("result",)) if "result" in op.saves else frozenset()
-    if (
-        op.signature.variadic
-    ):  # their number may differ from time to time, so nothing is kept on the site
+    # their number may differ from time to time, so nothing is kept on the site
+    if op.signature.variadic:
         return result.union(range(n) if op.signature.variadic in op.saves else ())
     names = [p.name for p in op.signature.operands]
     site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)

@@ -62,9 +62,8 @@ class List:
         return self._length
 
     def __iter__(self) -> Iterator[Any]:
-        return islice(
-            self._buffer, self._length
-        )  # the buffer may grow while somebody goes through it
+        # the buffer may grow while somebody goes through it
+        return islice(self._buffer, self._length)
 
     def __getitem__(self, index: int) -> Any:
         return self.items[index]
