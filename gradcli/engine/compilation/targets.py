@@ -43,12 +43,10 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
 
 
 def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
-    k, cell, path, span = (
-        target.slot.index + FRAME_HEAD,
-        target.slot.cell,
-        c.path(target.slot),
-        target.span,
-    )
+    k = target.slot.index + FRAME_HEAD
+    cell = target.slot.cell
+    path = c.path(target.slot)
+    span = target.span
     if target.slot.index not in c.declared:
 
         def assign_plain(frame: list[Any], value: Any) -> None:

@@ -71,14 +71,12 @@ FAST: dict[str, Callable[..., Any]] = {
 # ---- operators -----------------------------------------------------------------------------------
 
 add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
-eq, ne, lt, le, gt, ge = (
-    operator.eq,
-    operator.ne,
-    operator.lt,
-    operator.le,
-    operator.gt,
-    operator.ge,
-)
+eq = operator.eq
+ne = operator.ne
+lt = operator.lt
+le = operator.le
+gt = operator.gt
+ge = operator.ge
 logical_not = operator.not_
 
 

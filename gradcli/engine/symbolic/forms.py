@@ -358,10 +358,8 @@ class Forms:
 
     def _too_large(self, site: Site, segment: Segment, number: int) -> GradcliError:
         name = site.op.infix or site.op.name
-        message, label = (
-            f"the closed form grows too large in `{name}`",
-            f"more than {self.budget.limit} symbols and signs",
-        )
+        message = f"the closed form grows too large in `{name}`"
+        label = f"more than {self.budget.limit} symbols and signs"
         help = "fewer iterations or smaller arrays have one"
         return GradcliError(
             Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number))
