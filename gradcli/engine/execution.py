@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import GradcliError
 from ..lang import program
-from ..lang.program.nodes import Slot
 from .ad.derivatives import gradients
 from .ad.forward import push
 from .ad.targets import ones_like, unit, verify_target, zeros_like
@@ -31,7 +30,6 @@ from .trace.running import running as running
 from .values.boxes import primal
 from .values.contents import plain
 from .values.kinds import (
-    FRAME_HEAD,
     UNSET,
     Cell,
     Namespace,
@@ -41,6 +39,7 @@ from .values.kinds import (
     map_structure,
     read,
     show,
+    slot_value,
 )
 from .values.sparse import Sparse, entries
 
@@ -128,7 +127,7 @@ class Execution:
         results = {}
         for name, expression in self.program.results:
             if isinstance(expression, program.Read):
-                value = self._slot(expression.slot)
+                value = slot_value(self.frame, expression.slot)
                 if value is not UNSET:
                     results[name] = read(value)
         return results
@@ -141,16 +140,12 @@ class Execution:
     def name(self, name: str) -> Any:
         """What a name of the top level holds; `UNSET` where there is none, or nothing yet."""
         slot = self.program.names.get(name)
-        return UNSET if slot is None else self._slot(slot)
+        return UNSET if slot is None else slot_value(self.frame, slot)
 
     def host(self, value: Any) -> Any:
         """A value as it is outside the program: numbers, lists and dicts, arrays in NumPy's memory;
         what has no value there as text."""
         return _host(self.run.backend.to_host, plain(value))
-
-    def _slot(self, slot: Slot) -> Any:
-        value = self.frame[slot.index + FRAME_HEAD]
-        return value[0] if slot.cell else value
 
     # ---- derivatives -----------------------------------------------------------------------------
 

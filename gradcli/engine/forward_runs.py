@@ -39,9 +39,8 @@ class ForwardRuns:
         self.traced = not compiled.facts.asks_for_nothing
         self.recorded = self.traced or recorded
         names = None if self.recorded else compiled.facts.scalar_variables(inputs)
-        self.leading = (
-            next(iter(wrt or names), "") if names else ""
-        )  # what the first run perturbs already
+        # what the first run perturbs already
+        self.leading = next(iter(wrt or names), "") if names else ""
 
     def first(self) -> Execution:
         """The execution that gives the values: recorded only if the program itself asks for
@@ -101,9 +100,8 @@ class ForwardRuns:
             return []
         turns = (1.0, 1j) if is_complex(source.state) else (1.0,)
         elements = []
-        for k in range(
-            max(count(shape_of(source.state)), 1)
-        ):  # an empty array has a run, too: is it connected?
+        # an empty array has a run, too: is it connected?
+        for k in range(max(count(shape_of(source.state)), 1)):
             for turn in turns:
                 execution = Execution(self.compiled, self.inputs)
                 run = execution.run

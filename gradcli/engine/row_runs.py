@@ -116,9 +116,8 @@ class RowRuns:
         except GradcliError as error:
             code = error.diagnostics[0].code
             if code == _STEPS and not group.divided:
-                return Failed(
-                    rows, error.diagnostics
-                ), []  # steps count for all rows alike until they divide
+                # steps count for all rows alike until they divide
+                return Failed(rows, error.diagnostics), []
             self._crowded = code == _MEMORY
             return None, np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
         return answered, [rows[[k]] for k in failing]

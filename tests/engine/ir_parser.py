@@ -32,11 +32,12 @@ from gradcli.engine.ir.instructions import (
     Value,
     While,
 )
-from gradcli.engine.ir.types import SCALARS, STACK, ArrayType, Type
+from gradcli.engine.ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type
 from gradcli.ops import OPS
 
 from .ir_tokens import WAYS, IRError, Tokens
 
+SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 
 

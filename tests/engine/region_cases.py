@@ -14,8 +14,16 @@ import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.printer import text
-from gradcli.engine.ir.types import F64
-from gradcli.engine.regions.kinds import types_of
+from gradcli.engine.ir.types import F64, Scalar
+from gradcli.engine.regions.kinds import (
+    ArrayOf,
+    Kind,
+    ListOf,
+    MixedKind,
+    RecordOf,
+    StoredOf,
+    types_of,
+)
 from gradcli.engine.regions.programs import Lowered, lower_program
 
 from .ir_parser import parse
@@ -139,6 +147,33 @@ def lowered(source: str) -> Lowered:
     return found
 
 
+def outputs_of(found: Lowered, numbers: Iterable[Any]) -> dict[str, Any]:
+    """The outputs, of the numbers that the region gives."""
+    rest = iter(numbers)
+    return {name: _in_python(kind, rest) for name, kind in found.results.items()}
+
+
+def _in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
+    """What a program gets of a kind and the next of these numbers; an array as nested lists."""
+    if isinstance(kind, ArrayOf):
+        kind = _nested(kind.shape, kind.type)
+    if isinstance(kind, RecordOf):
+        items = [_in_python(item, numbers) for item in kind.items]
+        return dict(zip(kind.keys, items, strict=True))
+    if isinstance(kind, ListOf):
+        return [_in_python(item, numbers) for item in kind.items]
+    if isinstance(kind, MixedKind):
+        is_int, whole, real = next(numbers), next(numbers), next(numbers)
+        return whole if is_int else real
+    if isinstance(kind, StoredOf):
+        return next(numbers).tolist()
+    return next(numbers)
+
+
+def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:
+    return ListOf((_nested(shape[1:], item),) * shape[0]) if shape else item
+
+
 def states(source: str, names: Iterable[str]) -> list[Any]:
     """The states of variables as the program declares them, one number after another."""
     declared = dict(re.findall(r"^(?:var|frozen) (\w+) = ([-\w., \[\]]+)$", source, re.M))
@@ -193,7 +228,7 @@ def compare(source: str) -> str:
         results = compiled(found.region, found.others)(*states(source, found.parameters))
     except StepBack:
         return "steps back"
-    given = found.outputs(results)
+    given = outputs_of(found, results)
     assert all(same(given[name], outputs[name]) for name in found.results), (given, outputs)
     assert given.keys() == outputs.keys()
     return "same"

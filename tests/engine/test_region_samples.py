@@ -15,7 +15,7 @@ from gradcli.engine.regions.kinds import StoredOf
 from gradcli.engine.regions.programs import Lowered, lower_program
 
 from .ir_verifier import verify
-from .region_cases import numbers, same
+from .region_cases import numbers, outputs_of, same
 
 FOLDER = Path(__file__).parents[2] / "samples"
 SAMPLES = sorted(FOLDER.glob("*.tg"))
@@ -47,7 +47,7 @@ def compared(source: str) -> list[str]:
         held = outputs[f"held_{name}"]
         states += [held] if isinstance(kind, StoredOf) else numbers(held)
     try:
-        given = found.outputs(compiled(found.region, found.others)(*states))
+        given = outputs_of(found, compiled(found.region, found.others)(*states))
     except StepBack:  # whether a gradient is connected depends on the path
         return []
     for name in known:

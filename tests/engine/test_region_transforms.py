@@ -10,7 +10,7 @@ import pytest
 import gradcli
 from gradcli.engine.codegen.python import compiled
 
-from .region_cases import lowered, states
+from .region_cases import lowered, outputs_of, states
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
 CUBE = "fn f(a) = a**3 * x\n"
@@ -49,7 +49,7 @@ def test_derivatives_in_regions(source: str) -> None:
     found = lowered(HEAD + source)
     assert not found.reasons
     wanted = gradcli.load(source=HEAD + source).with_options(grad=False).run().outputs
-    given = found.outputs(compiled(found.region)(*states(HEAD + source, found.parameters)))
+    given = outputs_of(found, compiled(found.region)(*states(HEAD + source, found.parameters)))
     assert given.keys() == wanted.keys()
     assert all(close(given[name], wanted[name]) for name in given), (given, wanted)
 

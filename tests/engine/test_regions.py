@@ -11,7 +11,7 @@ from gradcli.engine.codegen.python import compiled
 from gradcli.engine.regions.programs import lower_program
 
 from .ir_verifier import verify
-from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered, same
+from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered, outputs_of, same
 from .region_programs import Writer
 
 
@@ -96,7 +96,7 @@ def test_imports(tmp_path: Path) -> None:
     assert found.reasons == []
     states = {"x": 1.5, "lib.w": 1.25, "lib.k": 3}
     results = compiled(found.region, found.others)(*[states[name] for name in found.parameters])
-    outputs, wanted = found.outputs(results), program.with_options(grad=False).run().outputs
+    outputs, wanted = outputs_of(found, results), program.with_options(grad=False).run().outputs
     assert all(same(outputs[name], wanted[name]) for name in wanted)
 
 

@@ -160,15 +160,15 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 
 @contextmanager
 def linear_gradients(
-    run: Run, target: Traced, sources: list[Any], window: Window | None = None
+    run: Run, target: Traced, sources: list[Any]
 ) -> Iterator[tuple[Traced, list[Any], Window]]:
-    """A traced cotangent of the target, the cotangents of the sources in the window, which are
-    linear in it, and the tape that recorded them. Its value is one rather than 0, since 0 times an
-    infinite partial would have no derivative."""
+    """A traced cotangent of the target, the cotangents of the sources, which are linear in it, and
+    the tape that recorded them. Its value is one rather than 0, since 0 times an infinite partial
+    would have no derivative."""
     trace = run.trace
     u = trace.leaf(ones_like(run, target))
     with recording_view(run) as view:
-        yield u, gradients(run, [(target, u)], sources, recorded=True, window=window or view), view
+        yield u, gradients(run, [(target, u)], sources, recorded=True, window=view), view
     trace.watched.discard(u[1])
     trace.main.watch.discard(u[1])
 

@@ -65,12 +65,10 @@ class OwnCall(Pullback):
         body: list[Any] | None,
     ) -> None:
         self.function, self.rule, self.kept = function, rule, kept
-        self.parameters, self.outputs, self.captured, self.body = (
-            parameters,
-            outputs,
-            captured,
-            body,
-        )
+        self.parameters = parameters
+        self.outputs = outputs
+        self.captured = captured
+        self.body = body
 
     def pull(self, sweep: ReverseSweep, record: Passed) -> None:
         """Pulls the cotangent of the record back to its inputs. Raises GradcliError where there is

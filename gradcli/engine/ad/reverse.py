@@ -135,9 +135,8 @@ def between(
     # it recorded the sources.
     oldest = since if since is not None else min(wanted) if whole else window.first_number()
     first = targets[0][2]
-    if (
-        len(targets) == 1 and first.first == oldest == since
-    ):  # all records are in the segment that the recording began with
+    # all records are in the segment that the recording began with
+    if len(targets) == 1 and first.first == oldest == since:
         segments = [first]
     else:
         segments = reachable([target[2] for target in targets], oldest)

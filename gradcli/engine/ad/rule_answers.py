@@ -37,13 +37,11 @@ class RuleAnswer:
         site: Site,
         operands: Any,
     ) -> None:
-        self.run, self.function, self.rule, self.site, self.operands = (
-            run,
-            function,
-            rule,
-            site,
-            operands,
-        )
+        self.run = run
+        self.function = function
+        self.rule = rule
+        self.site = site
+        self.operands = operands
 
     def gradients(self, parameters: List, answer: Any, dy: Any) -> dict[int, Any]:
         """The gradients that aren't none, by positions of the record's inputs, in their shapes and

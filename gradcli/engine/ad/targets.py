@@ -126,9 +126,8 @@ def ones_like(run: Run, value: Any) -> Any:
         group = (
             run.group if run.group is not None and run.group.within(value.group) else value.group
         )
-        xp = (
-            run.backend.xp
-        )  # broadcast from one number, so that products with it read no second array
+        # broadcast from one number, so that products with it read no second array
+        xp = run.backend.xp
         return Lanes(xp.broadcast_to(xp.ones((), value.dtype), (*value.shape, group.size)), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
@@ -189,9 +188,8 @@ def seeds_for(
             )
         if type(value) is tuple:
             cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
-            seeds.append(
-                (value, narrow_recorded(run, site, cotangent, run.group))
-            )  # a sweep sums over all other rows
+            # a sweep sums over all other rows
+            seeds.append((value, narrow_recorded(run, site, cotangent, run.group)))
     return merge_seeds(run, site, seeds)
 
 

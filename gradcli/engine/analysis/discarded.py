@@ -12,9 +12,8 @@ from ...lang.program.walks import own_nodes
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _EFFECTS = frozenset(("backward", "attach_grad"))  # builtins that do something
-_APART = frozenset(
-    (program.Program, program.ExpectError)
-)  # imports have warnings of their own; the others are expected to fail
+# imports have warnings of their own; the others are expected to fail
+_APART = frozenset((program.Program, program.ExpectError))
 
 
 def discarded(node: program.Program) -> list[Diagnostic]:

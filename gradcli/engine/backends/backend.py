@@ -21,7 +21,6 @@ from .host_memory import free_host_memory
 
 # Elements of a product that OpenBLAS computes in one thread, without waiting for others.
 ALONE = 10_000
-LINE = 8  # float64 numbers in a line of the cache
 _EXTREMES = frozenset(("maximum", "minimum"))
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
@@ -129,17 +128,6 @@ class Backend:
         raise where IEEE has a result.
         """
         return self.scalar(value) if is_scalar(value) else value
-
-    def empty(self, shape: tuple[int, ...], dtype: Any = "float64") -> Any:
-        """Returns an uninitialised array of floats that begins at a cache line: stores across two
-        lines take twice as long.
-        """
-        xp, size = self.xp, count(shape)
-        if self.name != "cpu" or size < LINE:
-            return xp.empty(shape, dtype)
-        whole = xp.empty(size + 2 * LINE, dtype)
-        first = -address_of(whole) % (8 * LINE) // whole.itemsize
-        return whole[first : first + size].reshape(shape)
 
     def is_finite(self, value: Any) -> bool:
         """Returns whether a number, or every element of an array, is finite; false also if their
@@ -289,11 +277,6 @@ def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
                     return None
                 result[offset + k] = n
     return tuple(result)
-
-
-def address_of(array: Any) -> int:
-    """Returns the address of the first element of a NumPy array."""
-    return int(array.__array_interface__["data"][0])
 
 
 def sum_to(c: Any, shape: tuple[int, ...]) -> Any:

@@ -107,8 +107,7 @@ def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> 
         return builtins.implementation(op)(run, site, operands, options)
     options = {p.name: p.default for p in op.signature.options}
     options.update((name, plain(value)) for name, value in given.items())
-    if (
-        op.signature.variadic and not op.signature.leading and len(operands) == 1
-    ):  # `einsum("ii", a)` means `a` itself
+    # `einsum("ii", a)` means `a` itself
+    if op.signature.variadic and not op.signature.leading and len(operands) == 1:
         operands = unpacked(run, site, operands[0])
     return apply(run, site, tuple(operands), options)

@@ -15,7 +15,17 @@ from ..compilation.compiler import Closure, Compiler
 from ..compilation.paths import function_path, module_path
 from ..compilation.sequence import compile_block, compile_body
 from ..values.boxes import primal
-from ..values.kinds import FRAME_HEAD, RESULT, UNSET, Cell, Code, Function, Instance, read
+from ..values.kinds import (
+    FRAME_HEAD,
+    RESULT,
+    UNSET,
+    Cell,
+    Code,
+    Function,
+    Instance,
+    read,
+    slot_value,
+)
 from .own_functions import with_rule
 
 
@@ -114,14 +124,9 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
         run = frame[0]
         path = frame[RESULT] = frame[RESULT] or name
         outside, run.sizes = run.sizes, {}
-        for (
-            slot,
-            span,
-        ) in (
-            sizes
-        ):  # `var w: float[n_in]` means the parameter, and other named sizes agree in this instance
-            size = frame[slot.index + FRAME_HEAD]
-            size = primal(read(size[0] if slot.cell else size))
+        # `var w: float[n_in]` means the parameter, and other named sizes agree in this instance
+        for slot, span in sizes:
+            size = primal(read(slot_value(frame, slot)))
             if type(size) is int:
                 run.sizes[slot.name] = size, span
         try:

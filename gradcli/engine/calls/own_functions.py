@@ -239,10 +239,8 @@ def _record(
 ) -> tuple[Traced, Any]:
     """Appends the record of a call, and one for each part of a result that is a list or dict;
     returns the first's value, and the result of these `parts`."""
-    saved, blanks = (
-        tuple([blank(primal(v[0])) for v in inputs]),
-        [blank(primal(part)) for part in parts],
-    )
+    saved = tuple([blank(primal(v[0])) for v in inputs])
+    blanks = [blank(primal(part)) for part in parts]
     if call.outputs == 0:
         whole = trace.record(site, inputs, saved, call, blanks[0], parts[0])
         return whole, whole

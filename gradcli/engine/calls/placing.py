@@ -35,11 +35,9 @@ def _dict(c: Compiler, node: program.DictDisplay) -> Placed:
 
 
 def _conditional(c: Compiler, node: program.Conditional) -> Placed:
-    condition, then, otherwise = (
-        compile_condition(c, node.condition),
-        compile_part(c, node.then),
-        compile_part(c, node.otherwise),
-    )
+    condition = compile_condition(c, node.condition)
+    then = compile_part(c, node.then)
+    otherwise = compile_part(c, node.otherwise)
     site = Site(MERGE, node.span)
 
     def conditional(frame: list[Any], path: str | None) -> Any:
@@ -73,11 +71,9 @@ def _append(c: Compiler, node: Any) -> Placed:
 def _call(c: Compiler, node: program.Call) -> Placed:
     if not any(may_make(a.value) for a in node.arguments):
         return compile_call(c, node)
-    callee, arguments, site = (
-        c.expression(node.callee),
-        _arguments(c, node.arguments),
-        Site(CALL, node.span),
-    )
+    callee = c.expression(node.callee)
+    arguments = _arguments(c, node.arguments)
+    site = Site(CALL, node.span)
 
     def call(frame: list[Any], path: str | None) -> Any:
         function = callee(frame)
@@ -89,11 +85,9 @@ def _call(c: Compiler, node: program.Call) -> Placed:
 def _method_call(c: Compiler, node: program.MethodCall) -> Placed:
     if not any(may_make(a.value) for a in node.arguments):
         return compile_method_call(c, node)
-    receiver, arguments, site = (
-        c.expression(node.receiver),
-        _arguments(c, node.arguments),
-        Site(CALL, node.span),
-    )
+    receiver = c.expression(node.receiver)
+    arguments = _arguments(c, node.arguments)
+    site = Site(CALL, node.span)
     method = compile_method(c, node)
 
     def call(frame: list[Any], path: str | None) -> Any:

@@ -13,9 +13,8 @@ from ..trace.run import Settings
 from ..values.kinds import FRAME_HEAD, Variable
 
 Closure: TypeAlias = Callable[[list[Any]], Any]
-Path: TypeAlias = Callable[
-    [list[Any]], str
-]  # what a name of the frame is called from the top level
+# what a name of the frame is called from the top level
+Path: TypeAlias = Callable[[list[Any]], str]
 
 
 class Handlers(NamedTuple):

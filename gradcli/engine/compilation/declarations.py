@@ -16,7 +16,7 @@ from ..trace.tape import Site
 from ..trace.variables import attach
 from ..values.boxes import primal
 from ..values.contents import contents
-from ..values.kinds import FRAME_HEAD, Instance, List, Variable, describe, is_number, read
+from ..values.kinds import Instance, List, Variable, describe, is_number, read, set_slot
 from .compiler import Compiler
 from .declared_types import typed
 from .given_values import from_outside
@@ -26,7 +26,7 @@ STACK = OPS["stack"]
 
 
 def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]], None]:
-    k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
+    slot, name = node.slot, node.slot.name
     value = None if node.value is None else compile_part(c, node.value)
     ends = (
         []
@@ -42,7 +42,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
         if node.kind == "const" and path not in run.inputs and node.type is None:
             given = _with_history(run, given, node)
             if primal(given) is not given:  # a constant name for a value that depends on variables
-                _bind(frame, k, cell, given)
+                set_slot(frame, slot, given)
                 return
         state = None if value is None else _own(run, given, node)
         if state is not None and node.type is not None:
@@ -75,7 +75,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
                 run.domains.append((variable, low, high, node.domain.span))
             if not in_module:  # whoever holds an instance holds its variables
                 run.declared[path] = variable
-        _bind(frame, k, cell, variable)
+        set_slot(frame, slot, variable)
 
     return declare
 
@@ -94,13 +94,6 @@ def _refuse_instances(run: Run, state: Any, node: program.Declare) -> None:
             run.fail(
                 "E312", f"the state of a variable can't hold {describe(part)}", node.span, help=help
             )
-
-
-def _bind(frame: list[Any], k: int, cell: bool, value: Any) -> None:
-    if cell:
-        frame[k][0] = value
-    else:
-        frame[k] = value
 
 
 def _with_history(run: Run, value: Any, node: program.Declare) -> Any:

@@ -75,9 +75,8 @@ def cast(run: Run, value: Any, dtype: str) -> Any:
     if type(value) is Lanes:
         return Lanes(value.array.astype(dtype), value.group)
     if shape_of(value):
-        return value.astype(
-            dtype, copy=False
-        )  # arrays are never changed while anybody else holds them
+        # arrays are never changed while anybody else holds them
+        return value.astype(dtype, copy=False)
     if dtype == "float32":
         return run.backend.xp.float32(value)
     scalar = {"float64": float, "int64": int, "bool": bool, "complex128": complex}[dtype](value)

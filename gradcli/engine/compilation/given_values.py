@@ -21,14 +21,12 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
     """Converts a value from outside to the declared dtype, else to that of the value in the
     program, else ints to floats. Raises GradcliError (E005) for what doesn't fit."""
     run.used_inputs.add(name)
-    if (
-        getattr(given, "strides", None) and not given.dtype.isnative
-    ):  # numbers in another machine's order of bytes
+    # numbers in another machine's order of bytes
+    if getattr(given, "strides", None) and not given.dtype.isnative:
         given = given.astype(given.dtype.newbyteorder("="))
     is_array = type(given) is CPU.ndarray and run.backend is CPU and given.shape
-    if (
-        is_array and node.type is not None and dtype_name(given) == dtype_of(run, node.type)
-    ):  # there is nothing to convert
+    # there is nothing to convert
+    if is_array and node.type is not None and dtype_name(given) == dtype_of(run, node.type):
         verify_shape(run, given.shape, node.type, node, "E005")
         return given
 

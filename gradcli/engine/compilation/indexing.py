@@ -22,7 +22,7 @@ from ..values.lanes import Lanes
 from .compiler import Closure, Compiler
 from .conditions import deciding
 
-GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
+GETITEM = OPS["getitem"]
 
 
 # ---- the index -----------------------------------------------------------------------------------

@@ -43,12 +43,10 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
 
 
 def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
-    k, cell, path, span = (
-        target.slot.index + FRAME_HEAD,
-        target.slot.cell,
-        c.path(target.slot),
-        target.span,
-    )
+    k = target.slot.index + FRAME_HEAD
+    cell = target.slot.cell
+    path = c.path(target.slot)
+    span = target.span
     if target.slot.index not in c.declared:
 
         def assign_plain(frame: list[Any], value: Any) -> None:
@@ -93,9 +91,8 @@ def compile_entry_write(
                 help=f"assign `{name}` before its elements",
             )
         if is_parameter:
-            root = read(
-                root
-            )  # the function's own from here on; the variable that was passed keeps its state
+            # the function's own from here on; the variable that was passed keeps its state
+            root = read(root)
         array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
         if len(path) == 1 and hasattr(primal(array), "ndim"):
             holder[at] = UNSET

@@ -81,9 +81,8 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
             new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
-            if (
-                passes_over or not trace.keeps_all
-            ):  # a state has no history, so what leads to it needs none
+            # a state has no history, so what leads to it needs none
+            if passes_over or not trace.keeps_all:
                 old, new = primal(old), primal(new)
             new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)

@@ -126,10 +126,8 @@ def _of_maker(run: Run, made: Maker) -> Reason:
         text = _of_derivative(record, "", f"gives {result}{where}")
         help = _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
     elif type(record.b) is OwnCall:
-        text, help = (
-            _of_value(record, "", f"gives {result}{where}"),
-            "look at the body of the function",
-        )
+        text = _of_value(record, "", f"gives {result}{where}")
+        help = "look at the body of the function"
     else:
         text = _of_value(record, _called(op, operands), f"is {result}{where}")
         help = _advice(op, [number_at(v, y, place) for v in values])

@@ -56,36 +56,17 @@ class FormulaSource:
     """
 
     def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
-        self.arrays, self.fast, self.strict = arrays, fast, strict and not fast
+        self.arrays, self.strict = arrays, strict and not fast
         self.infix = _INFIX_THAT_RAISES if fast else _INFIX
         self.lines: list[str] = []
         self.conditions = 0
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
-        self._before = 0  # lines of the enclosing source
         self._text: dict[int, str] = {}
         self._depth: dict[int, int] = {}  # of the parentheses in it
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one node for each structure
         self._interns: dict[int, Formula] = {}  # the interned node, by the identity of a node
         # Keeps the formulas alive, so that no other node gets their identity.
         self._read: list[Formula] = []
-
-    def inside(self) -> FormulaSource:
-        """Returns the source of one side of a branch, which has the names of this one."""
-        inner = FormulaSource(self.arrays)
-        inner.fast, inner.strict, inner.infix, inner.names = (
-            self.fast,
-            self.strict,
-            self.infix,
-            self.names,
-        )
-        inner._before = self._before + len(self.lines)
-        inner._text, inner._depth, inner._nodes = (
-            self._text.copy(),
-            self._depth.copy(),
-            self._nodes.copy(),
-        )
-        inner._interns, inner._read = self._interns.copy(), self._read.copy()
-        return inner
 
     def value(self, formula: Formula) -> str:
         """Returns the expression that computes `formula`.
@@ -108,7 +89,7 @@ class FormulaSource:
             text = self._node(node)
             depth = 1 + max([self._depth[id(a)] for a in node.arguments], default=-1)
             if node.arguments and (uses.get(id(node), 0) > 1 or depth > DEEP):
-                name = f"t{self._before + len(self.lines)}"
+                name = f"t{len(self.lines)}"
                 self.lines.append(f"{name} = {text}")
                 text, depth = name, 0
             self._text[id(node)], self._depth[id(node)] = text, depth

@@ -56,13 +56,6 @@ def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
     return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
 
 
-def returned_operands(formula: Formula) -> set[int]:
-    """Returns the operands that a formula may return unchanged."""
-    if formula.kind == "where":
-        return returned_operands(formula.arguments[1]) | returned_operands(formula.arguments[2])
-    return {int(formula.value)} if formula.kind == "operand" else set()
-
-
 def is_mask(partial: Formula) -> bool:
     """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
     return (

@@ -71,14 +71,12 @@ FAST: dict[str, Callable[..., Any]] = {
 # ---- operators -----------------------------------------------------------------------------------
 
 add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
-eq, ne, lt, le, gt, ge = (
-    operator.eq,
-    operator.ne,
-    operator.lt,
-    operator.le,
-    operator.gt,
-    operator.ge,
-)
+eq = operator.eq
+ne = operator.ne
+lt = operator.lt
+le = operator.le
+gt = operator.gt
+ge = operator.ge
 logical_not = operator.not_
 
 
@@ -115,10 +113,8 @@ def pow(a: float, b: float) -> float:
 # ---- functions of one number ---------------------------------------------------------------------
 
 
-def _ieee(
-    function: Callable[[float], float], overflow: float = inf, **poles: float
-) -> Callable[[float], float]:
-    """Returns `function` with nan outside its domain, `overflow` beyond the range, and the values
+def _ieee(function: Callable[[float], float], **poles: float) -> Callable[[float], float]:
+    """Returns `function` with nan outside its domain, infinity beyond the range, and the values
     `at_…` at its poles.
     """
     at = {float(name[3:].replace("m", "-")): value for name, value in poles.items()}
@@ -129,7 +125,7 @@ def _ieee(
         except ValueError:
             return at.get(x, nan)
         except OverflowError:
-            return overflow
+            return inf
 
     return safe
 

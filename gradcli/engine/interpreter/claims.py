@@ -11,7 +11,7 @@ from ...lang.program.walks import own_nodes
 from ..compilation.compiler import Compiler
 from ..operations.equality import compare
 from ..trace.tape import Site
-from ..values.kinds import FRAME_HEAD, UNSET, is_callable, show
+from ..values.kinds import UNSET, is_callable, show, slot_value
 
 _MAX_SHOWN = 4
 
@@ -26,7 +26,9 @@ def compile_claim(c: Compiler, node: program.Expression) -> Claim:
     value, names = c.value(node), list(_names(node))
 
     def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], str]]:
-        return value(frame), lambda frame: _listed([(n.slot.name, _held(frame, n)) for n in names])
+        return value(frame), lambda frame: _listed(
+            [(n.slot.name, slot_value(frame, n.slot)) for n in names]
+        )
 
     return claim
 
@@ -54,11 +56,6 @@ def _names(node: program.Expression) -> Iterator[program.Read]:
         if isinstance(inner, program.Read):
             found.setdefault(inner.slot.index, inner)
     yield from sorted(found.values(), key=lambda read: read.span.start)
-
-
-def _held(frame: list[Any], node: program.Read) -> Any:
-    held = frame[node.slot.index + FRAME_HEAD]
-    return held[0] if node.slot.cell else held
 
 
 def _listed(pairs: list[tuple[str, Any]]) -> str:

@@ -156,9 +156,8 @@ def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, 
 
 def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
     xp = run.backend.xp
-    p, q = (
-        v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y)
-    )  # their differences would wrap, or be refused
+    # their differences would wrap, or be refused
+    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))
     return (
         (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q)))
         | (x == y)

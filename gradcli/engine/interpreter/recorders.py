@@ -16,12 +16,11 @@ from ..trace.run import Run
 from ..trace.windows import Window
 from ..transforms.attached import attach, recorded
 from ..transforms.tape_members import unwatch, watch
-from ..values.kinds import FRAME_HEAD, Cell, List, Tape, Variable, describe, is_number
+from ..values.kinds import List, Tape, Variable, describe, is_number, set_slot
 
 
 def compile_tape(c: Compiler, node: program.Tape) -> Closure:
     c.asks = c.asks or c.in_function
-    k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
     options = [(name, c.value(value), value.span) for name, value in node.options]
     body = compile_block(c, node.body)
 
@@ -34,10 +33,7 @@ def compile_tape(c: Compiler, node: program.Tape) -> Closure:
             else:
                 watches = truth(run, value(frame), span)
         window = Window(run.trace, node.slot.name, watches, persistent)
-        if cell:
-            frame[k][0] = Tape(window)
-        else:
-            frame[k] = Tape(window)
+        set_slot(frame, node.slot, Tape(window))
         run.trace.open(window)
         try:
             return body(frame)
@@ -72,11 +68,7 @@ def compile_watch(c: Compiler, node: program.Watch) -> Closure:
                 value = plain_array(run, value, partial(_fail_list, run, span))
             if slot is not None and (is_number(value) or type(value) is str):
                 value = Variable(slot.name, "watched", span, value)
-                holder, k = frame, slot.index + FRAME_HEAD
-                if type(holder[k]) is Cell:
-                    holder[k][0] = value
-                else:
-                    holder[k] = value
+                set_slot(frame, slot, value)
             watch(run, window, value, span)
 
     return run_watch
@@ -119,10 +111,6 @@ def compile_attach(c: Compiler, node: program.Attach) -> Closure:
         name = "" if slot is None else slot.name
         holds = attach(frame[0], held, "write" if req is None else req(frame), span, name)
         if slot is not None and holds is not held:
-            holder, k = frame, slot.index + FRAME_HEAD
-            if type(holder[k]) is Cell:
-                holder[k][0] = holds
-            else:
-                holder[k] = holds
+            set_slot(frame, slot, holds)
 
     return run_attach

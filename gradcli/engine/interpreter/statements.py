@@ -29,7 +29,17 @@ from ..operations.rows.separation import separate_running_rows
 from ..trace.changes import note, take_back
 from ..trace.tape import Site
 from ..values.contents import snapshot
-from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, map_structure, read, show
+from ..values.kinds import (
+    BREAK,
+    CONTINUE,
+    FRAME_HEAD,
+    RESULT,
+    RETURN,
+    map_structure,
+    read,
+    set_slot,
+    show,
+)
 from . import loops, outcomes, recorders
 from .texts import compile_shown
 
@@ -169,7 +179,6 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
 
 
 def _import(c: Compiler, node: program.Import) -> Statement:
-    k = node.slot.index + FRAME_HEAD
     key = id(node.program)
     if key not in c.imports:
         c.imports[key] = compile_program(
@@ -188,10 +197,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     def load(frame: list[Any]) -> None:
         separate_running_rows(frame[0])
         namespace = run_import(frame[0], compiled, node)
-        if node.slot.cell:
-            frame[k][0] = namespace
-        else:
-            frame[k] = namespace
+        set_slot(frame, node.slot, namespace)
 
     return load
 

@@ -60,7 +60,6 @@ Type: TypeAlias = Scalar | StackType | ArrayType
 STACK = StackType()
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
-SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
 # A float64 number beside a float32 becomes one, as a Python float beside NumPy's float32 does. (An
 # element of an array doesn't: who lowers arrays converts these.)
 FLOATS = (F32, F64)

@@ -154,10 +154,8 @@ class _Jacobian:
             n: source for n, source in by.items() if n in needed and (marked is None or n in marked)
         }
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
-        self.shape, self.shapes = (
-            shape_of(primal(target)),
-            {n: shape_of(like) for n, like in self.likes.items()},
-        )
+        self.shape = shape_of(primal(target))
+        self.shapes = {n: shape_of(like) for n, like in self.likes.items()}
         self.groups = groups_of(self.records)
         self.sweeps = Sweeps(run, target, self.sources, way, self.records, self.groups, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))

@@ -100,10 +100,8 @@ def jacobian(
     aren't structurally zero.
     """
     target, source = operands
-    mode, sparse = (
-        verify_mode(run, options.get("mode", "auto"), site.span),
-        bool(options.get("sparse", False)),
-    )
+    mode = verify_mode(run, options.get("mode", "auto"), site.span)
+    sparse = bool(options.get("sparse", False))
     recorded = None if run.once and run.group is None and not run.level else site
 
     def block(value: Any, by: Any) -> Any:

@@ -62,13 +62,11 @@ class Sweeps:
         site: Site | None,
         since: int | None,
     ) -> None:
-        self.run, self.target, self.sources, self.way, self.records = (
-            run,
-            target,
-            sources,
-            way,
-            records,
-        )
+        self.run = run
+        self.target = target
+        self.sources = sources
+        self.way = way
+        self.records = records
         self.groups, self.site, self.since = groups, site, since
 
     def gradient(self) -> list[Any]:

@@ -16,12 +16,10 @@ from ..values.kinds import List, describe, is_number, read
 from ..values.lanes import Group
 from .row_by_row import GETITEM
 
-UNFOLD, FOLD, MERGE, PLACE = (
-    OPS["unfold_rows"],
-    OPS["fold_rows"],
-    OPS["merge_rows"],
-    OPS["place_rows"],
-)
+UNFOLD = OPS["unfold_rows"]
+FOLD = OPS["fold_rows"]
+MERGE = OPS["merge_rows"]
+PLACE = OPS["place_rows"]
 Pieces: TypeAlias = "list[tuple[Group, Any]]"  # parts of a group, each with its result
 
 

@@ -41,6 +41,7 @@ from ..values.kinds import (
     Transform,
     Variable,
     read,
+    slot_value,
 )
 from .region_values import list_type, scalar_type
 
@@ -130,7 +131,7 @@ class _Observer:
         while waiting := [slot for k, slot in self.more.items() if k not in entries]:
             for slot in waiting:
                 changes = slot.index in self.assigned
-                entries[slot.index] = self.entry(self.held(slot), 0, changes)
+                entries[slot.index] = self.entry(slot_value(self.frame, slot), 0, changes)
         return self.seen(entries)
 
     def seen(self, entries: dict[int, Entry]) -> Observed:
@@ -144,10 +145,6 @@ class _Observer:
             self.functions,
             self.real,
         )
-
-    def held(self, slot: program.Slot) -> Any:
-        value = self.frame[slot.index + FRAME_HEAD]
-        return value[0] if slot.cell else value
 
     def entry(self, value: Any, depth: int, is_assigned: bool = False) -> Entry:
         if self.changes and type(value) is Variable and value.kind in ("var", "frozen"):

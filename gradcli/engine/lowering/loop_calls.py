@@ -19,7 +19,7 @@ from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import BREAK, FRAME_HEAD, RESULT, RETURN
+from ..values.kinds import BREAK, RESULT, RETURN, set_slot
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
 from .region_calls import RegionCall, cost_of
@@ -115,10 +115,8 @@ class LoopCalls:
         for slot, value in new.items():
             if slot == RETURNED:
                 frame[RESULT] = value
-            elif self._slots[slot].cell:
-                frame[slot + FRAME_HEAD][0] = value
             else:
-                frame[slot + FRAME_HEAD] = value
+                set_slot(frame, self._slots[slot], value)
 
     def _touches_variables(self, function: program.Function) -> bool:
         known = self._touches.get(id(function))

@@ -74,9 +74,8 @@ def _elementwise(run: Run, site: Site, primals: list[Any], shown: list[Any] | No
             ),
             site.span,
         )
-    lost = (
-        shapes and getattr(y, "shape", ()) != shape
-    )  # by a formula that chose by a number, and read no array on that side
+    # by a formula that chose by a number, and read no array on that side
+    lost = shapes and getattr(y, "shape", ()) != shape
     return run.backend.xp.full(shape, y) if lost else y
 
 

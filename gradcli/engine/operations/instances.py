@@ -9,7 +9,7 @@ from ...diagnostics import Span, did_you_mean
 from ...lang import program
 from ..trace.run import Run
 from ..values.contents import contents, variables
-from ..values.kinds import FRAME_HEAD, UNSET, Instance, List, Variable, describe
+from ..values.kinds import UNSET, Instance, List, Variable, describe, slot_value
 
 # ---- members -------------------------------------------------------------------------------------
 
@@ -96,8 +96,7 @@ def named_variables(run: Run, node: program.Program, frame: list[Any]) -> dict[s
     seen = set(run.declared.values())
     for name, slot in node.names.items():
         found.update((variable.name, variable) for variable in declared.get(name, ()))
-        value = frame[slot.index + FRAME_HEAD]
-        for path, part in contents(value[0] if slot.cell else value, name):
+        for path, part in contents(slot_value(frame, slot), name):
             if isinstance(part, Instance):
                 found.update(_replaced(run, part, path))
             elif part not in seen:

@@ -51,9 +51,8 @@ def _compute(
                 run.verify_allocation(
                     8 * count(shape), f"an array of shape {show_shape(tuple(shape))}", site.span
                 )
-        if (
-            run.backend is not CPU and op is not WHERE
-        ):  # other functions on whole arrays take no numbers there
+        # other functions on whole arrays take no numbers there
+        if run.backend is not CPU and op is not WHERE:
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
         function = function or op.compute
         y = function(xp, *primals, **options)
@@ -72,9 +71,8 @@ def _compute(
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
-    narrow = (
-        run.settings.dtype == "float32" and op.narrows and all(map(is_integer, primals))
-    )  # floats of ints are the run's
+    # floats of ints are the run's
+    narrow = run.settings.dtype == "float32" and op.narrows and all(map(is_integer, primals))
     return (
         [run.backend.settle(part, narrow) for part in y]
         if type(y) is list
@@ -105,9 +103,8 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
         # A generator made from (seed, number of the draw) has no state but that number. It is
         # NumPy's on every device, so that a seed gives the same numbers everywhere.
         random = CPU.xp.random
-        run.draws = uniform_value(
-            run, run.draws
-        )  # rows that have drawn different numbers of times separate
+        # rows that have drawn different numbers of times separate
+        run.draws = uniform_value(run, run.draws)
         generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
         note(run, "draws")
         run.draws += 1

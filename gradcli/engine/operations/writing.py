@@ -53,9 +53,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
     if run.backend is not CPU:
         verify_index(run, array, index, site.span)
-    if run.level and (
-        origin is not None or level_of(value) != UNBOXED
-    ):  # `apply` takes off the boxes in the order of their levels
+    # `apply` takes off the boxes in the order of their levels
+    if run.level and (origin is not None or level_of(value) != UNBOXED):
         return apply(
             run, site, (array if origin is None else (array, *origin), value), {"index": index}
         )

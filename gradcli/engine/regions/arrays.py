@@ -26,11 +26,11 @@ FEW = 16  # elements that are scalars wherever a name holds the array
 MAX_ELEMENTS = 64  # that are scalars where an operation takes each by itself
 
 
-def array_kind(shape: tuple[int, ...], kind: Scalar, variable: bool = False) -> Kind:
-    """The kind of an array of elements of one type: few or many."""
+def state_kind(shape: tuple[int, ...], kind: Scalar) -> Kind:
+    """The kind of the state of a variable that is an array of few elements or many."""
     if is_many(shape):
-        return StoredOf(ArrayType(kind, shape), variable)
-    return ArrayOf(shape, kind, variable)
+        return StoredOf(ArrayType(kind, shape), variable=True)
+    return ArrayOf(shape, kind, variable=True)
 
 
 def is_many(shape: tuple[int, ...]) -> bool:

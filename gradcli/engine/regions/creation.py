@@ -114,11 +114,9 @@ class Creation(Moving):
         start, stop = [self.as_float(held, span) for held in operands]
         if start.type != self.builder.real or stop.type != self.builder.real:
             raise NotCompiled("other floats than the run's are not compiled in `linspace`", span)
-        between, zero, one = (
-            builder.constant(max(n - 1, 1)),
-            builder.zero(builder.real),
-            builder.constant(1.0),
-        )
+        between = builder.constant(max(n - 1, 1))
+        zero = builder.zero(builder.real)
+        one = builder.constant(1.0)
         moves = {start, stop} - builder.known.keys()
 
         def line(a: Value, b: Value, k: Value) -> Value:

@@ -38,12 +38,11 @@ def lower_call(
     named: Mapping[str, Entry],
     span: Span,
     real: Scalar = F64,
-    in_memory: bool = True,
     most: int | None = None,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
-    entries, in a run whose floats are `real`. `in_memory`: whether arrays of few elements are one
-    value of the result, as larger ones are.
+    entries, in a run whose floats are `real`. Arrays of few elements are one value of the result,
+    as larger ones are.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`."""
     block = Block()
@@ -57,8 +56,7 @@ def lower_call(
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         callee, positional = held(function), [held(entry) for entry in arguments]
         given = {k: held(e) for k, e in named.items()}
-        result = lowering.called(callee, positional, given, span)
-        result = lowering.in_memory(result) if in_memory else result
+        result = lowering.in_memory(lowering.called(callee, positional, given, span))
         kind = kind_of(result)
         if not is_settled(kind):
             raise NotCompiled("what this call gives is no number, and no list of these", span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,9 @@ from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
-from .arrays import array_kind
+from .arrays import state_kind
 from .flow import assigned
-from .given_kinds import in_python, is_value
+from .given_kinds import is_value
 from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
@@ -62,11 +62,6 @@ class Lowered:
     def others(self) -> list[Region]:
         """Those that it calls, functions that call themselves, in the same way."""
         return [expand(called) for called in self.regions.called_by(self.original)]
-
-    def outputs(self, numbers: Iterable[Any]) -> dict[str, Any]:
-        """The outputs, of the numbers that the region gives."""
-        rest = iter(numbers)
-        return {name: in_python(kind, rest) for name, kind in self.results.items()}
 
     @property
     def text(self) -> str:
@@ -240,7 +235,7 @@ def declared_kind(
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None
-    return array_kind(shape, kind, variable=True) if shape else kind
+    return state_kind(shape, kind) if shape else kind
 
 
 def _shape_given(value: Any) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
-from .arrays import array_kind
+from .arrays import state_kind
 from .kinds import Array, Stored, kind_of, rebuilt, without_variable
 from .matrices import Matrices
 from .names import NotCompiled, Variable
@@ -82,7 +82,7 @@ class States(Matrices):
         value = self.whole(value, span)
         if not shape:
             return value
-        return rebuilt(array_kind(shape, kind, variable=True), iter(_flat(value)))
+        return rebuilt(state_kind(shape, kind), iter(_flat(value)))
 
 
 def _flat(held: Any) -> tuple[Value, ...]:

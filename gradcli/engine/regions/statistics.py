@@ -10,8 +10,8 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
+from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, is_float
-from ..ir.verifier import RESTATED
 from .arrays import is_many
 from .kinds import Stored
 from .names import NotCompiled

@@ -13,17 +13,10 @@ from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
 GUARD = 20  # digits more, where numbers are rounded
-_UNKNOWN = (
-    sympy.Subs,
-    sympy.Derivative,
-)  # derivatives that SymPy only has a name for: `evalf` never ends on some
-_STEPS = (
-    sympy.floor,
-    sympy.ceiling,
-    sympy.sign,
-    sympy.Heaviside,
-    Detached,
-)  # flat wherever they have a derivative
+# derivatives that SymPy only has a name for: `evalf` never ends on some
+_UNKNOWN = (sympy.Subs, sympy.Derivative)
+# flat wherever they have a derivative
+_STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)
 
 
 def derivative(form: Any, symbol: Any) -> Any:
@@ -176,9 +169,8 @@ def evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
             value = used[part].evalf(digits + GUARD) if part in used else part
             if part.args:
                 value = part.func(*(known[inner] for inner in part.args))
-            exact = (
-                value.is_Rational if isinstance(value, sympy.Expr) else True
-            )  # exponents, conditions
+            # exponents, conditions
+            exact = value.is_Rational if isinstance(value, sympy.Expr) else True
             known[part] = value if exact else value.evalf(digits + GUARD)
         return known[order[-1]]
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):

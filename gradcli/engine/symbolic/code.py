@@ -119,9 +119,8 @@ class _Writer:
         """What a function computes first, by name, and its value."""
         forms = flat(form)
         shared, reduced = [], forms
-        if not any(
-            part.has(sympy.Piecewise) for part in forms
-        ):  # what stands in a branch may have no value outside it
+        # what stands in a branch may have no value outside it
+        if not any(part.has(sympy.Piecewise) for part in forms):
             shared, reduced = sympy.cse(forms, symbols=self._temporaries(), order="none")
         steps = [(self.names[symbol], self.language.expression(step)) for symbol, step in shared]
         texts = [self.language.expression(part) for part in reduced]

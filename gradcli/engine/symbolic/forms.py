@@ -76,9 +76,8 @@ class Forms:
         self.earlier: dict[str, list[Any]] = {}
         self.notes: list[Diagnostic] = []
         self._forms: dict[int, Any] = {}
-        self._states: dict[
-            int, list[tuple[int, Any, Any]]
-        ] = {}  # of a leaf: since when, its state, the form
+        # of a leaf: since when, its state, the form
+        self._states: dict[int, list[tuple[int, Any, Any]]] = {}
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
@@ -359,10 +358,8 @@ class Forms:
 
     def _too_large(self, site: Site, segment: Segment, number: int) -> GradcliError:
         name = site.op.infix or site.op.name
-        message, label = (
-            f"the closed form grows too large in `{name}`",
-            f"more than {self.budget.limit} symbols and signs",
-        )
+        message = f"the closed form grows too large in `{name}`"
+        label = f"more than {self.budget.limit} symbols and signs"
         help = "fewer iterations or smaller arrays have one"
         return GradcliError(
             Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number))

@@ -61,15 +61,12 @@ class KeepingTrace(Trace):
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.iterations: list[Iteration] = []
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
-        self.choices: list[
-            tuple[Traced, Span]
-        ] = []  # what indices, shapes and counts were decided by, and where
-        self.conditions: list[
-            tuple[Traced, Span]
-        ] = []  # what conditions were decided by, and where
-        self.states: dict[
-            int, list[tuple[Traced, Span, str]]
-        ] = {}  # by variable, what its states were made of, where, and how
+        # what indices, shapes and counts were decided by, and where
+        self.choices: list[tuple[Traced, Span]] = []
+        # what conditions were decided by, and where
+        self.conditions: list[tuple[Traced, Span]] = []
+        # by variable, what its states were made of, where, and how
+        self.states: dict[int, list[tuple[Traced, Span, str]]] = {}
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
         traced = super().leaf(primal, number, origin)

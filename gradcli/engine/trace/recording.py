@@ -25,11 +25,9 @@ def record(
     options: Mapping[str, Any],
     y: Any,
     active: tuple[int, ...],
-    known: Any = None,
 ) -> Any:
     """The result `y` of an op, traced where gradients can pass through it. `primals` are the
-    operands without the trace's box, `active` the indices of those that have one. `known` is what
-    the record keeps of a result that no rule reads, where that is more than its shape."""
+    operands without the trace's box, `active` the indices of those that have one."""
     op = site.op
     if not (op.differentiable or trace.keeps_all) or trace.segment is None:
         return List(y) if type(y) is list else y
@@ -45,7 +43,7 @@ def record(
         return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if keeps or "result" in reads else known or blank(y)
+    kept = y if keeps or "result" in reads else blank(y)
     if site.inline_operands:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
@@ -61,9 +59,8 @@ def reads_of(site: Site, n: int) -> frozenset[int | str]:
         site.reads = rule_reads(op, site.operands)
         return site.reads
     result = frozenset(("result",)) if "result" in op.saves else frozenset()
-    if (
-        op.signature.variadic
-    ):  # their number may differ from time to time, so nothing is kept on the site
+    # their number may differ from time to time, so nothing is kept on the site
+    if op.signature.variadic:
         return result.union(range(n) if op.signature.variadic in op.saves else ())
     names = [p.name for p in op.signature.operands]
     site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)

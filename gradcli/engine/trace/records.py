@@ -71,9 +71,8 @@ def path(
         for k in range(len(records) - STRIDE, -1, -STRIDE):
             number -= 1
             if number in needed and (marked is None or number in marked):
-                record = tuple.__new__(
-                    Record, (number, *records[k : k + STRIDE])
-                )  # without a call of Python's
+                # without a call of Python's
+                record = tuple.__new__(Record, (number, *records[k : k + STRIDE]))
                 if segment.trace.level:
                     record = record._replace(
                         **{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")}

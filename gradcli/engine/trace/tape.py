@@ -140,12 +140,6 @@ class Segment:
         assert holder is not None
         return holder
 
-    def kept(self, number: int) -> Any:
-        """What the record `number` of this segment keeps of its result; None for a leaf."""
-        return (
-            self.records[(number - self.first + 1) * STRIDE - 1] if number >= self.first else None
-        )
-
     def calls_to(self, number: int) -> tuple[CallSite, ...]:
         """The calls that led to the record `number` of this segment, the innermost first."""
         chain = next((chain for first, chain in reversed(self.calls) if first <= number), None)

@@ -20,9 +20,8 @@ def attach(run: Run, variable: Variable) -> None:
     if run.direction is not None and variable.trainable and differentiable:
         tangent = run.direction(variable.name, state)
         state = state if tangent is None else Dual(state, tangent, run.direction_level)
-        differentiable = (
-            trace.level > run.direction_level
-        )  # the program asks for gradients of values, too
+        # the program asks for gradients of values, too
+        differentiable = trace.level > run.direction_level
     if differentiable or (isinstance(trace, KeepingTrace) and is_number(variable.state)):
         variable.origin = Leaf(trace, variable) if variable.origin is None else variable.origin
         variable.box = trace.leaf(state, variable.number or None, variable.origin)

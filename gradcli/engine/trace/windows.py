@@ -126,9 +126,8 @@ class Window:
         Of a source that was watched late nothing depends that was made before, so that is asked for
         alone.
         """
-        seen = {
-            n for n in self.trace.watched if self.sees_leaf(n)
-        } | self.watch  # depends on something watched here
+        # depends on something watched here
+        seen = {n for n in self.trace.watched if self.sees_leaf(n)} | self.watch
         late = sorted(((since, n) for n, since in self.late.items()), reverse=True)
         seen.difference_update(self.late)
         marked, made = wanted & seen, set()

@@ -178,10 +178,8 @@ def _fail_unattached(run: Run, path: BackwardWindow, span: Span) -> NoReturn:
     label = f"it depends on {', '.join(f'`{v.name}`' for v in sources[:8])}" if sources else ""
     help = f"write `attach_grad({sources[0].name if sources else 'x'})` before the `record` block"
     if sources and sources[0].req == "null":
-        label, help = (
-            f'`{sources[0].name}` is attached with `req = "null"`',
-            'attach it with "write" or "add"',
-        )
+        label = f'`{sources[0].name}` is attached with `req = "null"`'
+        help = 'attach it with "write" or "add"'
     run.fail("E325", message, span, label, help)
 
 

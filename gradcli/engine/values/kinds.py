@@ -71,9 +71,8 @@ class List:
         return self._length
 
     def __iter__(self) -> Iterator[Any]:
-        return islice(
-            self._buffer, self._length
-        )  # the buffer may grow while somebody goes through it
+        # the buffer may grow while somebody goes through it
+        return islice(self._buffer, self._length)
 
     def __getitem__(self, index: int) -> Any:
         return self.items[index]
@@ -224,8 +223,7 @@ class Members:
         slot = self.slots.get(name)
         if slot is None:
             return UNSET
-        value = self.frame[slot.index + FRAME_HEAD]
-        return value[0] if slot.cell else value
+        return slot_value(self.frame, slot)
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """All names that have a value, in order."""
@@ -257,6 +255,21 @@ BREAK, CONTINUE, RETURN = 1, 2, 3  # how a statement can end, but for falling th
 FRAME_HEAD = 2  # a frame begins with the run and the value being returned
 # where in a frame that value is; before, it holds the path that the value goes to, if it has one
 RESULT = 1
+
+
+def slot_value(frame: list[Any], slot: program.Slot) -> Any:
+    """What a name of a frame holds; UNSET before it has a value."""
+    value = frame[slot.index + FRAME_HEAD]
+    return value[0] if slot.cell else value
+
+
+def set_slot(frame: list[Any], slot: program.Slot, value: Any) -> None:
+    """Gives a name of a frame a value."""
+    k = slot.index + FRAME_HEAD
+    if slot.cell:
+        frame[k][0] = value
+    else:
+        frame[k] = value
 
 
 def differentiable(value: Any) -> bool:

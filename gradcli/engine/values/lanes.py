@@ -39,9 +39,8 @@ class Group:
     ) -> None:
         self.size, self.parent, self.origin, self.each = size, parent, origin, each
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.taken: dict[
-            int, tuple[Any, Any]
-        ] = {}  # values of outer groups that were narrowed, by identity
+        # values of outer groups that were narrowed, by identity
+        self.taken: dict[int, tuple[Any, Any]] = {}
         self._ways: dict[Group, Any] = {}
         self.divided = False
 
@@ -285,10 +284,8 @@ def narrow(value: Any, group: Group) -> Any:
         if hasattr(array, "take")
         else type(array)((*array.shape[:-1], group.size), array.dtype)
     )
-    group.taken[id(value)] = (
-        value,
-        taken,
-    )  # no lanes, which know the group: nobody collects cycles while a program runs
+    # no lanes, which know the group: nobody collects cycles while a program runs
+    group.taken[id(value)] = (value, taken)
     return of_kinds(taken, group, _ints_of(value, group))
 
 
@@ -315,9 +312,8 @@ def with_rows(value: Any, group: Group) -> Any:
     axis of 1, a number as it is."""
     if type(value) is Lanes:
         return narrow(value, group).array
-    is_array = (
-        hasattr(value, "strides") and value.ndim
-    )  # and no Blank, which stands for a value that nobody reads
+    # and no Blank, which stands for a value that nobody reads
+    is_array = hasattr(value, "strides") and value.ndim
     return value[..., None] if is_array else value
 
 

@@ -105,6 +105,5 @@ def with_ints(run: Run, y: Lanes, ints: Any) -> Lanes:
     xp, array = run.backend.xp, y.array
     if bool((abs(array[..., ints]) >= 2 / xp.finfo(array.dtype).eps).any()):
         raise SeparationError(y.group, ints.astype("int64"))
-    return Lanes(
-        xp.where(ints & (array == 0), 0.0, array), y.group, ints
-    )  # an int has no negative zero
+    # an int has no negative zero
+    return Lanes(xp.where(ints & (array == 0), 0.0, array), y.group, ints)

@@ -38,9 +38,8 @@ class Language(Reals, C99CodePrinter):  # type: ignore[misc]
         + [f"{name}{end}" for name in FUNCTIONS.split() for end in ("", "f", "l")]
     )
     math_macros: ClassVar[dict[Any, str]] = {}  # M_PI and its like are no part of C99
-    settings: ClassVar = {
-        "user_functions": {"Abs": "fabs"}
-    }  # SymPy's `abs` is for ints, which there are none of
+    # SymPy's `abs` is for ints, which there are none of
+    settings: ClassVar = {"user_functions": {"Abs": "fabs"}}
 
     def element(self, name: str, index: Shape, shape: Shape) -> str:
         return f"{name}[{np.ravel_multi_index(index, shape)}]"

@@ -94,9 +94,8 @@ class Language(Reals, FCodePrinter):  # type: ignore[misc]
         return [line] if line.lstrip().startswith("!") else list(self._wrap_fortran([line]))
 
     def _print_Function(self, form: Any) -> str:
-        return str(
-            super(FCodePrinter, self)._print_Function(form)
-        )  # SymPy's rounds what stands in it
+        # SymPy's rounds what stands in it
+        return str(super(FCodePrinter, self)._print_Function(form))
 
     # `floor` and `ceiling` give ints of 32 bits.
 
