@@ -294,6 +294,7 @@ Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Pro
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
 _STRAIGHT = (Constant, Cast, Operation, Affine, Element, Check, Branch)
+WAYS = ("put", "add", "maximum", "minimum", "or", "and")  # of an `each`
 
 
 def every(block: Block) -> Iterator[Instruction]:

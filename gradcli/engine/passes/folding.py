@@ -27,8 +27,8 @@ from ..ir.instructions import (
     Value,
     While,
 )
+from ..ir.scalars import CHOICES, WHERE
 from ..ir.types import I64, Scalar, Type, is_float, rounded
-from ..ir.verifier import CHOICES, WHERE
 from .copying import rebuilt
 
 

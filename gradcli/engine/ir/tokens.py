@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 _TOKEN = re.compile(
     r"(?:\s|;[^\n]*\n)*(?:(%\d+)|(->|[(){}\[\],:=@]|'[^'\n]*')|(-?(?:\d[\w.+-]*|inf|nan)(?![\w]))|([A-Za-z_]\w*)|(\S))"
 )
-WAYS = ("put", "add", "maximum", "minimum", "or", "and")  # of an `each`
 
 
 class IRError(Exception):
