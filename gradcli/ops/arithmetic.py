@@ -273,7 +273,8 @@ OPS = [
         aliases=("absolute", "fabs"),
         domain=(POSITIVE,),
         note="derivative 0 at 0",
-        partials=(lambda m, y, x: m.conj(m.sign(x)),),
+        partials=(lambda m, y, x: m.sign(x),),
+        complex_partials=(lambda m, y, x: m.where(x == 0, 0.0, y / x),),  # conj(sign(x)), analytic
     ),
     _op(
         "sign",

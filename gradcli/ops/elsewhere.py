@@ -137,6 +137,49 @@ _CALLS = _by_word(
     }
 )
 
+# Functions that are short formulas here, by that.
+FORMULAS = _by_word(
+    {
+        "gamma(n + 1)": "factorial",
+        "exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))": "comb binom binomial nchoosek",
+        "where(x < 0, 0.0, 1.0)": "heaviside",
+        "1 / x": "reciprocal",
+        "1 / cos(x)": "sec",
+        "1 / sin(x)": "csc",
+        "1 / tan(x)": "cot",
+        "1 / cosh(x)": "sech",
+        "a + t * (b - a)": "lerp",
+        "ndtr(x)": "cdf pnorm",
+        "exp(-x**2 / 2) / sqrt(2 * pi)": "pdf dnorm",
+        "x / (1 + abs(x))": "softsign",
+        "x * tanh(softplus(x))": "mish",
+        "-softplus(-x)": "log_sigmoid logsigmoid",
+        "clip(x, -1, 1)": "hardtanh",
+        "xlogy(p, p / q)": "rel_entr",
+        "sum(xlogy(p, p / q))": "kl_div kl_divergence",
+        "-sum(xlogy(p, p))": "entropy",
+        "-mean(xlogy(t, p) + xlogy(1 - t, 1 - p))": "binary_cross_entropy bce bce_loss",
+        "mean((y - t)**2)": "mse mse_loss mean_squared_error",
+        "x[1:] - x[:-1]": "diff",
+        "sum((y[1:] + y[:-1]) * (x[1:] - x[:-1])) / 2": "trapz trapezoid",
+        "max(x) - min(x)": "ptp",
+        "interp(q, linspace(0, 1, len(x)), sort(x))": "quantile",
+        "interp(q / 100, linspace(0, 1, len(x)), sort(x))": "percentile",
+        "exp(linspace(log(a), log(b), n))": "geomspace",
+        "roll(x, len(x) // 2)": "fftshift",
+        "where(mask, v, x)": "masked_fill",
+        "x[mask]": "masked_select compress",
+        "x[::-1]": "reversed rev",
+        "abs(a - b) <= 1e-8": "isclose",
+        "all(abs(a - b) <= 1e-8)": "allclose isapprox",
+        "all(a == b)": "array_equal",
+        "stack([a, b], axis = 1)": "column_stack cbind",
+        "a @ b": "mm mv bmm",
+        "eigh(a)[0]": "eigvalsh",
+        "svd(a)[1]": "svdvals",
+    }
+)
+
 # Packages whose functions are builtins here: `np.linalg.norm` is `norm`.
 _NAMES = """
     np numpy math cmath torch jnp jax tf tensorflow scipy keras autograd onp pd plt
@@ -171,7 +214,9 @@ def meant(name: str, called: bool = False) -> str:
     builtin = ALIASES.get(name) or _BUILTINS.get(name)
     if builtin:
         return f"did you mean `{builtin}`?"
-    return OTHER_WORDS.get(name, "") or (_CALLS.get(name, "") if called else "")
+    if not called or name in OTHER_WORDS:
+        return OTHER_WORDS.get(name, "")
+    return f"write `{FORMULAS[name]}`" if name in FORMULAS else _CALLS.get(name, "")
 
 
 def suggestion(name: str, known: Iterable[str], called: bool = False) -> str:

@@ -38,7 +38,7 @@ Three kinds of entry:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -235,6 +235,8 @@ class Op:
     forward: Callable[..., Any] | None = None
     kernel: Callable[..., Any] | None = None
     partials: tuple[Callable[..., Any] | None, ...] = ()
+    # at a complex operand, where the others hold for real ones only
+    complex_partials: tuple[Callable[..., Any], ...] = ()
     integers: str = (
         "float"  # what int operands give: "float", "keep" (stay int, overflow checked) or "bool"
     )
@@ -294,6 +296,13 @@ class Op:
     @cached_property
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
+
+    @cached_property
+    def of_complex(self) -> Op | None:
+        """The same op with the partials for a complex operand, where it has others for that."""
+        if not self.complex_partials:
+            return None
+        return replace(self, partials=self.complex_partials, complex_partials=())
 
     @cached_property
     def passes_floats(self) -> bool:

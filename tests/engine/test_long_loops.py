@@ -115,6 +115,29 @@ def test_a_loop_that_is_sure_to_be_long_is_hot_at_once(
     assert_same(found, answers(NEVER, 0, source, mode="reverse"))
 
 
+@pytest.mark.parametrize(
+    ("body", "is_compiled"),
+    [
+        ("x = x*0.9 + w", True),
+        ("x = x*0.9 + w; x = y if i % 100 == 50 else x", True),
+        ("x = square(x)*0.1 + late(w)*0.01", True),
+        ("s = s*0.9 + x; if i == 8000 { x = 3.0 }", False),
+    ],
+)
+@pytest.mark.parametrize("uses", ["", "fn f(a) = a*x\n"], ids=["", "captured"])
+def test_a_loop_that_replaces_a_variable(
+    body: str, is_compiled: bool, uses: str, done: list[int]
+) -> None:
+    """The interpreter is told of it; once a plain value has the name, kernels run the rest."""
+    source = (
+        f"{HEAD}{FUNCTIONS}{uses}s = w; y = x\nfor i in range(9000) {{ {body} }}\n"
+        "output r = x*s\nx = 0.0"
+    )
+    found = answers(HEAT.iterations, 2**14, source, mode="reverse")
+    assert (sum(done) > 8000) == is_compiled
+    assert_same(found, answers(NEVER, 0, source, mode="reverse"))
+
+
 def test_records_are_work(done: list[int]) -> None:
     """What is recorded takes longer, so fewer iterations pay for compiling a loop."""
     left = []

@@ -209,10 +209,17 @@ def test_complex_values_on_the_way_to_a_real_target() -> None:
 
 
 def test_a_rule_for_real_numbers_is_never_used_on_complex_ones() -> None:
-    """The first derivative of `abs` is right for complex numbers; the rule of `sign` that the
-    second needs is not."""
-    assert outputs("var x = 2.0; y = grad(abs(x + 1j * 3.0), x)")["y"] == pytest.approx(2 / 13**0.5)
-    assert failure("var x = 2.0; y = hessian(abs(x + 1j * 3.0), x)").code == "E317"
+    """The derivatives of `abs` go through another rule where a number is complex, to any order;
+    there is none for `sign`."""
+    size = "abs(x + 1j * 3.0)"
+    assert outputs(f"var x = 2.0; y = grad({size}, x)")["y"] == pytest.approx(2 / 13**0.5)
+    assert value(f"var x = 2.0; y = hessian({size}, x)") == pytest.approx(9 / 13**1.5)
+    assert value(f"var x = 2.0; y = grad(hessian({size}, x), x)") == pytest.approx(-54 / 13**2.5)
+    assert value("y = hessian(fn(x) = abs(x + 1j * x)**3)(0.0)") == 0.0
+    assert value("f = grad(fn(x) = abs(x + 3j)); y = jvp(f)(2.0, 1.0)") == pytest.approx(
+        9 / 13**1.5
+    )
+    assert failure("var x = 2.0; y = grad(real(sign(x + 1j * 3.0)), x)").code == "E317"
     assert value("var x = -2.0; y = hessian(abs(x) * x, x)") == -2.0
 
 

@@ -19,6 +19,7 @@ from ..compilation.sequence import alive_after
 from ..lanes.parts import Alive
 from ..operations.sequences import Listed, Window
 from ..regions.flow import assigned, breaks, returns
+from ..values.kinds import FRAME_HEAD, Variable
 
 if TYPE_CHECKING:
     from .iterations import Items, Ran
@@ -31,17 +32,21 @@ Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None:
     """What runs a loop once it is long; None where nothing is compiled."""
-    if not c.compiles or any(slot.index in c.declared for slot in assigned([node])):
-        return None  # the loop replaces a variable
-    return LongLoop(node, alive_after(c, node))
+    if not c.compiles:
+        return None
+    declared = [slot for slot in assigned([node]) if slot.index in c.declared]
+    return LongLoop(node, alive_after(c, node), declared)
 
 
 class LongLoop:
     """Runs the iterations of a loop by kernels once it is long."""
 
-    def __init__(self, node: program.While | program.For, alive: Alive) -> None:
-        """The slots that are `alive` after the loop are read."""
-        self._node, self._alive = node, alive
+    def __init__(
+        self, node: program.While | program.For, alive: Alive, declared: list[program.Slot]
+    ) -> None:
+        """The slots that are `alive` after the loop are read. It assigns some that are
+        `declared`."""
+        self._node, self._alive, self._declared = node, alive, declared
         inner = {type(each) for each in own_nodes([node])}
         leaves = not inner.isdisjoint((program.Break, program.Continue))
         self._statements = 1 if leaves else len(node.body)  # at least so many in each iteration
@@ -135,7 +140,12 @@ class LongLoop:
 
     def run_iterations(self, frame: list[Any], rest: Items) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel. Returns the work that pays for
-        compiling it where there was less; None if the interpreter must run the rest."""
+        compiling it where there was less; None if the interpreter must run the rest: it is told of
+        what replaces a variable."""
+        for slot in self._declared:
+            held = frame[slot.index + FRAME_HEAD]
+            if type(held[0] if slot.cell else held) is Variable:
+                return None
         if self._calls is None:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 

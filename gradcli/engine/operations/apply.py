@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from ...ops import OPS
 from ...ops.op import OpError
-from ..backends.backend import dtype_name
+from ..backends.backend import dtype_name, is_complex
 from ..formulas.functions import scalar_function
 from ..trace.keeping import KeepingTrace
 from ..trace.recording import record
@@ -49,6 +49,8 @@ def apply(
     if op.passes_floats and (y := apply_to_floats(run, site, operands)) is not None:
         return y
     values = [v if type(v) in _AS_THEY_ARE else _operand(run, site, v) for v in operands]
+    if op.of_complex is not None and is_complex(primal(values[0])):
+        site = site.other(op := op.of_complex, site.of)
     if run.group is not None and options and differ_between_rows(options):
         options = _for_rules(run, values, options)
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:

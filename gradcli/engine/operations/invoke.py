@@ -75,14 +75,16 @@ def _bind(
         for (_, k, _), value in zip(parameters, arguments, strict=True):
             frame[k] = value
         return
-    name = function.name or "fn"
+    name, names = function.name or "fn", [p[0] for p in parameters]
+    are = "parameter is" if len(names) == 1 else "parameters are"
+    known = f"its {are} {', '.join([f'`{each}`' for each in names])}" if names else ""
     if n > len(parameters):
         takes = "1 argument" if len(parameters) == 1 else f"{len(parameters)} arguments"
-        run.fail("E308", f"`{name}` takes {takes}, and {n} are given", span)
+        run.fail("E308", f"`{name}` takes {takes}, and {n} are given", span, help=known)
     for keyword in keywords:
-        position = next((i for i, p in enumerate(parameters) if p[0] == keyword), None)
+        position = names.index(keyword) if keyword in names else None
         if position is None:
-            help = did_you_mean(keyword, [p[0] for p in parameters])
+            help = did_you_mean(keyword, names) or known
             run.fail("E308", f"`{name}` has no parameter `{keyword}`", span, help=help)
         if position < n:
             run.fail("E308", f"`{name}` got `{keyword}` twice, by position and by keyword", span)
@@ -93,4 +95,4 @@ def _bind(
             missing.append(f"`{parameter}`")
         frame[k] = value
     if missing:
-        run.fail("E308", f"`{name}` needs {' and '.join(missing)}", span)
+        run.fail("E308", f"`{name}` needs {' and '.join(missing)}", span, help=known)

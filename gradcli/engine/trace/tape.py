@@ -44,8 +44,8 @@ class Site:
 
     __slots__ = (
         "_complex",
-        "_in_derivative",
         "_on",
+        "_others",
         "inline_operands",
         "of",
         "on_floats",
@@ -71,7 +71,7 @@ class Site:
         # how its records are laid out: Note [Records]
         self.inline_operands = op.elementwise and len(op.signature.operands) <= 2
         self._on: dict[tuple[int, ...], Site] = _NONE
-        self._in_derivative: dict[Op, Site] = _NONE
+        self._others: dict[Op, Site] = _NONE
         # whether it gives floats of complex operands: `abs(z)`, `real(z)`
         self.takes_complex = False
         self._complex: Site | None = None
@@ -93,10 +93,14 @@ class Site:
 
     def in_derivative(self, op: Op) -> Site:
         """The site of `op` inside the derivative of this one: same place, another operation."""
-        site = self._in_derivative.get(op)
+        return self.other(op, self.of or self.op)
+
+    def other(self, op: Op, of: Op | None) -> Site:
+        """The site of another operation at the same place, in the derivative of `of`, if any."""
+        site = self._others.get(op)
         if site is None:
-            site = Site(op, self.span, (), self.of or self.op)
-            self._in_derivative = {**self._in_derivative, op: site}
+            site = Site(op, self.span, (), of)
+            self._others = {**self._others, op: site}
         return site
 
     def __repr__(self) -> str:
