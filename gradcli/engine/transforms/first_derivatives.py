@@ -16,19 +16,21 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, map_structure, read
 from .forward_level import along
-from .recording import FunctionCall, Recording
+from .recording import DifferentiatedCall, Recording
 from .transform_arguments import Sources
 
 
-def gradient(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+def gradient(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     return value_and_gradient(transform, call, vector)[1]
 
 
-def value_and_gradient_list(transform: Transform, call: FunctionCall, vector: Any) -> List:
+def value_and_gradient_list(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
     return List(list(value_and_gradient(transform, call, vector)))
 
 
-def value_and_gradient(transform: Transform, call: FunctionCall, vector: Any) -> tuple[Any, Any]:
+def value_and_gradient(
+    transform: Transform, call: DifferentiatedCall, vector: Any
+) -> tuple[Any, Any]:
     """Returns the value and the gradient of the sum of its elements, weighted by the `vector` if
     there is one.
     """
@@ -45,15 +47,17 @@ def value_and_gradient(transform: Transform, call: FunctionCall, vector: Any) ->
     return value, sources.rebuild(found)
 
 
-def jvp(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+def jvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     return value_and_tangent(transform, call, vector)[1]
 
 
-def value_and_jvp(transform: Transform, call: FunctionCall, vector: Any) -> List:
+def value_and_jvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
     return List(list(value_and_tangent(transform, call, vector)))
 
 
-def value_and_tangent(transform: Transform, call: FunctionCall, vector: Any) -> tuple[Any, Any]:
+def value_and_tangent(
+    transform: Transform, call: DifferentiatedCall, vector: Any
+) -> tuple[Any, Any]:
     """Returns the value and its tangent along the vector."""
     run, tangents = call.run, _tangents(transform, call, vector)
     value, tangent = along(call, tangents)
@@ -65,7 +69,7 @@ def value_and_tangent(transform: Transform, call: FunctionCall, vector: Any) -> 
     return value, with_zeros(run, value, tangent)
 
 
-def _tangents(transform: Transform, call: FunctionCall, vector: Any) -> list[Any]:
+def _tangents(transform: Transform, call: DifferentiatedCall, vector: Any) -> list[Any]:
     """Returns the part of the vector for each number among the arguments; None for one that isn't
     differentiable.
     """

@@ -15,7 +15,7 @@ from ..trace.run import Run
 from ..trace.tape import Trace
 from ..values.boxes import Dual, level_of, lowered
 from ..values.kinds import map_structure, read
-from .recording import FunctionCall, Recording, level_numbers
+from .recording import DifferentiatedCall, Recording, level_numbers
 
 
 def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> None:
@@ -31,7 +31,7 @@ def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> Non
         run.trace = Trace(run.level, run.trace)
 
 
-def along(call: FunctionCall, tangents: list[Any]) -> tuple[Any, Any]:
+def along(call: DifferentiatedCall, tangents: list[Any]) -> tuple[Any, Any]:
     """Calls a function once and returns its value together with the tangent of that value.
 
     `tangents` holds one for each number that it is differentiated by, in order; None for one that
@@ -78,7 +78,7 @@ def parted(value: Any, level: int) -> tuple[Any, Any]:
     return map_structure(lambda v: lowered(read(v), level), value), tangent
 
 
-def _along_the_trace(call: FunctionCall, tangents: list[Any]) -> tuple[Any, Any]:
+def _along_the_trace(call: DifferentiatedCall, tangents: list[Any]) -> tuple[Any, Any]:
     """Calls a function as `along` does, but without a level: by two sweeps over what the call
     records.
     """

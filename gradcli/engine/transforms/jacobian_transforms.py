@@ -18,13 +18,15 @@ from ..values.sparse import entries
 from .first_derivatives import gradient_or_zero, with_zeros
 from .forward_jacobian import columns
 from .forward_level import along
-from .recording import FunctionCall, Recording
+from .recording import DifferentiatedCall, Recording
 from .transform_arguments import Sources
 
 RESHAPE = OPS["reshape"]
 
 
-def jacobian(transform: Transform, call: FunctionCall, vector: Any, symmetric: bool = False) -> Any:
+def jacobian(
+    transform: Transform, call: DifferentiatedCall, vector: Any, symmetric: bool = False
+) -> Any:
     """Implements `jacobian`: for each number of the value, blocks in the structure of the
     arguments.
 
@@ -73,7 +75,7 @@ def _blocks(
     return sources.rebuild(blocks)
 
 
-def _columns(call: FunctionCall, sources: Sources) -> Any:
+def _columns(call: DifferentiatedCall, sources: Sources) -> Any:
     """Returns all blocks of the Jacobian, computed by calls that carry tangents along."""
     run, site = call.run, call.site
     value: Any = None
@@ -130,7 +132,7 @@ def _verify_size(run: Run, shape: tuple[int, ...], sources: Sources, site: Site)
         )
 
 
-def batch_jacobian(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+def batch_jacobian(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     """Implements `batch_jacobian`: the Jacobian of each row of the value by the same row of the
     argument.
 

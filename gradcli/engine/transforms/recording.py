@@ -27,7 +27,7 @@ level_numbers = itertools.count(1)
 IDENTITY = OPS["pos"]
 
 
-class FunctionCall(NamedTuple):
+class DifferentiatedCall(NamedTuple):
     """A call of a function that is differentiated by the arguments at the positions `wrt`."""
 
     run: Run
@@ -62,7 +62,7 @@ class Recording:
         "value",
     )
 
-    def __init__(self, call: FunctionCall) -> None:
+    def __init__(self, call: DifferentiatedCall) -> None:
         """Makes a call with fresh inputs in place of the arguments that it is differentiated by."""
         run, function, arguments, keywords, wrt, site = call
         self.run = run

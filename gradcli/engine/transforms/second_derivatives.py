@@ -12,7 +12,7 @@ from ..values.kinds import List, Transform, leaves, read
 from .first_derivatives import gradient_or_zero, value_and_gradient, with_zeros
 from .forward_level import along
 from .jacobian_transforms import jacobian
-from .recording import FunctionCall, Recording
+from .recording import DifferentiatedCall, Recording
 from .transform_arguments import Sources
 
 # The kind of transform that `hessian` and `hvp` differentiate; programs can't name it.
@@ -21,7 +21,7 @@ GRADIENTS = "gradients"
 MANY_NUMBERS = 10_000
 
 
-def gradients(transform: Transform, call: FunctionCall, vector: Any) -> List:
+def gradients(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
     """Returns a list of the gradients by those arguments that are differentiable."""
     once, call.run.once = call.run.once, False  # the caller differentiates them again
     try:
@@ -31,7 +31,7 @@ def gradients(transform: Transform, call: FunctionCall, vector: Any) -> List:
         call.run.once = once
 
 
-def hessian(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+def hessian(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     sources = _sources(transform, call)
     gradients = Transform(GRADIENTS, transform.function, transform.wrt)
     outer = Transform("jacobian", gradients, transform.wrt, transform.mode, transform.sparse)
@@ -43,7 +43,7 @@ def hessian(transform: Transform, call: FunctionCall, vector: Any) -> Any:
     )
 
 
-def hvp(transform: Transform, call: FunctionCall, vector: Any) -> Any:
+def hvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     """Implements `hvp`: the Hessian times the vector.
 
     The Hessian is symmetric, so the product is also the vector times the Hessian, which is a second
@@ -78,7 +78,7 @@ def hvp(transform: Transform, call: FunctionCall, vector: Any) -> Any:
     )
 
 
-def _sources(transform: Transform, call: FunctionCall) -> Sources:
+def _sources(transform: Transform, call: DifferentiatedCall) -> Sources:
     """What is differentiated by. Raises GradcliError (E314) where that is complex."""
     sources = Sources(transform, call.arguments)
     verify_real(call.run, sources.numbers, call.site.span)

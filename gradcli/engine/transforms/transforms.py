@@ -29,7 +29,7 @@ from .first_derivatives import (
     value_and_jvp,
 )
 from .jacobian_transforms import batch_jacobian, jacobian
-from .recording import FunctionCall
+from .recording import DifferentiatedCall
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
 from .transform_arguments import Sources, take_positions, take_vector
 
@@ -100,7 +100,7 @@ def _call(
     before = run.one_record
     run.one_record = before and not _asks_for_structure(transform, arguments)
     try:
-        call = FunctionCall(run, transform.function, arguments, keywords, positions, site)
+        call = DifferentiatedCall(run, transform.function, arguments, keywords, positions, site)
         return _KINDS[kind](transform, call, vector)
     finally:
         run.one_record = before
