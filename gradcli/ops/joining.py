@@ -4,12 +4,12 @@ transposed movement."""
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .op import Op, OpError
 from .rows import along_axis, positive
-from .rules import Shape, one_axis, reshaped, sizes, whole, wholes
+from .rules import OfSeveral, Shape, one_axis, reshaped, sizes, whole, wholes
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -42,10 +42,14 @@ def _concatenate(xp: Any, *arrays: Any, axis: Any) -> Any:
     return xp.concatenate(arrays, axis=axis)
 
 
-def _concatenate_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, axis: Any) -> Any:
-    axis = one_axis(axis, tuple(arrays[k].shape))
-    start = sum(a.shape[axis] for a in arrays[:k])
-    return m.getitem(g, index=(*[slice(None)] * axis, slice(start, start + arrays[k].shape[axis])))
+def _concatenate_back(
+    m: Any, g: Any, y: Any, places: list[int], *arrays: Any, axis: Any
+) -> list[Any]:
+    axis = one_axis(axis, tuple(arrays[0].shape))
+    ends = list(accumulate([a.shape[axis] for a in arrays]))
+    before = [slice(None)] * axis
+    starts = [0, *ends]
+    return [m.getitem(g, index=(*before, slice(starts[k], ends[k]))) for k in places]
 
 
 def _concatenate_shape(*shapes: Shape, axis: Any) -> Shape:
@@ -60,9 +64,9 @@ def _stack(xp: Any, *arrays: Any, axis: Any) -> Any:
     return xp.stack(arrays, axis=one_axis(axis, arrays[0].shape, extra=1))
 
 
-def _stack_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, axis: Any) -> Any:
-    axis = one_axis(axis, tuple(arrays[k].shape), extra=1)
-    return m.getitem(g, index=(*[slice(None)] * axis, k))
+def _stack_back(m: Any, g: Any, y: Any, places: list[int], *arrays: Any, axis: Any) -> list[Any]:
+    axis = one_axis(axis, tuple(arrays[0].shape), extra=1)
+    return [m.getitem(g, index=(*[slice(None)] * axis, k)) for k in places]
 
 
 def _stack_shape(*shapes: Shape, axis: Any) -> Shape:
@@ -178,7 +182,7 @@ OPS = [
         rows=positive("axis"),
         aliases=("concat", "hstack"),
         result_shape=_concatenate_shape,
-        vjp=_concatenate_back,
+        vjp=OfSeveral(_concatenate_back),
     ),
     _op(
         "stack",
@@ -188,7 +192,7 @@ OPS = [
         rows=positive("axis", extra=1),
         aliases=("vstack",),
         result_shape=_stack_shape,
-        vjp=_stack_back,
+        vjp=OfSeveral(_stack_back),
     ),
     _op(
         "split",

@@ -189,3 +189,14 @@ def reshaped(m: Any, g: Any, shape: Shape) -> Any:
 def ratio(a: float, b: float) -> float:
     """a / b as IEEE has it."""
     return a / b if b else math.nan if a == 0 else math.inf
+
+
+class OfSeveral:
+    """The rule of an op of any number of operands by one of them, which `several` gives of some at
+    once: `(m, g, y, places, *operands, **options)`. Of many that takes less than one by one."""
+
+    def __init__(self, several: Callable[..., list[Any]]) -> None:
+        self.several = several
+
+    def __call__(self, m: Any, g: Any, y: Any, k: int, *operands: Any, **options: Any) -> Any:
+        return self.several(m, g, y, [k], *operands, **options)[0]

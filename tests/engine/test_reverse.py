@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gradcli.engine.backends.tiers import INTERPRETED, only
+from gradcli.ops import OPS
+from gradcli.ops.registry import replaced
+from gradcli.ops.rules import OfSeveral
 
 from .programs import evaluate, failure, outputs, value
 from .random_programs import RELAXED, Program, points, programs
@@ -233,3 +240,21 @@ def test_what_follows_a_transform_is_recorded_as_if_it_were_not_there() -> None:
 
 def test_the_vector_of_a_transform_may_depend_on_a_variable() -> None:
     assert value("fn f(x) = x**2\nvar u = 2.0\nd = vjp(f)(3.0, u)\noutput grad(d, u)") == 6.0
+
+
+@pytest.mark.parametrize(("op", "item"), [("stack", "x * i"), ("concatenate", "[x * i, x]")])
+def test_many_operands_get_their_cotangents_at_once(op: str, item: str) -> None:
+    """One by one, each would take as long as there are operands."""
+    asked: list[int] = []
+    rule = OPS[op].vjp
+    assert isinstance(rule, OfSeveral)
+
+    def counting(m: Any, g: Any, y: Any, places: list[int], *operands: Any, **options: Any) -> Any:
+        asked.append(len(places))
+        return rule.several(m, g, y, places, *operands, **options)
+
+    source = f"var x = 2.0; y = sum({op}([{item} for i in range(300)]) ** 2); output g = grad(y, x)"
+    with only(INTERPRETED), replaced(op, vjp=OfSeveral(counting)):
+        found = value(source)
+    assert 300 in asked
+    assert found == 2 * 2.0 * (sum(i * i for i in range(300)) + (300 if op == "concatenate" else 0))

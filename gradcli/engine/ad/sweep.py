@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from ...ops import OPS
 from ...ops.op import OpError
+from ...ops.rules import OfSeveral
 from ..backends.backend import Backend, is_complex, shape_of, sum_to
 from ..formulas.functions import array_pull, scalar_pull
 from ..formulas.reading import is_bounded
@@ -254,6 +255,11 @@ class Sweep(PartCotangents):
                 self.accumulate(m, n, operands[k], g, (*given, *values), options)
             return
         known = {id(v) for v in (*given, *values)}
+        shares: dict[int, Any] = {}
+        if isinstance(op.vjp, OfSeveral):
+            places = [k for k, _ in active]
+            found = op.vjp.several(m.m, *given, places, *values, **options)
+            shares = dict(zip(places, found, strict=True))
         # The last operand first: a write donates its buffer to the array only after the value's
         # share was read from it.
         for k, n in reversed(active):
@@ -261,7 +267,11 @@ class Sweep(PartCotangents):
             if donated:  # it gets a copy if the buffer has an alias, or the record needs it
                 inplace = number in self.owned and not (laned and self.recorded)
                 options = {**options, "inplace": inplace}
-            share = self._share(site, k, number, (m.m, *given, *values), options)
+            share = (
+                shares[k]
+                if shares
+                else self._share(site, k, number, (m.m, *given, *values), options)
+            )
             c, like = m.plain(share), primal(operands[k])
             if m.is_array:
                 self.add(n, fitted(run.backend, c, like), donated or id(share) not in known)
