@@ -1,4 +1,4 @@
-"""A loop of a frame as regions that are called: see `long_loops.py`."""
+"""A loop of a frame as regions that are called: see `loop_tiers.py`."""
 
 from __future__ import annotations
 

@@ -30,15 +30,15 @@ ENDLESS = range(2**62)
 Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
-def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None:
+def tiered_loop(c: Compiler, node: program.While | program.For) -> TieredLoop | None:
     """What runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles:
         return None
     declared = [slot for slot in assigned([node]) if slot.index in c.declared]
-    return LongLoop(node, alive_after(c, node), declared)
+    return TieredLoop(node, alive_after(c, node), declared)
 
 
-class LongLoop:
+class TieredLoop:
     """Runs the iterations of a loop by kernels once it is long."""
 
     def __init__(
