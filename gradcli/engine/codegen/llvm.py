@@ -107,13 +107,16 @@ def _with_arrays(
         made = [(k, xp.empty(shape, dtype)) for k, shape, dtype in places]
         passed += [each.ctypes.data for _, each in made]
         if scratch:
-            held.append(spare.pop() if spare else xp.empty(scratch, "uint8"))
+            try:
+                held.append(spare.pop())
+            except IndexError:  # also where another thread has taken it in the meantime
+                held.append(xp.empty(scratch, "uint8"))
             passed.append(held[-1].ctypes.data)
         try:
             found = list(own(*passed, *operands[n:]))
         finally:
             if scratch:
-                spare[:] = held[-1:]
+                spare[:] = held[-1:]  # one is enough for the next call
         for k, each in made:
             found.insert(k, each)
         return tuple(found)

@@ -87,7 +87,8 @@ def _kernel(
     emitter = Emitter(frame, guards, functions, called)
     for value, place in zip(arrays, given[n:], strict=False):
         emitter.given_places.setdefault(_origin(block, value), place)
-    guards.reserve(ir.Constant(INT, scratch.size))
+    if scratch.size:
+        guards.reserve(ir.Constant(INT, scratch.size))
     emitter.held = scratch.held
     for value, offset in scratch.places.items():
         place = frame.builder.gep(given[-1], [ir.Constant(INT, offset)])
