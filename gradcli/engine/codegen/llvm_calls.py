@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..passes.recording import TOGETHER
 from .llvm_frame import (
     ADDRESS,
     DOUBLE,
@@ -22,8 +23,6 @@ from .llvm_frame import (
 )
 from .machine import address_of
 from .scalar_ops import LIBRARY, POWERS
-
-TOGETHER = ("sin", "cos")  # of one number: LLVM calls `sincos`, which gives the same bits
 
 
 def _power_of(exponent: Any) -> float:
@@ -51,7 +50,7 @@ class Calls:
         if name in LIBRARY and address_of(name):
             kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
             module = self.builder.module
-            if name in TOGETHER:
+            if name in TOGETHER:  # LLVM calls `sincos` for both, which gives the same bits
                 return self.builder.call(
                     module.globals.get(name) or Pure(module, kind, name), values
                 )

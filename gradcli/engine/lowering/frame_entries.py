@@ -43,7 +43,7 @@ from ..values.kinds import (
     read,
     slot_value,
 )
-from .region_values import list_type, scalar_type
+from .region_values import is_long, list_type, scalar_type
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -190,7 +190,7 @@ class _Observer:
         """The type of a list as one parameter, which is only read: of many numbers, or of many
         lists of numbers that have one length, unless these can be items of their own."""
         kind = list_type(value) if len(value) > FEW else None
-        if kind is None or kind.size <= MAX_ELEMENTS or not self.is_of_run(kind.element):
+        if kind is None or not is_long(kind) or not self.is_of_run(kind.element):
             return None
         return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
 

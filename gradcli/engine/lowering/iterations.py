@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
-from ..regions.arrays import FEW, MAX_ELEMENTS
 from ..regions.frame_loops import COUNTED, ITEMS, Iterated
 from ..values.kinds import UNSET, List
-from .region_values import given, list_type
+from .region_values import given, is_long, list_type
 
 Items: TypeAlias = range | Window
 
@@ -52,4 +51,4 @@ def _of(source: Source) -> tuple[Any, Any]:
         return None, None
     if len(kind.shape) == 1:
         return ITEMS, given(held)
-    return (ITEMS, held) if len(held) > FEW and kind.size > MAX_ELEMENTS else (None, None)
+    return (ITEMS, held) if is_long(kind) else (None, None)

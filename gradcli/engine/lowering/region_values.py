@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backends.backend import CPU, shape_of
 from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
+from ..regions.arrays import FEW, MAX_ELEMENTS
 from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf, WordOf
 from ..values.boxes import primal
 from ..values.kinds import List
@@ -28,6 +29,12 @@ def list_type(value: List) -> ArrayType | None:
         items = list(chain.from_iterable(items))
     kind = scalar_type(types.pop()) if len(types) == 1 else None
     return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape))
+
+
+def is_long(kind: ArrayType) -> bool:
+    """Whether a list of this type is one parameter of a region, which only reads it: there are many
+    items, and many numbers in them."""
+    return kind.shape[0] > FEW and kind.size > MAX_ELEMENTS
 
 
 def scalar_type(kind: type) -> Scalar | None:

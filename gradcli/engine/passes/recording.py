@@ -27,7 +27,8 @@ from .dead_code import without_dead_code
 from .entries import Entries, Pair, Unpaired
 from .sharing import key_of
 
-_TOGETHER = {OPS["sin"]: OPS["cos"], OPS["cos"]: OPS["sin"]}
+# Functions that cost little beside each other, of one number.
+TOGETHER = {"sin": OPS["cos"], "cos": OPS["sin"]}
 # What the processor does in a few steps; a residual would cost as much.
 _QUICK = {
     "neg", "pos", "abs", "sign", "square", "sqrt", "floor", "ceil", "round", "trunc", "minimum",
@@ -100,7 +101,7 @@ class _Recorder:
     def beside(self, made: Operation) -> Value | None:
         """The result of an operation in the block that pushes, if that computes what the operation
         comes cheap beside."""
-        other = _TOGETHER.get(made.op)
+        other = TOGETHER.get(made.op.name)
         if (
             other is None
             or self.key(Operation(other, made.operands, made.result)) not in self.known
