@@ -79,7 +79,7 @@ class RowsCall:
         by_row = [
             name in columns for name, kind in lowered.parameters.items() for _ in types_of(kind)
         ]
-        self._kernel, self._memory = RegionRows(call, by_row, backend), memory
+        self._kernel, self._memory = RegionRows(call, by_row, backend=backend), memory
         if not self._kernel.is_there:
             refusal = self._kernel.refusal or Refusal("there is no machine code")
             raise NotCompiled(*refusal)

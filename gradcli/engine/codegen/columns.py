@@ -1,13 +1,32 @@
-"""Columns: values of many rows, one after the other, as kernels on rows give them."""
+"""How kernels on rows hold what each row has: in columns, where values of many rows follow each
+other, or in rows, whose own numbers do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 from ..backends.backend import CPU
 
 APART = 8  # numbers between columns
+
+
+class Layout(Enum):
+    """How parameters or results of a kernel are passed to it."""
+
+    SHARED = "one that all rows have: itself"
+    COLUMN = """one of each row: the address of those. That of an array has a column for each
+    element; there follows how many numbers further the next column begins."""
+    ROWS = "adjacent in each row: the address of the first row"
+
+
+class Held(NamedTuple):
+    """How the next parameters, or results, of a region are held: `width` of them, which is 1 but in
+    rows."""
+
+    layout: Layout
+    width: int = 1
 
 
 def stacked(items: Sequence[Any], dtype: Any = None) -> Any:

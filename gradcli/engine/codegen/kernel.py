@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ...diagnostics import Span
@@ -27,8 +27,8 @@ class OnRows(Protocol):
         memory: int | None = None,
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
-        """The results for `n` rows, and for each row whether the region steps back. Numbers of each
-        row may be in their places of `into`."""
+        """The results for `n` rows, and for each row whether the region steps back. Results may be
+        in their places of `into`."""
 
 
 class Kernel:
@@ -140,10 +140,15 @@ def refused_on_rows(*regions: Region) -> Refusal | None:
 
 
 def rows_kernel(
-    region: Region, others: Sequence[Region], by_row: Sequence[bool], backend: Backend = CPU
+    region: Region,
+    others: Sequence[Region],
+    by_row: Sequence[bool],
+    rows_first: Collection[int] | None = None,
+    backend: Backend = CPU,
 ) -> OnRows | None:
-    """A region as a function of columns on the device of a backend. None where there is no machine
-    code, or compiling would take long."""
+    """A region as a function of columns on the device of a backend, or of arrays with `rows_first`
+    on the CPU: see `RowsKernel`. None where there is no machine code, or compiling would take
+    long."""
     if refused_on_rows(region, *others):
         return None
     from .scalar_ops import NotNative
@@ -155,6 +160,6 @@ def rows_kernel(
             return DeviceRowsKernel(region, others, by_row, backend)
         from .rows import RowsKernel
 
-        return RowsKernel(region, others, by_row)
+        return RowsKernel(region, others, by_row, rows_first)
     except NotNative:
         return None

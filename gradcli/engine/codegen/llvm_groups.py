@@ -21,6 +21,7 @@ from ..ir.instructions import (
     Block,
     Branch,
     Constant,
+    Element,
     For,
     Instruction,
     NewStack,
@@ -53,6 +54,7 @@ class Groups(Places):
         self, frame: Frame, guards: Guards, region: Region, called: PythonFunctions
     ) -> None:
         super().__init__(frame, guards, called)
+        self._block = region.block
         self.uses: Counter[Value] = Counter()
         _count(region.block, self.uses)
         for made in every(region.block):
@@ -61,6 +63,14 @@ class Groups(Places):
                 self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
         self._any = frame.variable(ir.Constant(BIT, 0))
         self._most = frame.variable(ir.Constant(INT, 0))
+
+    def elements_read(self, array: Value) -> set[int]:
+        """Which elements are read of an array that each row has."""
+        return {
+            self.constants[made.place]
+            for made in every(self._block)
+            if isinstance(made, Element) and made.array is array
+        }
 
     # ---- rows ------------------------------------------------------------------------------------
 

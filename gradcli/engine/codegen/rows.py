@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from ..backends.backend import CPU
-from ..ir.instructions import Block, Constant, Region
-from ..ir.types import DTYPES, F64, ArrayType, Scalar, Type
+from ..ir.instructions import Block, Constant, Region, Value
+from ..ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of
 from ..passes.scalar_replacement import in_scalars, is_few
-from .columns import column_of, empty_columns, stacked
+from .columns import Held, Layout, column_of, empty_columns, stacked
 from .llvm import Limits, loaded
 from .llvm_rows import NotNative, rows_text
 from .machine import O3, assembled
@@ -21,35 +21,53 @@ __all__ = ["NotNative", "RowsKernel"]
 
 
 class RowsKernel:
-    """A region as a function of columns.
+    """A region as a function of columns, and of arrays with the rows along one axis.
 
-    by_row  which of its parameters have a column; all rows share the others
+    by_row      which of its parameters each row has its own of; all rows share the others
+    rows_first  the results that are arrays with the rows along their first axis, as those that are
+                given then have; without it, all have the rows along the last one
     """
 
-    def __init__(self, region: Region, others: Sequence[Region], by_row: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        region: Region,
+        others: Sequence[Region],
+        by_row: Sequence[bool],
+        rows_first: Collection[int] | None = None,
+    ) -> None:
         """Raises NotNative."""
-        self._takes = [value.type for value in region.block.parameters]
-        self._gives = [value.type for value in region.block.results]
-        self._by_row = list(by_row)
+        self._takes = [
+            _Kind(value.type, varies, rows_first is not None)
+            for value, varies in zip(region.block.parameters, by_row, strict=True)
+        ]
+        self._gives = [
+            _Kind(value.type, True, k in (rows_first or ()))
+            for k, value in enumerate(region.block.results)
+        ]
         block = in_scalars(region).block
-        known = {
+        constants = {
             made.result: number_of(made) for made in block.instructions if type(made) is Constant
         }
-        # What the results are that are scalars or large arrays: of a type, or known.
-        self._results = [known.get(value, value.type) for value in block.results]
-        varying = tuple([value for value in block.results if value not in known])
-        # The place of each among what the region gives, if it is a number there.
-        self._places = [
-            k if isinstance(kind, Scalar) else None
-            for k, kind in enumerate(self._gives)
-            for _ in range(_parts(kind))
+        values = iter(block.results)
+        results: list[Value] = []
+        self._known: list[Any] = []  # for each part of the results, what is known: None if it isn't
+        for part in self._parts_given():
+            some = [*islice(values, part.width)]
+            known = constants.get(some[0]) if part.layout is Layout.COLUMN else None
+            self._known.append(known)
+            results += some if known is None else ()
+        self._held = [part for kind in self._takes for part in kind.held]
+        self._found = [
+            part
+            for part, known in zip(self._parts_given(), self._known, strict=True)
+            if known is None
         ]
-        self._columns = [
-            v for v, k in zip(by_row, self._takes, strict=True) for _ in range(_parts(k))
-        ]
-        computed = Region(region.name, Block(block.parameters, block.instructions, varying))
-        text, self._multiple = rows_text(computed, others, self._columns)
+        computed = Region(region.name, Block(block.parameters, block.instructions, tuple(results)))
+        text, self._multiple = rows_text(computed, others, self._held, self._found)
         self._function = loaded(*assembled(text, O3))
+
+    def _parts_given(self) -> list[Held]:
+        return [part for kind in self._gives for part in kind.held]
 
     def run(
         self,
@@ -58,105 +76,110 @@ class RowsKernel:
         memory: int | None = None,
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
-        """The results for `n` rows: the column of each, or a number or bool that all rows have; and
-        for each row whether the region steps back, and its results mean nothing. It may take so
-        much `memory`, in bytes. Numbers of each row may be in their places of `into`.
+        """The results for `n` rows: the column or the array of each, or a number or bool that all
+        rows have; and for each row whether the region steps back, and its results mean nothing. It
+        may take so much `memory`, in bytes. Results may be in their places of `into`.
 
-        Columns are arrays whose elements are one after the other. Arrays have the rows last.
+        Columns, and arrays whose rows are first, are contiguous.
         """
-        values = [
-            each
-            for value, kind, varies in zip(values, self._takes, self._by_row, strict=True)
-            for each in _apart(value, kind, varies)
+        given = [
+            part
+            for kind, value in zip(self._takes, values, strict=True)
+            for part in kind.apart(value)
         ]
         room = n + -n % self._multiple
         status = CPU.xp.zeros(room, bool)
-        columns = self._begun(room, into if room == n else None)
+        found = self._begun(room, into if room == n else None)
         whole = n - n % self._multiple
         if whole:
-            self._call(whole, status, values, columns, memory)
+            self._call(status[:whole], given, found, memory)
         if whole < n:  # the last row again and again, up to a multiple
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
-            rest = [
-                CPU.xp.take(v, places, axis=-1) if varies else v
-                for v, varies in zip(values, self._columns, strict=True)
+            rest = [_rows_of(*each, places) for each in zip(given, self._held, strict=True)]
+            into = [
+                _rows_of(*each, slice(whole, None)) for each in zip(found, self._found, strict=True)
             ]
-            self._call(
-                room - whole, status[whole:], rest, [c[..., whole:] for c in columns], memory
-            )
-        found = iter(columns)
-        parts = iter(
-            [
-                _first(next(found), n) if isinstance(kind, Scalar | ArrayType) else kind
-                for kind in self._results
-            ]
-        )
-        return [_together(parts, kind, n) for kind in self._gives], status[:n]
+            self._call(status[whole:], rest, into, memory)
+            found = [_rows_of(*each, slice(n)) for each in zip(found, self._found, strict=True)]
+        columns = iter(found)
+        parts = iter([next(columns) if known is None else known for known in self._known])
+        return [kind.together(parts, n) for kind in self._gives], status[:n]
 
     def _begun(self, room: int, into: Sequence[Any] | None) -> list[Any]:
-        """The columns that the kernel fills: those of `into`, or of its own."""
-        given = [None if into is None or k is None else into[k] for k in self._places]
-        columns = [
-            (kind, column)
-            for kind, column in zip(self._results, given, strict=True)
-            if isinstance(kind, Scalar | ArrayType)
+        """What the kernel fills: what is in its place of `into`, or of its own."""
+        known = iter(self._known)
+        wanted = [
+            (kind, None if into is None else into[k])
+            for k, kind in enumerate(self._gives)
+            for _ in kind.held
+            if next(known) is None
         ]
-        own = [kind for kind, column in columns if column is None]
-        floats = iter(empty_columns(own.count(F64), room))
-        made = iter([next(floats) if kind is F64 else _empty(kind, room) for kind in own])
-        return [next(made) if column is None else column for _, column in columns]
+        own = [kind for kind, place in wanted if place is None]
+        floats = iter(empty_columns([kind.part for kind in own].count(F64), room))
+        made = iter([next(floats) if kind.part is F64 else kind.empty(room) for kind in own])
+        return [next(made) if place is None else place for _, place in wanted]
 
     def _call(
-        self,
-        n: int,
-        status: Any,
-        values: Sequence[Any],
-        columns: Sequence[Any],
-        memory: int | None,
+        self, status: Any, values: Sequence[Any], into: Sequence[Any], memory: int | None
     ) -> None:
-        given = [n, status.ctypes.data]
-        for value, varies in zip(
-            [*values, *columns], [*self._columns, *[True] * len(columns)], strict=True
-        ):
+        given = [len(status), status.ctypes.data]
+        for value, (layout, _) in zip([*values, *into], [*self._held, *self._found], strict=True):
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
-            if varies and value.ndim > 1:
+            if layout is Layout.COLUMN and value.ndim > 1:
                 given.append(value.strides[-2] // value.itemsize)
         limits = () if memory is None else Limits(memory=memory)
         try:
             self._function(*given, *limits)
         except StepBack:  # for want of memory
-            status[:n] = True
+            status[:] = True
 
 
-def _parts(kind: Type) -> int:
-    """How many parameters or results of the kernel one of a type is."""
-    return kind.size if isinstance(kind, ArrayType) and is_few(kind) else 1
+class _Kind:
+    """How the values of a parameter or result are held.
+
+    part  the type of each part of them: that of the elements, where each has a column
+    held  how each part is
+    """
+
+    def __init__(self, kind: Type, by_row: bool, rows_first: bool) -> None:
+        self.type, self.part, self.by_row = kind, kind, by_row
+        self.rows_first = by_row and rows_first and isinstance(kind, ArrayType)
+        layout = Layout.COLUMN if by_row else Layout.SHARED
+        if isinstance(kind, ArrayType) and is_few(kind):
+            if self.rows_first:
+                self.held = [Held(Layout.ROWS, kind.size)]
+            else:
+                self.part, self.held = kind.element, [Held(layout)] * kind.size
+        else:
+            self.held = [Held(Layout.ROWS if self.rows_first else layout)]
+
+    def apart(self, value: Any) -> Sequence[Any]:
+        """The parts of a value."""
+        if self.part is self.type:
+            return (value,)
+        if self.by_row:
+            return CPU.xp.reshape(value, (-1, value.shape[-1]))  # type: ignore[no-any-return]
+        return value.ravel().tolist()  # type: ignore[no-any-return]
+
+    def empty(self, n: int) -> Any:
+        """A part of `n` rows, to be filled."""
+        if isinstance(self.part, ArrayType):
+            shape = self.part.shape
+            return CPU.xp.empty(
+                (n, *shape) if self.rows_first else (*shape, n), DTYPES[self.part.element]
+            )
+        return CPU.xp.empty(n, dtype_of(self.part))
+
+    def together(self, parts: Iterator[Any], n: int) -> Any:
+        """A value of `n` rows, of the next parts."""
+        if self.part is self.type:
+            return next(parts)
+        items = [column_of(item, n) for item in islice(parts, len(self.held))]
+        return stacked(items).reshape((*dimensions(self.type), n))
 
 
-def _apart(value: Any, kind: Type, varies: bool) -> Sequence[Any]:
-    """What the kernel takes of a column, or of what rows share."""
-    if not is_few(kind):
-        return (value,)
-    if varies:
-        return CPU.xp.reshape(value, (-1, value.shape[-1]))  # type: ignore[no-any-return]
-    return value.ravel().tolist()  # type: ignore[no-any-return]
-
-
-def _together(parts: Iterator[Any], kind: Type, n: int) -> Any:
-    """A result of `n` rows, of the next of what the kernel gave."""
-    if not (isinstance(kind, ArrayType) and is_few(kind)):
-        return next(parts)
-    items = [column_of(item, n) for item in islice(parts, kind.size)]
-    return stacked(items).reshape((*kind.shape, n))
-
-
-def _first(column: Any, n: int) -> Any:
-    """The first `n` rows of a column, which is given back if it has no more."""
-    return column if column.shape[-1] == n else column[..., :n]
-
-
-def _empty(kind: Scalar | ArrayType, n: int) -> Any:
-    """A column for numbers, or for arrays."""
-    if isinstance(kind, ArrayType):
-        return CPU.xp.empty((*kind.shape, n), DTYPES[kind.element])
-    return CPU.xp.empty(n, DTYPES[kind])
+def _rows_of(value: Any, held: Held, rows: Any) -> Any:
+    """Some rows of a part."""
+    if held.layout is Layout.SHARED:
+        return value
+    return value[rows] if held.layout is Layout.ROWS else value[..., rows]

@@ -17,8 +17,7 @@ from ...ops.op import Op
 from ..backends.backend import CPU, shape_of
 from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
-from ..backends.transposing import put
-from ..codegen.columns import column_of, empty_columns
+from ..codegen.columns import column_of
 from ..codegen.row_groups import CHUNK, GROUP
 from ..ir.instructions import (
     Block,
@@ -32,7 +31,7 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
-from ..ir.types import ArrayType, Type, dimensions, dtype_of, elements_of, has_tangents
+from ..ir.types import Type, dimensions, dtype_of, elements_of, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
 from ..passes.jvp import jvp
@@ -144,7 +143,9 @@ class MappedRegion(RegionCall):
     @cached_property
     def rows(self) -> RegionRows:
         """The region as a function of columns."""
-        return RegionRows(self, self._by_row)
+        return RegionRows(
+            self, self._by_row, [k for k, each in enumerate(self._summed) if not each]
+        )
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers and arrays. Raises StepBack."""
@@ -159,10 +160,12 @@ class MappedRegion(RegionCall):
             """Computes some rows; gives what is combined with that of other rows."""
             rows = slice(start, min(start + self._tile, n))
             given = [
-                _columns(value[rows]) if varies else value
+                CPU.xp.ascontiguousarray(value[rows]) if varies else value
                 for value, varies in zip(values, self._by_row, strict=True)
             ]
-            into = [value[rows] if self._is_column(k) else None for k, value in enumerate(found)]
+            into: list[Any] = [
+                value[rows] if self._has_rows(k) else None for k, value in enumerate(found)
+            ]
             columns = self._computed(rows.stop - start, given, into)
             self._mask(columns)
             for k, column in enumerate(columns):
@@ -171,9 +174,9 @@ class MappedRegion(RegionCall):
                 elif self._summed[k]:
                     columns[k] = column.sum(axis=-1)
                 else:
-                    if column is not into[k]:
-                        put(found[k][rows], CPU.xp.moveaxis(column, -1, 0))
-                    columns[k] = None
+                    place, columns[k] = into[k], None
+                    if column is not place:
+                        place[...] = column
             return columns
 
         for parts in in_order(tile, range(0, n, self._tile)):
@@ -186,10 +189,9 @@ class MappedRegion(RegionCall):
         """The columns of some rows, which may be those of `into`. Rows for which the kernel on rows
         steps back are computed one by one. Raises StepBack."""
         if not self.rows.is_there:
-            shapes = [(*dimensions(kind), n) for kind in self._gives]
             columns = [
-                CPU.xp.empty(shape, dtype_of(kind))
-                for shape, kind in zip(shapes, self._gives, strict=True)
+                CPU.xp.empty((*dimensions(kind), n), dtype_of(kind)) if place is None else place
+                for place, kind in zip(into, self._gives, strict=True)
             ]
             others = range(n)
         else:
@@ -200,12 +202,12 @@ class MappedRegion(RegionCall):
             others = CPU.xp.flatnonzero(stepped_back).tolist()
         for row in others:
             own = [
-                _row(value, row) if varies else value
+                _row(value[row]) if varies else value
                 for value, varies in zip(given, self._by_row, strict=True)
             ]
-            for column, value in zip(columns, super().run(own), strict=True):
-                if type(column) is CPU.ndarray:
-                    column[..., row] = value
+            for k, value in enumerate(super().run(own)):
+                if type(columns[k]) is CPU.ndarray:
+                    columns[k][row if self._has_rows(k) else (..., row)] = value
         return columns
 
     def _begun(self, k: int, n: int) -> Any:
@@ -217,9 +219,9 @@ class MappedRegion(RegionCall):
             return CPU.xp.zeros(dimensions(kind), dtype_of(kind))
         return CPU.xp.empty((n, *dimensions(kind)), dtype_of(kind))
 
-    def _is_column(self, k: int) -> bool:
-        """Whether a result is a number of each row."""
-        return not (self._is_flag(k) or self._summed[k] or isinstance(self._gives[k], ArrayType))
+    def _has_rows(self, k: int) -> bool:
+        """Whether a result has rows, along its first axis."""
+        return not (self._is_flag(k) or self._summed[k])
 
     def _is_flag(self, k: int) -> bool:
         """Whether a result says whether the one before it is connected."""
@@ -229,7 +231,10 @@ class MappedRegion(RegionCall):
         """Makes the derivatives 0 of rows where they aren't connected."""
         for k, column in enumerate(columns):
             if self._is_flag(k) and type(column) is CPU.ndarray and not column.all():
-                columns[k - 1] = CPU.xp.where(column, columns[k - 1], 0.0)
+                masked = columns[k - 1]
+                if self._has_rows(k - 1):
+                    column = column.reshape(-1, *[1] * (masked.ndim - 1))
+                columns[k - 1] = CPU.xp.where(column, masked, 0.0)
 
 
 def _has_products(region: Region, shared: set[Value]) -> bool:
@@ -265,17 +270,6 @@ def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
     return CPU.xp.broadcast_to(CPU.xp.asarray(value, dtype_of(kind)), shape)
 
 
-def _columns(rows: Any) -> Any:
-    """Rows along the first axis as columns, whose rows are along the last one."""
-    if rows.ndim == 1:
-        return CPU.xp.ascontiguousarray(rows)
-    flat = rows.reshape(len(rows), -1).T
-    found = empty_columns(len(flat), len(rows), rows.dtype)
-    put(found, flat)
-    return found.reshape((*rows.shape[1:], len(rows)))
-
-
-def _row(columns: Any, row: int) -> Any:
+def _row(value: Any) -> Any:
     """What one row has, as the region takes it."""
-    value = columns[..., row]
-    return value.item() if not value.ndim else CPU.xp.ascontiguousarray(value)
+    return value if value.ndim else value.item()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,19 @@ _NUMBERS = (bool, int, float)
 
 
 class RegionRows:
-    """A region as a function of columns, on the device of a backend."""
+    """A region as a function of columns on the device of a backend, or of arrays with `rows_first`
+    on the CPU: see `RowsKernel`."""
 
-    def __init__(self, call: RegionCall, by_row: Sequence[bool], backend: Backend = CPU) -> None:
-        """`by_row` says which parameters of the region have a column; all rows share the others."""
-        self._by_row, self._backend = list(by_row), backend
+    def __init__(
+        self,
+        call: RegionCall,
+        by_row: Sequence[bool],
+        rows_first: Collection[int] | None = None,
+        backend: Backend = CPU,
+    ) -> None:
+        """`by_row` says which parameters of the region each row has its own of; all share the
+        others."""
+        self._by_row, self._rows_first, self._backend = list(by_row), rows_first, backend
         before, self._takes, of_row = apart(call.region, by_row)
         self._gives = len(before.block.results)
         self._before = RegionCall(before, call.regions) if before.block.instructions else None
@@ -35,7 +43,8 @@ class RegionRows:
     @cached_property
     def _kernel(self) -> OnRows | None:
         varies = [*self._by_row, *[False] * self._gives]
-        return rows_kernel(self._regions[0], self._regions[1:], varies, self._backend)
+        region, *others = self._regions
+        return rows_kernel(region, others, varies, self._rows_first, self._backend)
 
     @property
     def is_there(self) -> bool:

@@ -359,11 +359,13 @@ def test_what_rows_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_straight_code_has_no_branches() -> None:
     """Otherwise LLVM computes rows one by one."""
     node = parsed("const n: int64\nvar x\ny = softmax([x, 2 * x])\noutput y[0] * (n + n * n // 3)")
+    from gradcli.engine.codegen.columns import Held, Layout
     from gradcli.engine.codegen.llvm_rows import rows_text  # llvmlite
     from gradcli.engine.codegen.row_groups import CHUNK
 
     lowered = lower_program(node, {"n": 1})
-    found = rows_text(lowered.region, lowered.others, [True] * len(lowered.parameters))
+    column = Held(Layout.COLUMN)
+    found = rows_text(lowered.region, lowered.others, [column] * len(lowered.parameters), [column])
 
     body = re.search(r'define [^\n]*@"region0"(.*?)^}', found.text, re.M | re.S)
     assert body

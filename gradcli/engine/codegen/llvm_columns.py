@@ -1,0 +1,218 @@
+"""How a kernel on rows reaches what each row has, as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from llvmlite import ir
+
+from ..ir.instructions import Value
+from ..ir.types import ArrayType
+from .columns import Held, Layout
+from .llvm_frame import DOUBLE, INT, Frame, count_up
+from .llvm_groups import Groups
+from .llvm_memory import in_memory, load, store
+from .llvm_turning import Turned
+from .llvm_types import llvm_types
+
+MAX_ELEMENTS = 16  # of arrays that are copied without a loop
+
+
+def parts_of(values: Sequence[Value], held: Sequence[Held], rows: int) -> list[Part]:
+    """What emits the access to parameters or results."""
+    rest = iter(values)
+    return [_KINDS[each.layout]([*islice(rest, each.width)], rows) for each in held]
+
+
+class Part:
+    """Parameters or results that are held in one way. This is how, where they are the same for all
+    rows: one parameter."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        """`rows`: how many are computed together."""
+        self.values, self.rows = values, rows
+        self.types = llvm_types(values)
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        """Takes the next of the parameters."""
+        self.make = frame.builder
+        self.given = [next(parameters) for _ in self.types]
+
+    def take(self, start: Any) -> None:
+        """Emits what comes before some rows are computed."""
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        """The values of one of the rows. That of an array is in memory, which the next row takes
+        over."""
+        return self.given
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        """Emits what keeps the values of one of the rows."""
+        raise NotImplementedError
+
+    def give(self, start: Any) -> None:
+        """Emits what comes after some rows were computed."""
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        """Tells where the rows of a group find the values."""
+        for value, given in zip(self.values, self.given, strict=True):
+            groups.shared[value] = given
+
+    def places(self, start: Any) -> list[Any]:
+        """Where the values of a group's rows are to go."""
+        raise NotImplementedError
+
+
+class _InMemory(Part):
+    """What each row has. `column` is the address of the first number."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        (kind, *_) = [*self.types, DOUBLE]
+        first = values[0].type if values else None
+        self.size = first.size if isinstance(first, ArrayType) else 0
+        self.kind = in_memory(kind.pointee if self.size else kind)
+        self.types = [self.kind.as_pointer()]
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        self.column = self.given[0]
+        if self.size:
+            (kind,) = llvm_types(self.values)
+            whole = ir.ArrayType(kind.pointee, self.size)
+            self._array = self.make.bitcast(self.make.alloca(whole), kind)
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        make, index = self.make, self.make.add(start, k)
+        if not self.size:
+            return [load(make, self.place(index, j)) for j in range(len(self.values))]
+
+        def element(j: Any) -> None:
+            value = load(make, self.place(index, j))
+            make.store(value, make.gep(self._array, [j], inbounds=True))
+
+        _each(make, self.size, element)
+        return [self._array]
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        make, index = self.make, self.make.add(start, k)
+        if not self.size:
+            for j, value in enumerate(values):
+                store(make, value, self.place(index, j))
+            return
+        (array,) = values
+
+        def element(j: Any) -> None:
+            store(make, make.load(make.gep(array, [j], inbounds=True)), self.place(index, j))
+
+        _each(make, self.size, element)
+
+    def place(self, index: Any, k: Any) -> Any:
+        """The address of a number of a row."""
+        raise NotImplementedError
+
+
+class _Column(_InMemory):
+    """A column: the number of each row follows the one of the row before."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        self.types += [INT] if self.size else []
+
+    def place(self, index: Any, k: Any) -> Any:
+        if self.size:
+            index = self.make.add(self.make.mul(_int(k), self.given[1]), index)
+        return self.make.gep(self.column, [index], inbounds=True)
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        (value,) = self.values
+        if self.size:
+            groups.columns[value] = lambda k: self.place(start, k)
+        else:
+            groups.places[value] = self.place(start, 0)
+
+    def places(self, start: Any) -> list[Any]:
+        return [self.place(start, 0)]
+
+
+class _Rows(_InMemory):
+    """Rows: the numbers of a row follow each other. Where several rows are computed together, they
+    are turned into columns before, or back after."""
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        self._width = self.size or len(self.values)
+        is_turned = self.rows > 1 and not self.size
+        self._turned = Turned(self.make, self.kind, self._width, self.rows) if is_turned else None
+
+    def place(self, index: Any, k: Any) -> Any:
+        make = self.make
+        first = make.mul(index, ir.Constant(INT, self._width))
+        return make.gep(self.column, [make.add(first, _int(k))], inbounds=True)
+
+    def take(self, start: Any) -> None:
+        if self._turned is not None:
+            self._turned.take(self.place(start, 0))
+
+    def give(self, start: Any) -> None:
+        if self._turned is not None:
+            self._turned.give(self.place(start, 0))
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        if self._turned is None:
+            return super().loaded(start, k)
+        return [
+            load(self.make, self.make.gep(each, [k], inbounds=True)) for each in self._columns()
+        ]
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        if self._turned is None:
+            super().store(start, k, values)
+            return
+        for value, column in zip(values, self._columns(), strict=True):
+            store(self.make, value, self.make.gep(column, [k], inbounds=True))
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        if self._turned is not None:
+            groups.places.update(zip(self.values, self._columns(), strict=True))
+            return
+        (value,) = self.values
+        columns = {k: self._gathered(start, k) for k in groups.elements_read(value)}
+        groups.columns[value] = columns.__getitem__
+
+    def places(self, start: Any) -> list[Any]:
+        return self._columns()
+
+    def _columns(self) -> list[Any]:
+        assert self._turned is not None
+        return [self._turned.column(k) for k in range(self._width)]
+
+    def _gathered(self, start: Any, k: int) -> Any:
+        """A column of one element of the rows' arrays."""
+        make = self.make
+        column = Turned(make, self.kind, 1, self.rows).column(0)
+
+        def copy(row: Any) -> None:
+            number = make.load(self.place(make.add(start, row), k))
+            make.store(number, make.gep(column, [row], inbounds=True))
+
+        count_up(make, ir.Constant(INT, self.rows), 1, copy)
+        return column
+
+
+_KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows}
+
+
+def _int(k: Any) -> Any:
+    return ir.Constant(INT, k) if isinstance(k, int) else k
+
+
+def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
+    """Emits something for each element of an array, without a loop where they are few."""
+    if size > MAX_ELEMENTS:
+        count_up(make, ir.Constant(INT, size), 1, body)
+        return
+    for k in range(size):
+        body(ir.Constant(INT, k))

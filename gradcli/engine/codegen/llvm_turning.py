@@ -1,0 +1,83 @@
+"""Rows as columns and back, as LLVM text: the numbers of a row are adjacent in the arrays of users,
+and those of several rows where a kernel computes these together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from .llvm_frame import INT, count_up
+from .llvm_memory import size_in_memory
+
+SQUARE = 4  # rows and columns that are turned in registers
+PAD = 8  # numbers between columns, so that they aren't all in one place of the cache
+
+
+class Turned:
+    """Columns in memory of their own, of some rows each time.
+
+    kind   the type of a number in memory
+    width  how many numbers a row has
+    rows   how many rows there are, a multiple of `SQUARE`
+    """
+
+    def __init__(self, builder: Any, kind: Any, width: int, rows: int) -> None:
+        self.builder, self.kind, self.width, self.rows = builder, kind, width, rows
+        with builder.goto_entry_block():
+            whole = ir.ArrayType(kind, max(1, width * (rows + PAD)))
+            self.start = builder.bitcast(builder.alloca(whole), kind.as_pointer())
+
+    def column(self, k: int) -> Any:
+        """The address of a column."""
+        return self._at(self.start, k * (self.rows + PAD))
+
+    def take(self, source: Any) -> None:
+        """Emits what fills the columns from rows."""
+        self._each_square(source, into_columns=True)
+
+    def give(self, target: Any) -> None:
+        """Emits what copies the columns to rows."""
+        self._each_square(target, into_columns=False)
+
+    def _each_square(self, rows: Any, into_columns: bool) -> None:
+        make, width = self.builder, self.width
+
+        def some(first: Any) -> None:
+            whole = width - width % SQUARE
+            start = self._at(rows, make.mul(first, ir.Constant(INT, width)))
+            for k in range(0, whole, SQUARE):
+                of_rows = [self._at(start, j * width + k) for j in range(SQUARE)]
+                of_columns = [self._at(self.column(k + j), first) for j in range(SQUARE)]
+                if into_columns:
+                    self._turn(of_rows, of_columns)
+                else:
+                    self._turn(of_columns, of_rows)
+            for k in range(whole, width):
+                for j in range(SQUARE):
+                    in_row = self._at(start, j * width + k)
+                    in_column = self._at(self._at(self.column(k), first), j)
+                    ends = (in_row, in_column) if into_columns else (in_column, in_row)
+                    make.store(make.load(ends[0]), ends[1])
+
+        count_up(make, ir.Constant(INT, self.rows), SQUARE, some)
+
+    def _turn(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
+        """Emits the copy of a square of numbers, of which each line becomes a column."""
+        make, align = self.builder, size_in_memory(self.kind)
+        vector = ir.VectorType(self.kind, SQUARE).as_pointer()
+        a, b, c, d = [make.load(make.bitcast(each, vector), align=align) for each in sources]
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        pairs = [(self._mixed(a, b, each), self._mixed(c, d, each)) for each in (even, odd)]
+        lines = [self._mixed(*p, each) for each in ((0, 1, 4, 5), (2, 3, 6, 7)) for p in pairs]
+        for line, target in zip(lines, targets, strict=True):
+            make.store(line, make.bitcast(target, vector), align=align)
+
+    def _mixed(self, a: Any, b: Any, places: Sequence[int]) -> Any:
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), SQUARE), list(places))
+        return self.builder.shuffle_vector(a, b, mask)
+
+    def _at(self, start: Any, k: Any) -> Any:
+        index = ir.Constant(INT, k) if isinstance(k, int) else k
+        return self.builder.gep(start, [index], inbounds=True)
