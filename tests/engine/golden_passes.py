@@ -21,6 +21,7 @@ from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.fusion import fuse
 from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.jvp import jvp
+from gradcli.engine.passes.keeping import keep
 from gradcli.engine.passes.ownership import owned
 from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.shared_values import apart
@@ -65,6 +66,7 @@ PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "vjp": partial(_by_all, vjp),
     "fuse": lambda region: [fuse(region)],
     "owned": lambda region: owned(region),
+    "keep": lambda region: [keep(region)],
     "record": lambda region: [record(region)],
     "in_blocks": _in_blocks,
     "apart": _apart,

@@ -25,6 +25,7 @@ X = RNG.normal(size=300)
 V = RNG.normal(size=(300, 4))
 W = RNG.normal(size=(300, 20))
 N = np.arange(-150, 150)
+NAMES = "abcdeghi"
 
 PROGRAMS = {
     "a formula": ("output vmap(fn(x) = x * exp(-x**2) + 1)(X)", {"X": X}),
@@ -58,7 +59,31 @@ PROGRAMS = {
     "ints": ("output vmap(fn(n) = n * n % 7)(N)", {"N": N}),
     "bools": ("output vmap(fn(x) = x > 0)(X)", {"X": X}),
     "one row": ("output vmap(fn(v) = sum(v))(V[:1])", {"V": V}),
+    "matrices": ("output vmap(fn(m) = m @ m.T + m[0, 0])(M)", {"M": RNG.normal(size=(300, 3, 3))}),
+    "arrays of ints": ("output vmap(fn(n) = n * 2 + n[0])(K)", {"K": N.reshape(60, 5)}),
+    "arrays of bools": ("output vmap(fn(v) = where(v > 0.1, v, -v) > v[0])(V)", {"V": V}),
+    "arrays of float32": ("output vmap(fn(v) = v * float32(2) + v[1])(float32(V))", {"V": V}),
+    "results of which some are known": ("output vmap(grad(fn(v) = v[0]**2 + v[2]))(V)", {"V": V}),
+    "vectors in a loop": (
+        "fn f(v) { s = v; while sum(s * s) > 0.5 { s = 0.5 * s }; return s }\noutput vmap(f)(V)",
+        {"V": V},
+    ),
+    "long vectors in a loop": (
+        "fn f(v) { s = v[3]; while abs(s) > 0.1 { s = 0.5 * s + 0.01 * v[17] }; return s }\n"
+        "output vmap(f)(W)",
+        {"W": W},
+    ),
+    "rows of many small arrays": (
+        f"fn f({', '.join(NAMES)}) = {' + '.join([f'{n} * {n}[0]' for n in NAMES])}\n"
+        f"output vmap(f)({', '.join(NAMES)})",
+        {name: RNG.normal(size=(600, 12)) for name in NAMES},
+    ),
 }
+for width in (1, 2, 3, 5, 7, 8, 11, 16):
+    PROGRAMS[f"vectors of {width}"] = (
+        "output vmap(value_and_grad(fn(v) = sum(sin(v) * v[0])))(V)",
+        {"V": RNG.normal(size=(301, width))},
+    )
 
 
 HOT_AND_COLD: tuple[dict[str, Any], ...] = ({"heat": FIRST_USE}, {"tier": INTERPRETED})

@@ -32,20 +32,20 @@ class ArrayCall(Protocol):
 
 
 class Multiplied(Struct):
-    """The product of two matrices of a dtype, of which some are column by column: see
-    `Product`."""
+    """The product of matrices of a dtype, of which some are column by column: see `Product`."""
 
-    sizes: tuple[int, int, int]
+    sizes: tuple[int, int, int, int]
     transposed: tuple[bool, bool]
     dtype: str
 
     def on_memory(self) -> Callable[..., None]:
-        (m, k, n), (left, right), dtype = self.sizes, self.transposed, self.dtype
+        (left, right), dtype = self.transposed, self.dtype
+        shapes = shapes_of(self.sizes, self.transposed)
 
         def multiply(a: int, b: int, into: int) -> None:
-            x = _view(a, (k, m), dtype).T if left else _view(a, (m, k), dtype)
-            y = _view(b, (n, k), dtype).T if right else _view(b, (k, n), dtype)
-            CPU.xp.matmul(x, y, _view(into, (m, n), dtype))
+            x, y, whole = [_view(at, s, dtype) for at, s in zip((a, b, into), shapes, strict=True)]
+            x, y = x.swapaxes(-1, -2) if left else x, y.swapaxes(-1, -2) if right else y
+            CPU.xp.matmul(x, y, whole)
 
         return multiply
 
@@ -128,6 +128,15 @@ class Computed(Struct):
             return found
 
         return parts
+
+
+def shapes_of(
+    sizes: tuple[int, int, int, int], transposed: tuple[bool, bool]
+) -> list[tuple[int, ...]]:
+    """The shapes in memory of the factors of a product, and that of the result: see `Product`."""
+    (count, m, k, n), (left, right) = sizes, transposed
+    shapes = ((k, m) if left else (m, k)), ((n, k) if right else (k, n)), (m, n)
+    return [*shapes] if count == 1 else [(count, *shape) for shape in shapes]
 
 
 @lru_cache(256)

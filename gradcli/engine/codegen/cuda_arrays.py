@@ -117,16 +117,17 @@ class Arrays:
         self.terms[made.result] = self.lines.defined(total, I64)
 
     def product(self, made: Product) -> None:
-        (m, k, n), (left, right) = made.sizes, made.transposed
+        (count, m, k, n), (left, right) = made.sizes, made.transposed
         a, b, lines = self.read(made.left), self.read(made.right), self.lines
         found = self.new(made.result)
-        self.count(m * k * n)
-        with lines.inside(f"for (i64 i = 0; i < {m}; i++) for (i64 j = 0; j < {n}; j++)"):
-            one = f"{a}[{f'k * {m} + i' if left else f'i * {k} + k'}]"
-            other = f"{b}[{f'j * {k} + k' if right else f'k * {n} + j'}]"
+        self.count(count * m * k * n)
+        loops = zip("pij", (count, m, n), strict=True)
+        with lines.inside(" ".join([f"for (i64 {v} = 0; {v} < {end}; {v}++)" for v, end in loops])):
+            one = f"{a}[p * {m * k} + {f'k * {m} + i' if left else f'i * {k} + k'}]"
+            other = f"{b}[p * {k * n} + {f'j * {k} + k' if right else f'k * {n} + j'}]"
             lines.add(f"{element_of(made.result.type)} total = 0;")
             lines.add(f"for (i64 k = 0; k < {k}; k++) total += {one} * {other};")
-            lines.add(f"{found}[i * {n} + j] = total;")
+            lines.add(f"{found}[p * {m * n} + i * {n} + j] = total;")
 
     def count(self, work: int) -> None:
         self.lines.add(f"if ((row.left -= {work}) < 0) return BACK;")

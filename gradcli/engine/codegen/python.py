@@ -46,7 +46,7 @@ from ..ir.instructions import (
 )
 from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
-from .array_calls import Computed
+from .array_calls import Computed, shapes_of
 from .numbers import checked, float32, function_on, number_of
 from .python_each import COMPARISONS, array_helpers, lines_of
 from .step_back import StepBack, TooLong
@@ -386,10 +386,13 @@ def _flat(array: Any, dtype: str) -> Any:
 
 
 def product(
-    left: Any, right: Any, sizes: tuple[int, int, int], transposed: tuple[bool, bool]
+    left: Any, right: Any, sizes: tuple[int, int, int, int], transposed: tuple[bool, bool]
 ) -> Any:
-    """The product of two matrices, as a vector."""
-    m, k, n = sizes
-    a = left.reshape((k, m)).T if transposed[0] else left.reshape((m, k))
-    b = right.reshape((n, k)).T if transposed[1] else right.reshape((k, n))
+    """The product of matrices, as a vector: see `Product`."""
+    shapes = shapes_of(sizes, transposed)
+    factors = zip((left, right), shapes, transposed, strict=False)
+    a, b = [
+        v.reshape(shape).swapaxes(-1, -2) if turned else v.reshape(shape)
+        for v, shape, turned in factors
+    ]
     return (a @ b).reshape(-1)

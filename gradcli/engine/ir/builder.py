@@ -169,12 +169,13 @@ class Builder:
         self,
         left: Value,
         right: Value,
-        sizes: tuple[int, int, int],
+        sizes: tuple[int, int, int, int],
         transposed: tuple[bool, bool] = (False, False),
         shape: tuple[int, ...] | None = None,
     ) -> Value:
-        """The product of two matrices, as an array of a shape."""
-        result = Value(ArrayType(left.array_type.element, shape or (sizes[0], sizes[2])))
+        """The product of matrices, as an array of a shape: see `Product`."""
+        count, m, _, n = sizes
+        result = Value(ArrayType(left.array_type.element, shape or (count, m, n)))
         self.add(Product(left, right, sizes, transposed, result))
         return result
 

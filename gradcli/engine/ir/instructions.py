@@ -265,15 +265,16 @@ LARGE_PRODUCT = 2**14
 
 
 class Product(BaseInstruction, frozen=False):
-    """The product of two matrices, whose rows follow each other in arrays of any shape: `sizes` are
-    the rows of the result, the terms of each sum, and the columns of the result. `transposed` says
-    which of the two arrays have columns following each other instead."""
+    """The product of two matrices, or of several pairs of such, whose rows follow each other in
+    arrays of any shape: `sizes` are the number of pairs, the rows of a result, the terms of each
+    sum, and the columns of a result. `transposed` says in which of the two arrays columns follow
+    each other instead."""
 
     TAKES = ("left", "right")
 
     left: Value
     right: Value
-    sizes: tuple[int, int, int]
+    sizes: tuple[int, int, int, int]
     transposed: tuple[bool, bool]
     result: Value
 

@@ -241,12 +241,12 @@ class _Parser(Tokens):
         while not self.accept(")"):
             sizes.append(self.size())
             self.accept(",")
-        if len(sizes) != 3:
-            self.fail("three sizes")
+        if len(sizes) != 4:
+            self.fail("four sizes")
         transposed = (self.accept("left"), self.accept("right"))
         self.expect(":")
-        m, k, n = sizes
-        return Product(left, right, (m, k, n), transposed, self.define(name, self.type()))
+        count, m, k, n = sizes
+        return Product(left, right, (count, m, k, n), transposed, self.define(name, self.type()))
 
     def structural(self, names: list[str]) -> Structural:
         op = self.next()

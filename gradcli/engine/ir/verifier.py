@@ -210,10 +210,10 @@ class _Verifier:
             self.fail("a place in an array is an int")
 
     def product(self, made: Product) -> None:
-        m, k, n = made.sizes
+        count, m, k, n = made.sizes
         pairs = zip((made.left, made.right, made.result), (m * k, k * n, m * n), strict=True)
-        for value, size in pairs:
-            kind = value.type
+        for value, each in pairs:
+            kind, size = value.type, count * each
             if not (isinstance(kind, ArrayType) and is_float(kind.element) and kind.size == size):
                 self.fail(f"{kind} is no factor, or no product, of {size} floats")
 

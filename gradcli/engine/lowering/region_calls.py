@@ -25,6 +25,7 @@ from ..passes.folding import fold
 from ..passes.fusion import fuse, has_each
 from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
+from ..passes.keeping import keep
 from ..passes.ownership import owned
 from ..passes.recording import record
 from ..passes.rules import NoRule
@@ -277,7 +278,7 @@ def compiled_form(*regions: Region) -> list[Region]:
 
 def _expanded(region: Region) -> Region:
     folded = without_dead_code(fold(expand(region), last=True), last=True)
-    return without_dead_code(fuse(record(folded)), last=True)
+    return without_dead_code(keep(fuse(record(folded))), last=True)
 
 
 class LinearizedRegion(Linearized):

@@ -133,22 +133,24 @@ class Pullbacks(Differentiation):
         g = cotangents.pop(made.result, None)
         if g is None:
             return
-        (m, k, n), (left, right) = made.sizes, made.transposed
+        (count, m, k, n), (left, right) = made.sizes, made.transposed
         builder = self.builder
         if made.left in self.varied:
             shape = made.left.array_type.shape
             found = (
-                builder.product(made.right, g.value, (k, n, m), (right, True), shape)
+                builder.product(made.right, g.value, (count, k, n, m), (right, True), shape)
                 if left
-                else builder.product(g.value, made.right, (m, n, k), (False, not right), shape)
+                else builder.product(
+                    g.value, made.right, (count, m, n, k), (False, not right), shape
+                )
             )
             self.add(cotangents, made.left, Derivative(found, g.connected))
         if made.right in self.varied:
             shape = made.right.array_type.shape
             found = (
-                builder.product(g.value, made.left, (n, m, k), (True, left), shape)
+                builder.product(g.value, made.left, (count, n, m, k), (True, left), shape)
                 if right
-                else builder.product(made.left, g.value, (k, m, n), (not left, False), shape)
+                else builder.product(made.left, g.value, (count, k, m, n), (not left, False), shape)
             )
             self.add(cotangents, made.right, Derivative(found, g.connected))
 

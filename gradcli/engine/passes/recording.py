@@ -76,7 +76,7 @@ class _Recorder:
         for made in block.instructions[start:]:
             key = self.key(made)
             found = None if key is None else self.known.get(key)
-            if isinstance(made, Operation) and _is_function(made):
+            if isinstance(made, Operation) and is_function(made):
                 found = found or self.beside(made)
                 if found is not None:
                     self.pair.push.entry += (found,)
@@ -115,7 +115,8 @@ class _Recorder:
         return own.result
 
 
-def _is_function(made: Operation) -> bool:
+def is_function(made: Operation) -> bool:
+    """Whether an operation takes longer than to keep its result."""
     op = made.op
     plain = op.infix and op.name != "pow"
     return op.passes_floats and is_float(made.result.type) and not plain and op.name not in _QUICK

@@ -186,7 +186,7 @@ class Language(RuleLanguage):
     def product(self, a: Held, b: Held) -> Value:
         """The product of matrices, or of vectors."""
         n, left, right = a.shape[-1], a.shape[:-1], b.shape[1:]
-        sizes, shape = (prod(left), n, prod(right)), (*left, *right)
+        sizes, shape = (1, prod(left), n, prod(right)), (*left, *right)
         builder, zero = self.builder, self.builder.zero(element_of(a.v.type))
         if prod(sizes) >= LARGE_PRODUCT:
             (x, by_columns), (y, other) = [

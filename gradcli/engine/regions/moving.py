@@ -90,7 +90,15 @@ class Moving(Statistics):
             def at(indices: Indices) -> Value:
                 return builder.element(stored.value, builder.place(indices, steps, first))
 
-            return Pending(shape, kind, at, flat if steps == whole else None)
+            sizes = zip((shape, steps), (stored.shape, stored.type.strides), strict=True)
+            turned = not first and all(of == (*by[:-2], *by[:-3:-1]) for of, by in sizes)
+            return Pending(
+                shape,
+                kind,
+                at,
+                flat if steps == whole else None,
+                transposed=stored.value if turned and len(shape) > 1 else None,
+            )
         array = builder.room(ArrayType(kind, shape))
         for part in parts:
 

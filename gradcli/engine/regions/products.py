@@ -22,6 +22,8 @@ class Products(Reductions):
     def matmul(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         a, b = self.factors(operands, span)
         left, right, n = a.shape[:-1], b.shape[1:], a.shape[-1]
+        if len(left) > 1 and left[:-1] == b.shape[:-2] and n == b.shape[-2]:
+            return self.pairs_of_matrices(a, b, span)
         if n != b.shape[0] or len(left) > 1 or len(right) > 1:
             raise NotCompiled("the shapes of these factors don't fit", span)
         size = prod((*left, *right, n))
@@ -32,12 +34,32 @@ class Products(Reductions):
             return self.looped_product(a, b, span)
         if a.type == b.type == I64:
             raise NotCompiled("a product of large arrays of ints is not compiled", span)
-        shape, sizes = (*left, *right), (prod(left), n, prod(right))
-        (x, by_columns), (y, right_by_columns) = [self.matrix(each, span) for each in (a, b)]
-        found = self.builder.product(x, y, sizes, (by_columns, right_by_columns), shape or (1,))
+        shape, sizes = (*left, *right), (1, prod(left), n, prod(right))
+        found = self.large_product(a, b, sizes, shape or (1,), span)
         if not shape:
             return self.builder.element(found, self.builder.constant(0))
         return self.few_apart(Stored(found), span)
+
+    def pairs_of_matrices(self, a: Any, b: Any, span: Span) -> Any:
+        """The products of as many pairs of matrices as the axes before the last two say."""
+        *count, m, k = a.shape
+        sizes = (prod(count), m, k, b.shape[-1])
+        a, b = self.operand(a, span), self.operand(b, span)
+        if prod(sizes) < LARGE_PRODUCT or a.type == b.type == I64:
+            raise NotCompiled("products of these matrices are not compiled", span)
+        return Stored(self.large_product(a, b, sizes, (*count, m, b.shape[-1]), span))
+
+    def large_product(
+        self,
+        a: Pending,
+        b: Pending,
+        sizes: tuple[int, int, int, int],
+        shape: tuple[int, ...],
+        span: Span,
+    ) -> Value:
+        """A product that NumPy computes."""
+        (x, by_columns), (y, right_by_columns) = [self.matrix(each, span) for each in (a, b)]
+        return self.builder.product(x, y, sizes, (by_columns, right_by_columns), shape)
 
     def matrix(self, factor: Pending, span: Span) -> tuple[Value, bool]:
         """A factor in memory, and whether it is column by column."""

@@ -214,7 +214,8 @@ class Reductions(Elements):
         if 0 in held.shape:
             raise NotCompiled("a reduction of no elements is not compiled", span)
         k = None if axis is None else self.axis(axis, held.shape, span)
-        if held.transposed is not None:  # in the order in which NumPy has its elements
+        if held.transposed is not None and len(held.shape) == 2:
+            # in the order in which NumPy has its elements
             held = self.elements(Stored(held.transposed))
             k = None if k is None else 1 - k
         return Lines(held, k)

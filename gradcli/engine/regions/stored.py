@@ -31,7 +31,7 @@ class Pending(NamedTuple):
     flat        the same for a place, which is counted from 0, row by row; None where the elements
                 don't follow each other so in the arrays that are read
     operations  that an element takes
-    transposed  the matrix that this one is, transposed
+    transposed  the array of matrices that these are, each of them transposed
     """
 
     shape: tuple[int, ...]

@@ -1,0 +1,127 @@
+"""Keeping: a function that an `each` computes and a later one over the same points computes again
+is put into an array, which the later one reads. That takes memory, and less time than the function.
+No number changes.
+"""
+
+from __future__ import annotations
+
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Block,
+    Each,
+    Element,
+    Instruction,
+    Operation,
+    Region,
+    Room,
+    Value,
+    blocks_of,
+    every,
+)
+from ..ir.types import ArrayType, Scalar, strides
+from .copying import rebuilt
+from .recording import is_function
+from .sharing import key_of
+
+MOST = 2**22  # elements of such an array
+
+
+def keep(region: Region) -> Region:
+    """The region with such arrays. It is not to be differentiated."""
+    if sum([isinstance(made, Each) for made in every(region.block)]) < 2:
+        return region
+    return Region(region.name, _block(region.block))
+
+
+def _block(block: Block) -> Block:
+    keeping = _Keeping()
+    made = [keeping.instruction(each) for each in block.instructions]
+    instructions = [each for one in made for each in keeping.with_arrays(one)]
+    return Block(block.parameters, instructions, block.results)
+
+
+class _Keeping:
+    """Finds what the `each` of a block compute again.
+
+    numbers  of what is computed: the same for all that compute the same
+    first    the `each` that computes a function first, and its result there, by the points and its
+             number
+    arrays   those in which an `each` keeps results of its body, by these
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[object, int] = {}
+        self.first: dict[object, tuple[Each, Value]] = {}
+        self.arrays: dict[Each, dict[Value, Value]] = {}
+
+    def instruction(self, made: Instruction) -> Instruction:
+        """An instruction, with what it needn't compute again."""
+        if not isinstance(made, Each):
+            return rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))])
+        keys = self.keys(made)
+        again = {value: self.first[key] for value, key in keys.items() if key in self.first}
+        if again:
+            made = self.reading(made, again)
+        for value, key in keys.items():
+            self.first.setdefault(key, (made, value))
+        return made
+
+    def keys(self, made: Each) -> dict[Value, object]:
+        """What is the same for functions that are the same over the same points, by result."""
+        found: dict[Value, object] = {}
+        if made.size > MOST:
+            return found
+        names: dict[Value, object] = {v: f"index {k}" for k, v in enumerate(made.body.parameters)}
+        for inner in made.body.instructions:
+            key = key_of(inner)
+            if key is None:
+                continue
+            operands = tuple([names.get(value, value) for value in inner.operands])
+            key = tuple([operands if part == inner.operands else part for part in key])
+            number = names[inner.results[0]] = self.numbers.setdefault(key, len(self.numbers))
+            if isinstance(inner, Operation) and is_function(inner):
+                found[inner.result] = made.shape, number
+        return found
+
+    def reading(self, made: Each, again: dict[Value, tuple[Each, Value]]) -> Each:
+        """An `each` that reads what was computed before, as far as it needs that."""
+        body = Block(made.body.parameters, [], made.body.results)
+        builder = Builder(body)
+        with builder.inside(body):
+            place = builder.place(body.parameters, strides(made.shape))
+        needed, kept = {*body.results}, list[Instruction]()
+        for inner in reversed(made.body.instructions):
+            if key_of(inner) is not None and inner.results[0] not in needed:
+                continue
+            if inner.results and inner.results[0] in again:
+                inner = Element(self.array(*again[inner.results[0]]), place, inner.results[0])
+            needed.update(inner.operands)
+            kept.append(inner)
+        body.instructions += reversed(kept)
+        return Each(made.shape, made.initial, made.ways, body, made.results)
+
+    def array(self, made: Each, value: Value) -> Value:
+        """The array in which an `each` keeps a result of its body."""
+        assert isinstance(value.type, Scalar)
+        kept = self.arrays.setdefault(made, {})
+        return kept.setdefault(value, Value(ArrayType(value.type, made.shape)))
+
+    def with_arrays(self, made: Instruction) -> list[Instruction]:
+        """An instruction, with the arrays in which it keeps what later ones read."""
+        kept = self.arrays.get(made) if isinstance(made, Each) else None
+        if not isinstance(made, Each) or not kept:
+            return [made]
+        body = Block(made.body.parameters, [*made.body.instructions])
+        builder = Builder(body)
+        with builder.inside(body):
+            place = builder.place(body.parameters, strides(made.shape))
+        body.results = (*made.body.results, *[each for value in kept for each in (value, place)])
+        rooms = [Room(Value(array.type)) for array in kept.values()]
+        whole = Each(
+            made.shape,
+            (*made.initial, *[room.result for room in rooms]),
+            (*made.ways, *["put"] * len(kept)),
+            body,
+            (*made.results, *kept.values()),
+        )
+        return [*rooms, whole]
