@@ -1,13 +1,15 @@
 """Jacobians and Hessians of functions inside a region: a loop over the columns, or over the rows
-where these are fewer, of which each is one derivative along a unit vector."""
+where these are fewer, of which each is one derivative along a unit vector. The numbers in lists and
+dicts are one array meanwhile, and the matrix is cut into blocks for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, TypeGuard
 
 from ...diagnostics import Span
+from ..backends.backend import CPU
 from ..ir.instructions import Block, For, Region, Value
 from ..ir.types import I64, ArrayType, Scalar, element_of, is_float
 from ..passes.jvp import jvp
@@ -18,6 +20,9 @@ from .kinds import (
     ArrayOf,
     Kind,
     ListOf,
+    Mixed,
+    Record,
+    RecordOf,
     Stored,
     StoredOf,
     flat,
@@ -45,25 +50,73 @@ class Matrices(Transforms):
             function = Transform("grad", function, wrt, listed)
         if kind == "hvp":
             return super().called(Transform("hvp", function, wrt, listed), given, named, span)
-        if listed or wrt[0] >= len(given):
+        if max(wrt) >= len(given) or len(set(wrt)) < len(wrt):
             raise NotCompiled(f"this call of `{kind}` is not compiled", span)
         along = Transform("jvp", function, wrt, listed)
-        given = list(given)
-        given[wrt[0]] = self.values(given[wrt[0]])
+        given = [
+            self.with_arrays(self.values(held), span) if k in wrt else held
+            for k, held in enumerate(given)
+        ]
         return self.jacobian_of(along, given, named, span)
+
+    def with_arrays(self, held: Any, span: Span) -> Any:
+        """An argument in which every list of numbers, or of rows of equal length, is an array."""
+        if isinstance(held, Record):
+            return Record(held.keys, tuple([self.with_arrays(item, span) for item in held.items]))
+        if isinstance(held, Stored):
+            return Stored(held.value, held.variable)
+        if type(held) is not tuple:
+            return held
+        if _list_shape(held) is not None:
+            return self.whole(self.as_array(held, span), span)
+        return tuple([self.with_arrays(item, span) for item in held])
 
     def jacobian_of(
         self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span
     ) -> Any:
-        """The Jacobian of a function by one of its arguments."""
+        """The Jacobian of a function by some of its arguments: blocks in the structure of what it
+        gives, and of these."""
         states = self.state_values()
         block, kind = self.body(callee, given, named, span)
         if self.state_values() != states:
             raise NotCompiled("a function that updates variables is not differentiated here", span)
-        if isinstance(kind, ListOf) and len(set(kind.items)) == 1 and _is_float(kind.items[0]):
-            whole = ArrayOf((len(kind.items),), kind.items[0])
-            return tuple(self.rows(self.of_block(callee, block, given, whole, span), span))
-        return self.of_block(callee, block, given, kind, span)
+        moving = tuple([given[k] for k in callee.wrt])
+        by = plain(kind_of(moving if callee.listed else moving[0]))
+        target, source = _as_one(kind, span), _as_one(by, span)
+        argument = rebuilt(source, flat(moving))
+        along = Transform("jvp", callee.function, (0,), False)
+        found = self.of_block(along, block, [argument], target, span)
+        if (target, source) == (kind, by):
+            return found
+        return self.in_blocks(found, kind, by, span)
+
+    def in_blocks(self, found: Any, kind: Kind, source: Kind, span: Span) -> Any:
+        """The blocks of a Jacobian that was found as one array, of what is of a kind by a
+        source."""
+        size = sum([prod(_shape(leaf, span)) for leaf in _leaves(source)])
+        count = sum([prod(_shape(leaf, span)) for leaf in _leaves(kind)])
+        places = CPU.xp.arange(1, count * size + 1).reshape(count, size)
+
+        def row(target: Kind, rows: Any) -> Any:
+            outer = _shape(target, span)
+
+            def block(inner: Kind, columns: Any) -> Any:
+                return self.at_places(
+                    found, columns.T.reshape((*outer, *_shape(inner, span))), span
+                )
+
+            return _by_leaves(source, rows.T, block, span)
+
+        return _by_leaves(kind, places, row, span)
+
+    def at_places(self, found: Any, places: Any, span: Span) -> Any:
+        """The elements of an array at places, which count from 1; a number for one place."""
+        if places.shape:
+            return self.whole(self.of_places(found, places, span), span)
+        place = int(places) - 1
+        if isinstance(found, Stored):
+            return self.builder.element(found.value, self.builder.constant(place))
+        return found.items[place]
 
     def of_block(
         self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
@@ -174,3 +227,45 @@ def _shape(kind: Kind, span: Span) -> Sequence[int]:
     if not _is_float(kind):
         raise NotCompiled("the Jacobian of what is no array is not compiled", span)
     return ()
+
+
+def _list_shape(held: Any) -> tuple[int, ...] | None:
+    """The shape that nested lists of numbers have as an array; None where they are ragged or hold
+    anything else."""
+    if type(held) is not tuple:
+        return () if isinstance(held, Value | Mixed) else None
+    shapes = {_list_shape(item) for item in held} or {()}
+    shape = shapes.pop()
+    return None if shape is None or shapes else (len(held), *shape)
+
+
+def _as_one(kind: Kind, span: Span) -> Kind:
+    """The kind of one array of all the numbers in lists and dicts; other kinds are as they are."""
+    if not isinstance(kind, ListOf | RecordOf):
+        return kind
+    types = list(types_of(kind))
+    if len(set(types)) != 1 or isinstance(types[0], ArrayType):
+        raise NotCompiled("the Jacobian of lists of many numbers is not compiled", span)
+    return ArrayOf((len(types),), types[0])
+
+
+def _leaves(kind: Kind) -> Iterator[Kind]:
+    """The kinds of what is in lists and dicts, in order."""
+    if isinstance(kind, ListOf | RecordOf):
+        for item in kind.items:
+            yield from _leaves(item)
+    else:
+        yield kind
+
+
+def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Span) -> Any:
+    """What lists and dicts of a kind hold, where `give` tells what stands for a kind that isn't
+    one, and for its part of the rows."""
+    if not isinstance(kind, ListOf | RecordOf):
+        return give(kind, rows)
+    items, start = [], 0
+    for item in kind.items:
+        stop = start + sum([prod(_shape(leaf, span)) for leaf in _leaves(item)])
+        items.append(_by_leaves(item, rows[start:stop], give, span))
+        start = stop
+    return tuple(items) if isinstance(kind, ListOf) else Record(kind.keys, tuple(items))
