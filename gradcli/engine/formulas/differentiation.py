@@ -10,11 +10,59 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...ops import OPS
-from ...ops.formula import Formula
 from ...ops.op import Op
-from .reading import forward_formula, partial_formula, per_op, real_partial_formula
+from .reading import Formula, applied, forward_formula, per_op, read
 
-ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("result")
+ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("operand", "result")
+
+
+# ---- of entries ----------------------------------------------------------------------------------
+
+
+@per_op
+def partial_formula(op: Op, operand: int) -> Formula:
+    """Returns the partial derivative of an elementwise op by one operand, as a formula of the
+    result and the operands.
+    """
+    n = len(op.signature.operands)
+    if op.composed:
+        return _partials_of(forward_formula(op), n)[operand]
+    rule = op.partials[operand]
+    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
+    return read(rule, ("result", *range(n)))
+
+
+@per_op
+def real_partial_formula(op: Op, operand: int) -> Formula:
+    """Returns the partial derivative by a real operand; 0 if it is imaginary, as those of `imag`
+    and `angle`.
+    """
+    partial = partial_formula(op, operand)
+    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
+    return Formula("number", 0.0) if turns else partial
+
+
+@per_op
+def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
+    """Returns the operands, and "result", whose values the partials by `operands` read."""
+    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
+
+
+def is_mask(partial: Formula) -> bool:
+    """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
+    if partial.kind != "where":
+        return False
+    _, a, b = partial.arguments
+    return a.is_number(1.0) and b.is_number(0.0)
+
+
+@per_op
+def is_bounded(op: Op, operand: int) -> bool:
+    """Returns whether the partial by an operand is finite wherever it is defined: a number, or 1 or
+    0.
+    """
+    partial = partial_formula(op, operand)
+    return partial.kind == "number" or is_mask(partial)
 
 
 @per_op
@@ -46,6 +94,14 @@ def tangent_formula(op: Op, active: tuple[int, ...]) -> Formula:
     return total
 
 
+# ---- of formulas ---------------------------------------------------------------------------------
+
+
+def _partials_of(formula: Formula, n_operands: int) -> list[Formula]:
+    """Returns the partials of a formula by its operands."""
+    return by_result(formula, n_operands) or differentiate(formula, n_operands)
+
+
 def _result_of(formula: Formula, n_operands: int) -> Formula | None:
     """Returns what the derivatives of a formula read in place of its value: RESULT if they need
     nothing else, since then only that is kept; or None.
@@ -67,7 +123,7 @@ def pushed(
         if node.kind == "where":
             condition, *sides = node.arguments
             a, b = [made[id(side)] for side in sides]
-            total = ZERO if a is ZERO and b is ZERO else Formula("where", None, (condition, a, b))
+            total = ZERO if a is ZERO and b is ZERO else applied("where", (condition, a, b))
         else:
             value = node if result is None or node is not formula else result
             for argument, partial in _partials(node, value):
@@ -111,8 +167,8 @@ def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, F
     if node.kind == "where":
         condition, a, b = node.arguments
         return [
-            (a, Formula("where", None, (condition, g, ZERO))),
-            (b, Formula("where", None, (condition, ZERO, g))),
+            (a, applied("where", (condition, g, ZERO))),
+            (b, applied("where", (condition, ZERO, g))),
         ]
     return [(argument, strict_product(g, partial)) for argument, partial in _partials(node, result)]
 
@@ -162,25 +218,18 @@ def _reads_of_last(formula: Formula) -> frozenset[int | str]:
 
 
 def strict_product(g: Formula, partial: Formula) -> Formula:
-    return scaled("strict_mul", g, partial)
-
-
-def scaled(kind: str, g: Formula, partial: Formula) -> Formula:
-    """Returns `g * partial` by the product `kind`, simplified for 1 and -1.
+    """Returns the strict product of `g` and `partial`, simplified for 1 and -1.
 
     A partial of 0, as that of `floor`, stays a factor: it determines the sign, and keeps the
     gradient connected with what `g` is made of. ZERO itself stands for no connection.
     """
     if partial is ZERO:
         return ZERO
-    if partial.kind == "number" and not isinstance(partial.value, complex):
-        if partial.value == 1:
-            return g
-        if partial.value == -1:
-            return Formula("neg", None, (g,))
-    if g is ONE:
-        return partial
-    return Formula(kind, None, (g, partial))
+    if partial.is_number(1.0):
+        return g
+    if partial.is_number(-1.0):
+        return applied("neg", (g,))
+    return partial if g is ONE else applied("strict_mul", (g, partial))
 
 
 def plus(a: Formula, b: Formula) -> Formula:
@@ -188,23 +237,10 @@ def plus(a: Formula, b: Formula) -> Formula:
         return b
     if b is ZERO:
         return a
-    return Formula("add", None, (a, b))
+    return applied("add", (a, b))
 
 
 def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
-    """Returns the formula with other formulas in place of its operands, by index, and of its
-    "result".
-    """
-    made: dict[int, Formula] = {}
-    for node in formula:
-        if node.kind == "operand":
-            made[id(node)] = places[node.value]
-        elif node.kind == "result":
-            made[id(node)] = places["result"]
-        elif node.arguments:
-            made[id(node)] = Formula(
-                node.kind, node.value, tuple([made[id(a)] for a in node.arguments])
-            )
-        else:
-            made[id(node)] = node
-    return made[id(formula)]
+    """Returns the formula with other formulas in place of its operands."""
+    found: Formula = formula.evaluate(places, applied, lambda node: node)
+    return found

@@ -10,8 +10,8 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from ...ops.formula import Formula
 from . import scalars
+from .reading import Formula
 
 _INFIX = {
     "add": "+",
@@ -123,9 +123,7 @@ class FormulaSource:
                 else f"({node.value!r})"
             )
         if node.kind == "operand":
-            return f"x{node.value}"
-        if node.kind == "result":
-            return "y"
+            return "y" if node.value == "result" else f"x{node.value}"
         arguments = [self._text[id(a)] for a in node.arguments]
         if node.kind in self.infix:
             return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
@@ -195,14 +193,6 @@ def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
     a, b = arguments
     if kind in ("add", "sub", "mul") and a.kind == b.kind == "number":
         return Formula("number", scalars.FAST[kind](a.value, b.value))
-    if (kind in ("pow", "div", "mul") and is_number(b, 1.0)) and a.kind != "number":
+    if (kind in ("pow", "div", "mul") and b.is_number(1.0)) and a.kind != "number":
         return a
-    return b if kind == "mul" and is_number(a, 1.0) and b.kind != "number" else None
-
-
-def is_number(formula: Formula, value: float) -> bool:
-    return (
-        formula.kind == "number"
-        and not isinstance(formula.value, complex)
-        and formula.value == value
-    )
+    return b if kind == "mul" and a.is_number(1.0) and b.kind != "number" else None

@@ -1,6 +1,6 @@
 """Compiled formulas of the table: functions on floats and functions on arrays.
 
-A formula (`ops/formula.py`) is lowered to the source of a small function with generated names,
+A formula is lowered to the source of a small function with generated names,
 compiled once, and cached. It contains nothing of the user's program.
 """
 
@@ -16,9 +16,15 @@ from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import Backend, is_complex
 from . import scalars
-from .differentiation import cotangent_formula, tangent_formula
-from .formula_source import FormulaSource, is_number
-from .reading import forward_formula, is_mask, partial_formula, per_op, real_partial_formula
+from .differentiation import (
+    cotangent_formula,
+    is_mask,
+    partial_formula,
+    real_partial_formula,
+    tangent_formula,
+)
+from .formula_source import FormulaSource
+from .reading import forward_formula, per_op
 from .special import kernel_on_arrays, special_on_floats
 
 
@@ -91,11 +97,11 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     results = []
     for position, k in enumerate(operands):
         partial = real_partial_formula(op, k)
-        if is_number(partial, 1.0):
+        if partial.is_number(1.0):
             results.append("g")
-        elif is_number(partial, -1.0):
+        elif partial.is_number(-1.0):
             results.append("-g")
-        elif is_number(partial, 0.0):
+        elif partial.is_number(0.0):
             results.append("0.0")
         else:
             strict = source.value(cotangent_formula(op, k)) if repairs else ""
@@ -154,11 +160,11 @@ def tangent_terms(
     terms = []
     for position, k in enumerate(operands):
         partial = real_partial_formula(op, k)
-        if is_number(partial, 1.0):
+        if partial.is_number(1.0):
             terms.append(f"t{position}_")
-        elif is_number(partial, -1.0):
+        elif partial.is_number(-1.0):
             terms.append(f"-t{position}_")
-        elif is_number(partial, 0.0):
+        elif partial.is_number(0.0):
             terms.append("0.0")
         elif repairs:
             terms.append(f"strict(t{position}_, {source.value(partial)})")
@@ -219,11 +225,11 @@ def array_pull(
     """
     partial = partial_formula(op, operand)
     xp = backend.xp
-    if is_number(partial, 1.0):
+    if partial.is_number(1.0):
         return lambda g, y, *operands: g
-    if is_number(partial, -1.0):
+    if partial.is_number(-1.0):
         return lambda g, y, *operands: -g
-    if is_number(partial, 0.0):
+    if partial.is_number(0.0):
         return lambda g, y, *operands: _nothing(xp, g)
     if repairs and op.composed:
         return _strict_pull(backend, op, operand, summed)
@@ -290,11 +296,11 @@ def _array_share(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     yet added up.
     """
     partial = partial_formula(op, operand)
-    if is_number(partial, 1.0):
+    if partial.is_number(1.0):
         return lambda t, y, *operands: t
-    if is_number(partial, -1.0):
+    if partial.is_number(-1.0):
         return lambda t, y, *operands: -t
-    if is_number(partial, 0.0):
+    if partial.is_number(0.0):
         return lambda t, y, *operands: _nothing(backend.xp, t)
     function = array_partial(backend, op, operand)
     return lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands))
