@@ -18,21 +18,19 @@ from .reading import Formula, per_op
 def _op(name: str, formula: Formula, places: Sequence[int | str], category: str) -> Op:
     """Returns the op that computes a formula. Its operands are those in these places of it."""
 
+    numbered = range(len(places))
+
     def partial_by(k: int) -> Callable[..., Any]:
-        return lambda m, y, *operands: partial_formula(op, k).evaluate(
-            {"result": y, **dict(enumerate(operands))}, m.call
-        )
+        return lambda *given: partial_formula(op, k).rule(("result", *numbered))(*given)
 
     op = Op(
         name,
-        ", ".join(f"x{k}" for k in range(len(places))),
+        ", ".join(f"x{k}" for k in numbered),
         "A derivative of an operation as one operation.",
         category=category,
         internal=True,
-        forward=lambda m, *operands: formula.evaluate(
-            dict(zip(places, operands, strict=True)), m.call
-        ),
-        partials=tuple(map(partial_by, range(len(places)))),
+        forward=formula.rule(places),
+        partials=tuple(map(partial_by, numbered)),
         real_only=True,
         composed=True,
     )

@@ -242,5 +242,7 @@ def plus(a: Formula, b: Formula) -> Formula:
 
 def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
     """Returns the formula with other formulas in place of its operands."""
-    found: Formula = formula.evaluate(places, applied, lambda node: node)
+    found: Formula = formula.evaluate(
+        lambda node: places[node.value] if node.kind == "operand" else node, applied
+    )
     return found

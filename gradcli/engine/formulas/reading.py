@@ -3,7 +3,7 @@ differentiated, and written as functions of Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar
@@ -58,23 +58,28 @@ class Formula:
         return {node.value for node in self if node.kind == "operand"}
 
     def evaluate(
-        self,
-        places: Mapping[int | str, Any],
-        call: Callable[[str, list[Any]], Any],
-        number: Callable[[Formula], Any] = lambda node: node.value,
+        self, leaf: Callable[[Formula], Any], call: Callable[[str, list[Any]], Any]
     ) -> Any:
-        """The value of the formula, with values in the places of its operands; `call` applies an op
-        to such values."""
+        """The value of the formula, where `leaf` gives those of numbers and operands, and `call`
+        applies an op to values."""
         known: dict[int, Any] = {}
         for node in self:
-            if node.kind == "number":
-                value = number(node)
-            elif node.kind == "operand":
-                value = places[node.value]
+            if node.arguments:
+                known[id(node)] = call(node.kind, [known[id(a)] for a in node.arguments])
             else:
-                value = call(node.kind, [known[id(a)] for a in node.arguments])
-            known[id(node)] = value
+                known[id(node)] = leaf(node)
         return known[id(self)]
+
+    def rule(self, places: Sequence[int | str]) -> Callable[..., Any]:
+        """The formula as a rule of the operands in these places."""
+
+        def evaluated(m: Any, *operands: Any) -> Any:
+            values = dict(zip(places, operands, strict=True))
+            return self.evaluate(
+                lambda node: node.value if node.kind == "number" else values[node.value], m.call
+            )
+
+        return evaluated
 
     def is_number(self, value: float) -> bool:
         """Whether the formula is a number, a real one."""
