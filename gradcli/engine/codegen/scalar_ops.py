@@ -62,12 +62,6 @@ def _floordiv(m: Any, a: Any, b: Any) -> Any:
     return m.where(b == 0, a / b, whole)
 
 
-def _strict_mul(m: Any, g: Any, partial: Any) -> Any:
-    product = g * partial
-    repaired = m.where(g == 0, 0.0, m.where(partial == 0, 0.0, product))
-    return m.where(m.isnan(product), repaired, product)
-
-
 def _logaddexp(m: Any, a: Any, b: Any) -> Any:
     larger = m.maximum(a, b) + m.log1p(m.exp(-m.abs(a - b)))
     return m.where(a == b, a + math.log(2.0), larger)
@@ -84,8 +78,6 @@ def _sign(m: Any, x: Any) -> Any:
 # What ops are of others, on floats and on ints, as rules of the table say it.
 ON_FLOATS: dict[str, Callable[..., Any]] = {
     "pos": _same,
-    "fixed": _same,
-    "beside": lambda m, x, other: x,
     "real": _same,
     "imag": lambda m, x: 0.0,
     "angle": lambda m, x: m.atan2(0.0, x),
@@ -99,7 +91,6 @@ ON_FLOATS: dict[str, Callable[..., Any]] = {
     "maximum": _extreme("ge"),
     "mod": _mod,
     "floordiv": _floordiv,
-    "strict_mul": _strict_mul,
     "degrees": lambda m, x: x * (180.0 / math.pi),
     "radians": lambda m, x: x * (math.pi / 180.0),
     "sinc": lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x)),

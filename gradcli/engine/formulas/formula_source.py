@@ -11,22 +11,12 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from ...ops import OPS
 from . import scalars
 from .reading import Formula, applied
 
-_INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
-_INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
-STRICT = frozenset(("strict_mul",))
+_INFIX = frozenset(("add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne"))
+_INFIX_THAT_RAISES = _INFIX | {"div", "floordiv", "mod"}
 DEEP = 40  # nested parentheses; Python accepts 200
 # How Python refuses operations that have an IEEE value.
 REFUSING = (ValueError, OverflowError, ZeroDivisionError)
@@ -105,8 +95,8 @@ class FormulaSource:
             return "y" if node.value == "result" else f"x{node.value}"
         arguments = [self._text[id(a)] for a in node.arguments]
         if node.kind in self.infix:
-            return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
-        if not self.strict and node.kind in STRICT:
+            return f"({arguments[0]} {OPS[node.kind].infix} {arguments[1]})"
+        if not self.strict and node.kind == "strict_mul":
             return f"({arguments[0]} * {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"
