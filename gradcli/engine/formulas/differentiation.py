@@ -13,7 +13,7 @@ from ...ops import OPS
 from ...ops.op import Op
 from .reading import Formula, applied, forward_formula, per_op, read
 
-ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("operand", "result")
+ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
 
 
 # ---- of entries ----------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ def partial_formula(op: Op, operand: int) -> Formula:
     """
     n = len(op.signature.operands)
     if op.composed:
-        return _partials_of(forward_formula(op), n)[operand]
+        return differentiate(forward_formula(op), n)[operand]
     rule = op.partials[operand]
     assert rule is not None, f"operand {operand} of `{op.name}` is an order"
     return read(rule, ("result", *range(n)))
@@ -74,8 +74,7 @@ def cotangent_formula(op: Op, k: int) -> Formula:
     g = Formula("operand", n)
     if not op.composed:
         return strict_product(g, real_partial_formula(op, k))
-    formula = forward_formula(op)
-    return differentiate(formula, n, g, _result_of(formula, n))[k]
+    return differentiate(forward_formula(op), n, g)[k]
 
 
 @per_op
@@ -86,8 +85,7 @@ def tangent_formula(op: Op, active: tuple[int, ...]) -> Formula:
     n = len(op.signature.operands)
     tangents = {k: Formula("operand", n + position) for position, k in enumerate(active)}
     if op.composed:
-        formula = forward_formula(op)
-        return pushed(formula, tangents, _result_of(formula, n))
+        return pushed(forward_formula(op), tangents)
     total = ZERO
     for k, t in tangents.items():
         total = plus(total, strict_product(t, real_partial_formula(op, k)))
@@ -97,25 +95,10 @@ def tangent_formula(op: Op, active: tuple[int, ...]) -> Formula:
 # ---- of formulas ---------------------------------------------------------------------------------
 
 
-def _partials_of(formula: Formula, n_operands: int) -> list[Formula]:
-    """Returns the partials of a formula by its operands."""
-    return by_result(formula, n_operands) or differentiate(formula, n_operands)
-
-
-def _result_of(formula: Formula, n_operands: int) -> Formula | None:
-    """Returns what the derivatives of a formula read in place of its value: RESULT if they need
-    nothing else, since then only that is kept; or None.
-    """
-    return None if by_result(formula, n_operands) is None else RESULT
-
-
-def pushed(
-    formula: Formula, tangents: Mapping[int, Formula], result: Formula | None = None
-) -> Formula:
+def pushed(formula: Formula, tangents: Mapping[int, Formula]) -> Formula:
     """Returns the tangent of a formula, given the tangents of operands, by index.
 
-    In each product a tangent of exactly 0 gives 0. `result` replaces the formula's value where a
-    partial reads that.
+    In each product a tangent of exactly 0 gives 0.
     """
     made: dict[int, Formula] = {}
     for node in formula:
@@ -125,22 +108,18 @@ def pushed(
             a, b = [made[id(side)] for side in sides]
             total = ZERO if a is ZERO and b is ZERO else applied("where", (condition, a, b))
         else:
-            value = node if result is None or node is not formula else result
-            for argument, partial in _partials(node, value):
+            for argument, partial in _partials(node):
                 if made[id(argument)] is not ZERO:
                     total = plus(total, strict_product(made[id(argument)], partial))
         made[id(node)] = total
     return made[id(formula)]
 
 
-def differentiate(
-    formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None
-) -> list[Formula]:
+def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> list[Formula]:
     """Returns the partials of a formula by its operands, which share common subexpressions.
 
     With a cotangent of the result, they are the operands' cotangents. In each product a cotangent
-    of exactly 0 gives 0, as in a sweep. `result` replaces the formula's value where a partial reads
-    that.
+    of exactly 0 gives 0, as in a sweep.
     """
     cotangents: dict[int, Formula] = {id(formula): seed}
     found = [ZERO] * n_operands
@@ -151,70 +130,37 @@ def differentiate(
         if node.kind == "operand":
             found[node.value] = plus(found[node.value], g)
             continue
-        for argument, share in _shares(
-            node, g, node if result is None or node is not formula else result
-        ):
+        for argument, share in _shares(node, g):
             if argument.kind != "number" and share is not ZERO:
                 old = cotangents.get(id(argument))
                 cotangents[id(argument)] = share if old is None else plus(old, share)
     return found
 
 
-def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
-    """Returns the differentiable arguments of a node with their shares of its cotangent; `result`
-    is its value.
-    """
+def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
+    """Returns the differentiable arguments of a node with their shares of its cotangent."""
     if node.kind == "where":
         condition, a, b = node.arguments
         return [
             (a, applied("where", (condition, g, ZERO))),
             (b, applied("where", (condition, ZERO, g))),
         ]
-    return [(argument, strict_product(g, partial)) for argument, partial in _partials(node, result)]
+    return [(argument, strict_product(g, partial)) for argument, partial in _partials(node)]
 
 
-def _partials(node: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
-    """Returns the differentiable arguments of a node that is no choice, with the partials by them;
-    `result` is its value.
-    """
+def _partials(node: Formula) -> list[tuple[Formula, Formula]]:
+    """Returns the differentiable arguments of a node that is no choice, with the partials by
+    them."""
     if node.kind == "conj":  # of a real number
         return [(node.arguments[0], ONE)]
     if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":
         return []
-    places: dict[int | str, Formula] = {"result": result, **dict(enumerate(node.arguments))}
+    places: dict[int | str, Formula] = {"result": node, **dict(enumerate(node.arguments))}
     return [
         (argument, substitute(partial_formula(op, k), places))
         for k, argument in enumerate(node.arguments)
         if argument.kind != "number" and op.partials[k] is not None
     ]
-
-
-def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
-    """Returns the partials of a formula if they need only its result, as those of `relu(x + b)` or
-    `exp(-x)`.
-
-    Then no operand has to be kept as a residual. Returns None for any other formula.
-    """
-    if _reads_of_last(formula) != {"result"}:
-        return None
-    partials = differentiate(formula, n_operands, result=RESULT)
-    return partials if frozenset().union(*(p.reads() for p in partials)) == {"result"} else None
-
-
-def _reads_of_last(formula: Formula) -> frozenset[int | str]:
-    """Returns what the partials of a formula's last operation read: its arguments by index, or
-    "result".
-
-    Numbers don't count.
-    """
-    op = OPS.get(formula.kind) if formula.arguments else None
-    if op is None or not op.elementwise:
-        return frozenset()
-    numbers = {k for k, a in enumerate(formula.arguments) if a.kind == "number"}
-    asked = [
-        k for k in range(len(formula.arguments)) if k not in numbers and op.partials[k] is not None
-    ]
-    return frozenset().union(*[partial_formula(op, k).reads() for k in asked]) - numbers
 
 
 def strict_product(g: Formula, partial: Formula) -> Formula:

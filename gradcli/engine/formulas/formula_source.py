@@ -62,7 +62,7 @@ class FormulaSource:
         Nodes that are used more than once, or nested deeply, get a local name.
         """
         formula = formula.evaluate(self._leaf, self._operation)
-        nodes = formula.nodes_but(self._text)
+        nodes = [node for node in formula if id(node) not in self._text]
         uses = Counter([id(argument) for node in nodes for argument in node.arguments])
         for node in nodes:
             text = self._node(node)

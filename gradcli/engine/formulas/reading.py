@@ -3,7 +3,7 @@ differentiated, and written as functions of Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar
@@ -32,25 +32,21 @@ class Formula:
         """Every node once, operands before the nodes that use them."""
         if self._order is None:
             # Without the formula itself: it would be a cycle, and so outlive its last use.
-            self._order = tuple(self.nodes_but(())[:-1])
+            self._order = tuple(self._ordered()[:-1])
         return chain(self._order, (self,))
 
-    def nodes_but(self, known: Container[int]) -> list[Formula]:
-        """The nodes, operands first, without those whose identity is `known` and what is below
-        these."""
+    def _ordered(self) -> list[Formula]:
         order: dict[int, Formula] = {}
         pending: list[Formula | tuple[Formula]] = [self]
         while pending:
             node = pending.pop()
             if isinstance(node, tuple):  # whose arguments are there
                 order.setdefault(id(node[0]), node[0])
-            elif id(node) in order or id(node) in known:
-                continue
-            elif node.arguments:
+            elif not node.arguments:
+                order.setdefault(id(node), node)
+            elif id(node) not in order:
                 pending.append((node,))
                 pending.extend(reversed(node.arguments))
-            else:
-                order[id(node)] = node
         return list(order.values())
 
     def reads(self) -> set[int | str]:
