@@ -10,8 +10,8 @@ from .diagnostics import GradcliError, did_you_mean
 from .lang.constants import CONSTANTS
 from .lang.lexer import RESERVED
 from .ops import OPS, registry
-from .ops.formula import Formula, read_partial
 from .ops.op import Op, OpError, Signature
+from .ops.rule_values import evaluate
 
 Rule: TypeAlias = Callable[..., Any]
 
@@ -218,56 +218,52 @@ def _verify_partials(
         if rule is None:
             continue
         try:
-            formula = read_partial(rule, len(operands))
+            found, calls = _read(rule, 1 + len(operands))
         except Exception as error:  # whatever a function may raise that is given formulas
             raise ValueError(
                 f"cannot register `{name}`: the partial with respect to {operand} is no formula: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        _verify_formula(name, operand, formula)
+        for called, values in calls:
+            _verify_numbers(name, operand, values)
+            _verify_call(name, operand, called, len(values))
+        _verify_numbers(name, operand, [found])
 
 
-def _verify_formula(name: str, operand: str, formula: Formula) -> None:
-    for node in formula:
-        if node.kind in ("operand", "result"):
-            continue
-        if node.kind == "number":
-            if not isinstance(node.value, int | float | complex):
-                _fail(
-                    name,
-                    f"the partial with respect to {operand} holds {node.value!r}, which isn't a "
-                    "number",
-                    TypeError,
-                )
-            continue
-        op = OPS.get(node.kind)
-        if op is None and node.kind != name:
-            help = did_you_mean(node.kind, OPS)
+_COMPUTED = object()
+
+
+def _read(rule: Rule, n_values: int) -> tuple[Any, list[tuple[str, list[Any]]]]:
+    """What a rule gives, and its calls with their arguments: numbers, and what is computed."""
+    calls: list[tuple[str, list[Any]]] = []
+
+    def call(name: str, values: list[Any]) -> object:
+        calls.append((name, values))
+        return _COMPUTED
+
+    return evaluate(rule, [_COMPUTED] * n_values, call), calls
+
+
+def _verify_numbers(name: str, operand: str, values: list[Any]) -> None:
+    for value in values:
+        if value is not _COMPUTED and not isinstance(value, int | float | complex):
             _fail(
                 name,
-                (
-                    f"the partial with respect to {operand} calls `m.{node.kind}`, which isn't "
-                    f"there{f'; {help}' if help else ''}"
-                ),
+                f"the partial with respect to {operand} holds {value!r}, which isn't a number",
+                TypeError,
             )
-        if op is not None and not (op.elementwise or op.name == "where"):
-            _fail(
-                name,
-                (
-                    f"the partial with respect to {operand} calls `m.{node.kind}`, which isn't "
-                    "elementwise; "
-                    "rules on arrays are a `vjp`"
-                ),
-            )
-        if op is not None and len(node.arguments) != len(op.signature.operands):
-            _fail(
-                name,
-                (
-                    f"the partial with respect to {operand} calls `m.{node.kind}` with "
-                    f"{len(node.arguments)} "
-                    "arguments"
-                ),
-            )
+
+
+def _verify_call(name: str, operand: str, called: str, n_arguments: int) -> None:
+    call, op = f"the partial with respect to {operand} calls `m.{called}`", OPS.get(called)
+    if op is None:
+        if called != name:
+            help = did_you_mean(called, OPS)
+            _fail(name, f"{call}, which isn't there{f'; {help}' if help else ''}")
+    elif not (op.elementwise or op.name == "where"):
+        _fail(name, f"{call}, which isn't elementwise; rules on arrays are a `vjp`")
+    elif n_arguments != len(op.signature.operands):
+        _fail(name, f"{call} with {n_arguments} arguments")
 
 
 def _verify_vjp(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 from . import OPS
-from .formula import Formula, read_partial
 from .op import Op
+from .rule_values import evaluate
 
 
 def call(op: Op) -> str:
@@ -46,7 +48,7 @@ def derivatives(op: Op) -> dict[str, str]:
     where the rule isn't one."""
     operands = [p.name for p in op.signature.operands]
     return {
-        operand: write_formula(read_partial(partial, len(operands)), operands)
+        operand: _text(evaluate(partial, [_atom(name) for name in ("y", *operands)], _applied))[0]
         for operand, partial in zip(operands, op.partials, strict=False)
         if partial is not None
     }
@@ -89,36 +91,36 @@ _BINDING = {
 _UNARY, _POWER, _ATOM = 4, 5, 6
 
 
-def write_formula(formula: Formula, operands: list[str]) -> str:
-    """A formula of the table in the language's own notation; the result is `y`."""
-    return _write(formula, operands)[0]
+# A formula in the language's own notation, and how tightly its outermost operator binds.
+_Text: TypeAlias = tuple[str, int]
 
 
-def _write(node: Formula, names: list[str]) -> tuple[str, int]:
-    """The text of a node, and how tightly its outermost operator binds."""
-    if node.kind == "number":
-        value = node.value
-        text = (
-            f"{value:g}"
-            if isinstance(value, float) and float(f"{value:g}") == value
-            else str(value)
-        )
-        return text, _UNARY if text.startswith("-") else _ATOM
-    if node.kind == "operand":
-        return names[node.value], _ATOM
-    if node.kind == "result":
-        return "y", _ATOM
-    parts = [_write(argument, names) for argument in node.arguments]
-    if node.kind == "neg":
+def _atom(name: str) -> _Text:
+    return name, _ATOM
+
+
+def _text(value: Any) -> _Text:
+    """The text of a number; any other text as it is."""
+    if type(value) is tuple:
+        return value
+    is_short = isinstance(value, float) and float(f"{value:g}") == value
+    text = f"{value:g}" if is_short else str(value)
+    return text, _UNARY if text.startswith("-") else _ATOM
+
+
+def _applied(name: str, values: list[Any]) -> _Text:
+    """The text of an op applied to texts and numbers."""
+    parts = list(map(_text, values))
+    if name == "neg":
         return "-" + _guard(parts[0], _UNARY), _UNARY
-    if node.kind == "pow":
+    if name == "pow":
         return f"{_guard(parts[0], _ATOM)}**{_guard(parts[1], _UNARY)}", _POWER
-    if node.kind in _BINDING:
-        binding = _BINDING[node.kind]
-        sign = OPS[node.kind].infix
+    if name in _BINDING:
+        binding = _BINDING[name]
+        sign = OPS[name].infix
         return f"{_guard(parts[0], binding)} {sign} {_guard(parts[1], binding + 1)}", binding
-    return f"{node.kind}({', '.join(text for text, _ in parts)})", _ATOM
+    return f"{name}({', '.join(text for text, _ in parts)})", _ATOM
 
 
-def _guard(part: tuple[str, int], binding: int) -> str:
+def _guard(part: _Text, binding: int) -> str:
     return part[0] if part[1] >= binding else f"({part[0]})"

@@ -28,11 +28,11 @@ def _inversion(m: Any, a: Any, b: Any) -> Any:
 def _sinc_slope(m: Any, y: Any, x: Any) -> Any:
     """(cos πx - sinc x) / x, by its series near 0, where the difference cancels."""
     z = math.pi * x
-    w = z * z
+    rise, w = math.pi * z, z * z
     series = 0.0
     for k in range(12, 0, -1):
         series = (-1) ** k * 2 * k / math.factorial(2 * k + 1) + w * series
-    return m.where(m.abs(x) < 0.3, math.pi * z * series, (m.cos(z) - y) / x)
+    return m.where(m.abs(x) < 0.3, rise * series, (m.cos(z) - y) / x)
 
 
 OPS = [

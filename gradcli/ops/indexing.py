@@ -49,7 +49,9 @@ def _picked(m: Any, g: Any, y: Any, x: Any, value: Any, index: Any, inplace: boo
 def _strict_product(m: Any, a: Any, b: Any) -> Any:
     """The strict product: the product, but 0 where that is nan and either factor is 0. Zeros keep
     their sign."""
-    return m.where(m.isnan(a * b), m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), a * b)
+    product = a * b
+    repaired = m.where(a == 0, 0.0, m.where(b == 0, 0.0, product))
+    return m.where(m.isnan(product), repaired, product)
 
 
 def _strict_partial(m: Any, one: Any, other: Any) -> Any:

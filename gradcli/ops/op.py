@@ -8,10 +8,11 @@ Three kinds of entry:
 
 - *elementwise*: a formula. Either `primitive` names the function in the array module (`arcsin`), or
   `forward` is written in the language's own functions, `(m, *operands) -> value`. `partials` holds
-  one function an operand, `(m, y, *operands) -> partial`; both modes follow from them. Formulas are
-  read once, symbolically (`formula.py`), and every interpretation (floats, arrays, the trace,
-  SymPy) is derived from that one reading, so they may use the Python operators and `m`, but no
-  array tricks, no `if` and no shapes. What no formula computes has a `kernel` instead of `forward`:
+  one function an operand, `(m, y, *operands) -> partial`; both modes follow from them. They are
+  called with whatever an interpretation computes with (`rule_values.py`): formulas that become
+  functions on floats and on arrays, values of the trace, instructions of regions, forms of SymPy,
+  texts. So they may use the Python operators and `m`, but no array tricks, no `if` and no shapes.
+  What no formula computes has a `kernel` instead of `forward`:
   `(xp, special, *operands)` on vectors of one length, float64 or complex128, with the array
   module's special functions at hand. An operand whose partial is None is an order, a whole number
   that never moves; orders come first, and kernels get them as ints.

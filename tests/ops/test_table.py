@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from gradcli.ops import _MODULES, ALIASES, OPS
-from gradcli.ops.formula import read_forward, read_partial
 from gradcli.ops.op import BindingError, Op, Signature
+from gradcli.ops.rule_values import evaluate
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
@@ -32,13 +32,13 @@ def test_entry_is_complete(op: Op) -> None:
     "op", [op for op in OPS.values() if op.elementwise], ids=lambda op: op.name
 )
 def test_formulas_use_the_table_only(op: Op) -> None:
-    n = len(op.signature.operands)
-    formulas = [read_partial(partial, n) for partial in op.partials if partial] + (
-        [read_forward(op.forward, n)] if op.forward else []
-    )
-    for formula in formulas:
-        for node in formula:
-            assert node.kind in ("number", "operand", "result") or node.kind in OPS
+    values = [None] * len(op.signature.operands)
+    called: list[str] = []
+    for partial in filter(None, op.partials):
+        evaluate(partial, [None, *values], lambda name, values: called.append(name))
+    if op.forward:
+        evaluate(op.forward, values, lambda name, values: called.append(name))
+    assert set(called) <= OPS.keys()
 
 
 def test_no_name_or_alias_twice() -> None:

@@ -16,8 +16,8 @@ from ...ops.op import OpError
 from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..formulas.derivative_ops import tangent_op
+from ..formulas.differentiation import partial_formula
 from ..formulas.functions import array_push, scalar_push
-from ..formulas.reading import partial_formula
 from ..operations.apply import apply
 from ..operations.rules import Interpretation, replay
 from ..operations.structural import refuse
@@ -95,11 +95,11 @@ def _is_plain(values: tuple[Any, ...]) -> bool:
 def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -> Any:
     """A tangent times the partial by its operand, by operations of the language."""
     partial = partial_formula(site.op, k)
-    if partial.kind == "number" and partial.value == 1:
+    if partial.is_number(1.0):
         return t
-    if partial.kind == "number" and partial.value == -1:
+    if partial.is_number(-1.0):
         return apply(run, site.in_derivative(NEG), (t,))
-    return apply(run, site.in_derivative(STRICT_MUL), (t, replay(run, site, partial, y, primals)))
+    return apply(run, site.in_derivative(STRICT_MUL), (t, replay(run, site, k, y, primals)))
 
 
 def fitted(run: Run, t: Any, y: Any) -> Any:

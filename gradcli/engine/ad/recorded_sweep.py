@@ -7,7 +7,7 @@ from typing import Any
 from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..formulas.derivative_ops import cotangent_op
-from ..formulas.reading import partial_formula
+from ..formulas.differentiation import partial_formula
 from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
@@ -75,10 +75,10 @@ class RecordedSweep(Sweep):
     def _product(self, site: Site, k: int, g: Any, values: list[Any]) -> Any:
         """The share of an operand where a value is complex: the cotangent times the conjugate of
         the partial."""
-        run, partial = self.run, partial_formula(site.op, k)
-        if partial.kind == "number" and partial.value == 1:
+        run = self.run
+        if partial_formula(site.op, k).is_number(1.0):
             return g
-        p = replay(run, site, partial, values[-1], values[:-1])
+        p = replay(run, site, k, values[-1], values[:-1])
         if is_complex(primal(p)):
             p = apply(run, site.in_derivative(CONJ), (p,))
         return apply(run, site.in_derivative(STRICT_MUL), (g, p))
@@ -197,8 +197,7 @@ def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:
     """The site of the operation that computes the share of operand `k` in a cotangent, and what it
     reads besides the cotangent: operands by index, the result as -1. The site is None where the
     share is the cotangent itself."""
-    partial = partial_formula(site.op, k)
-    if partial.kind == "number" and partial.value == 1:
+    if partial_formula(site.op, k).is_number(1.0):
         return None, []
     op, reads = cotangent_op(site.op, k)
     return site.in_derivative(op), [-1 if read == "result" else int(read) for read in reads]

@@ -16,8 +16,8 @@ from ...ops import OPS
 from ...ops.op import OpError
 from ...ops.rules import OfSeveral
 from ..backends.backend import Backend, is_complex, shape_of, sum_to
+from ..formulas.differentiation import is_bounded
 from ..formulas.functions import array_pull, scalar_pull
-from ..formulas.reading import is_bounded
 from ..operations.apply import apply
 from ..operations.rules import Interpretation
 from ..operations.structural import refuse

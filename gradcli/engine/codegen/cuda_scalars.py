@@ -8,13 +8,12 @@ the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ...ops.formula import Formula
-from ..formulas.reading import forward_formula
+from ...ops.rule_values import evaluate
 from ..ir.types import BOOL, F32, F64, I64, Type, element_of, rounded
 from .scalar_ops import COMPARISONS, EXACT, LIBRARY, ON_FLOATS, ON_INTS, POWERS, NotNative
 
@@ -149,13 +148,13 @@ class Scalars:
         if name in COMPARISONS:
             a, b = (value.text for value in values)
             return self.lines.defined(f"{a} {COMPARISONS[name]} {b}", BOOL)
-        formula = (ON_INTS if kind == I64 else ON_FLOATS).get(name)
-        if formula is not None:
-            return self._formula(formula, values, kind)
+        rule = (ON_INTS if kind == I64 else ON_FLOATS).get(name)
+        if rule is not None:
+            return self._by_rule(rule, values, kind)
         return self._on_ints(name, values) if kind == I64 else self._on_floats(name, values, kind)
 
-    def _formula(self, formula: Formula, values: Sequence[Term], kind: Type) -> Term:
-        found = formula.evaluate(values, None, lambda name, given: self.apply(name, given, kind))
+    def _by_rule(self, rule: Callable[..., Any], values: Sequence[Term], kind: Type) -> Term:
+        found = evaluate(rule, values, lambda name, given: self.apply(name, given, kind))
         return found if isinstance(found, Term) else self.converted(found, kind)
 
     def _on_floats(self, name: str, values: Sequence[Term], kind: Type) -> Term:
@@ -168,9 +167,10 @@ class Scalars:
             function = EXACT.get(name, name) + "f" * (kind == F32)
             return self.lines.defined(f"{function}({', '.join(texts)})", kind)
         if name not in LIBRARY:
-            if OPS[name].forward is None:
+            forward = OPS[name].forward
+            if forward is None:
                 raise NotNative(f"`{name}` is Python's")
-            return self._formula(forward_formula(OPS[name]), values, kind)
+            return self._by_rule(forward, values, kind)
         if kind == F32:
             found = self._on_floats(name, [self.converted(value, F64) for value in values], F64)
             return self.converted(found, F32)

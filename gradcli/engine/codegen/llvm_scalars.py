@@ -7,15 +7,14 @@ don't hold the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from ...ops import OPS
-from ...ops.formula import Formula
+from ...ops.rule_values import evaluate
 from ..backends.backend import INT_MIN
-from ..formulas.reading import forward_formula
 from ..ir.types import F32, F64, rounded
 from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, REALS, Frame
@@ -91,10 +90,8 @@ class Scalars:
             return compared(COMPARISONS[name], *values)
         return self._on_ints(name, values) if kind == INT else self._on_floats(name, values, kind)
 
-    def _formula(self, formula: Formula, values: Sequence[Any], kind: Any) -> Any:
-        return formula.evaluate(
-            values, None, lambda name, operands: self.apply(name, operands, kind)
-        )
+    def _by_rule(self, rule: Callable[..., Any], values: Sequence[Any], kind: Any) -> Any:
+        return evaluate(rule, values, lambda name, operands: self.apply(name, operands, kind))
 
     def _on_floats(self, name: str, values: list[Any], kind: Any) -> Any:
         if name in _INSTRUCTIONS:
@@ -106,11 +103,12 @@ class Scalars:
             )
             return self.builder.call(function, values)
         if name in ON_FLOATS:
-            return self._formula(ON_FLOATS[name], values, kind)
-        if OPS[name].forward is None:  # those of float32 are computed in doubles, and rounded once
+            return self._by_rule(ON_FLOATS[name], values, kind)
+        forward = OPS[name].forward
+        if forward is None:  # those of float32 are computed in doubles, and rounded once
             found = self.calls.call(name, [self.converted(value, DOUBLE) for value in values])
             return self.converted(found, kind)
-        return self._formula(forward_formula(OPS[name]), values, kind)
+        return self._by_rule(forward, values, kind)
 
     def _on_ints(self, name: str, values: list[Any]) -> Any:
         if name in ("add", "sub", "mul"):
@@ -120,7 +118,7 @@ class Scalars:
         if name == "pow" and isinstance(values[1], ir.Constant) and values[1].constant >= 0:
             return self._power(values[0], values[1].constant)
         if name in ON_INTS:
-            return self._formula(ON_INTS[name], values, INT)
+            return self._by_rule(ON_INTS[name], values, INT)
         raise NotNative(f"`{name}` of ints has no machine code")
 
     def _checked(self, name: str, a: Any, b: Any) -> Any:

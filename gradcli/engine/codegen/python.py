@@ -48,12 +48,13 @@ from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from .array_calls import Computed, shapes_of
 from .numbers import checked, float32, function_on, number_of
-from .python_each import COMPARISONS, array_helpers, lines_of
+from .python_each import array_helpers, lines_of
+from .scalar_ops import COMPARISONS
 from .step_back import StepBack, TooLong
 
 __all__ = ["StepBack", "TooLong", "compiled"]
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*"}
+_INFIX = ("add", "sub", "mul")
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
 _CASTS = {"f64": "float", "f32": "float32", "i64": "int"}
 
@@ -346,12 +347,12 @@ class PythonText:
         operands = [self.name(value) for value in made.operands]
         kind, name = made.operands[-1].type, made.op.name
         if name in COMPARISONS:
-            compared = f"{operands[0]} {COMPARISONS[name]} {operands[1]}"
+            compared = f"{operands[0]} {made.op.infix} {operands[1]}"
             return f"bool({compared})" if kind == F32 else compared
         if made.op is WHERE:
             return f"{operands[1]} if {operands[0]} else {operands[2]}"
         if name in _INFIX and kind != BOOL:
-            return f"{operands[0]} {_INFIX[name]} {operands[1]}"
+            return f"{operands[0]} {made.op.infix} {operands[1]}"
         if made.op is _STRICT:
             return f"{operands[0]} * {operands[1]}"
         if made.op is _BESIDE:

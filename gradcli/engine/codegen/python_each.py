@@ -12,10 +12,10 @@ from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, O
 from ..ir.scalars import CHOICES
 from ..ir.types import BOOL, F32, I64, ArrayType, Type, dtype_of, is_float
 from .numbers import float32
+from .scalar_ops import COMPARISONS
 from .step_back import StepBack
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INFIX = ("add", "sub", "mul", "div")
 
 
 class Writer(Protocol):
@@ -99,9 +99,8 @@ class _OnArrays:
     def operation(self, made: Operation) -> str:
         operands = [self.writer.name(value) for value in made.operands]
         name = made.op.name
-        symbol = COMPARISONS.get(name) or (_INFIX.get(name) if is_float(made.result.type) else None)
-        if symbol:
-            return f"{operands[0]} {symbol} {operands[1]}"
+        if name in COMPARISONS or (name in _INFIX and is_float(made.result.type)):
+            return f"{operands[0]} {made.op.infix} {operands[1]}"
         if made.op in CHOICES:
             return f"where({', '.join(operands)})"
         if name == "beside":

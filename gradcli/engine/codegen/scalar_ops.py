@@ -9,7 +9,6 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops import OPS
-from ...ops.formula import Formula, read_forward
 
 COMPARISONS = {name: OPS[name].infix for name in ("lt", "le", "gt", "ge", "eq", "ne")}
 # Functions that are rounded correctly, by their names in C, which LLVM's intrinsics have, too.
@@ -40,7 +39,7 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
         self.span: Span | None = None
 
 
-def _extreme(sign: str) -> Callable[..., Formula]:
+def _extreme(sign: str) -> Callable[..., Any]:
     """The first where it is as extreme or a nan, else the second, which may be one."""
     return lambda m, a, b: m.where(getattr(m, sign)(a, b), a, m.where(m.isnan(a), a, b))
 
@@ -63,12 +62,6 @@ def _floordiv(m: Any, a: Any, b: Any) -> Any:
     return m.where(b == 0, a / b, whole)
 
 
-def _strict_mul(m: Any, g: Any, partial: Any) -> Any:
-    product = g * partial
-    repaired = m.where(g == 0, 0.0, m.where(partial == 0, 0.0, product))
-    return m.where(m.isnan(product), repaired, product)
-
-
 def _logaddexp(m: Any, a: Any, b: Any) -> Any:
     larger = m.maximum(a, b) + m.log1p(m.exp(-m.abs(a - b)))
     return m.where(a == b, a + math.log(2.0), larger)
@@ -82,49 +75,39 @@ def _sign(m: Any, x: Any) -> Any:
     return (x > 0) - (x < 0)
 
 
-def _read(rules: dict[str, tuple[int, Callable[..., Any]]]) -> dict[str, Formula]:
-    return {name: read_forward(rule, n) for name, (n, rule) in rules.items()}
-
-
-ON_FLOATS = _read(
-    {
-        "pos": (1, _same),
-        "fixed": (1, _same),
-        "beside": (2, lambda m, x, other: x),
-        "real": (1, _same),
-        "imag": (1, lambda m, x: 0.0),
-        "angle": (1, lambda m, x: m.atan2(0.0, x)),
-        "square": (1, lambda m, x: x * x),
-        "sign": (1, lambda m, x: m.where(m.isnan(x), x, _sign(m, x))),
-        "isnan": (1, lambda m, x: x != x),
-        "isinf": (1, lambda m, x: m.abs(x) == math.inf),
-        "isfinite": (1, lambda m, x: m.abs(x) < math.inf),
-        "logical_not": (1, lambda m, x: x == 0),
-        "minimum": (2, _extreme("le")),
-        "maximum": (2, _extreme("ge")),
-        "mod": (2, _mod),
-        "floordiv": (2, _floordiv),
-        "strict_mul": (2, _strict_mul),
-        "degrees": (1, lambda m, x: x * (180.0 / math.pi)),
-        "radians": (1, lambda m, x: x * (math.pi / 180.0)),
-        "sinc": (1, lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x))),
-        "logaddexp": (2, _logaddexp),
-    }
-)
-ON_INTS = _read(
-    {
-        **dict.fromkeys(("pos", "real", "floor", "ceil", "round", "trunc"), (1, _same)),
-        "imag": (1, lambda m, x: 0),
-        "neg": (1, lambda m, x: m.sub(0, x)),
-        "abs": (1, lambda m, x: m.where(x < 0, -x, x)),
-        "sign": (1, _sign),
-        "square": (1, lambda m, x: x * x),
-        "minimum": (2, lambda m, a, b: m.where(b < a, b, a)),
-        "maximum": (2, lambda m, a, b: m.where(b > a, b, a)),
-        "clip": (3, lambda m, x, low, high: m.minimum(m.maximum(x, low), high)),
-        "isnan": (1, lambda m, x: x != x),
-        "isinf": (1, lambda m, x: x != x),
-        "isfinite": (1, lambda m, x: x == x),
-        "logical_not": (1, lambda m, x: x == 0),
-    }
-)
+# What ops are of others, on floats and on ints, as rules of the table say it.
+ON_FLOATS: dict[str, Callable[..., Any]] = {
+    "pos": _same,
+    "real": _same,
+    "imag": lambda m, x: 0.0,
+    "angle": lambda m, x: m.atan2(0.0, x),
+    "square": lambda m, x: x * x,
+    "sign": lambda m, x: m.where(m.isnan(x), x, _sign(m, x)),
+    "isnan": lambda m, x: x != x,
+    "isinf": lambda m, x: m.abs(x) == math.inf,
+    "isfinite": lambda m, x: m.abs(x) < math.inf,
+    "logical_not": lambda m, x: x == 0,
+    "minimum": _extreme("le"),
+    "maximum": _extreme("ge"),
+    "mod": _mod,
+    "floordiv": _floordiv,
+    "degrees": lambda m, x: x * (180.0 / math.pi),
+    "radians": lambda m, x: x * (math.pi / 180.0),
+    "sinc": lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x)),
+    "logaddexp": _logaddexp,
+}
+ON_INTS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("pos", "real", "floor", "ceil", "round", "trunc"), _same),
+    "imag": lambda m, x: 0,
+    "neg": lambda m, x: m.sub(0, x),
+    "abs": lambda m, x: m.where(x < 0, -x, x),
+    "sign": _sign,
+    "square": lambda m, x: x * x,
+    "minimum": lambda m, a, b: m.where(b < a, b, a),
+    "maximum": lambda m, a, b: m.where(b > a, b, a),
+    "clip": lambda m, x, low, high: m.minimum(m.maximum(x, low), high),
+    "isnan": lambda m, x: x != x,
+    "isinf": lambda m, x: x != x,
+    "isfinite": lambda m, x: x == x,
+    "logical_not": lambda m, x: x == 0,
+}

@@ -7,45 +7,34 @@ can be differentiated to any order like any op of the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ops.formula import Formula
 from ...ops.op import Op
-from .differentiation import (
-    by_result,
-    cotangent_formula,
-    differentiate,
-    substitute,
-    tangent_formula,
-)
-from .reading import per_op
+from .differentiation import cotangent_formula, partial_formula, tangent_formula
+from .reading import Formula, per_op
 
 
-def _op(name: str, formula: Formula, n_operands: int, category: str) -> Op:
-    derivatives: list[Formula] = []
+def _op(name: str, formula: Formula, places: Sequence[int | str], category: str) -> Op:
+    """Returns the op that computes a formula. Its operands are those in these places of it."""
 
-    def partial_by(k: int) -> Callable[..., Formula]:
-        def partial(m: Any, y: Any, *operands: Any) -> Formula:
-            if not derivatives:
-                derivatives.extend(
-                    by_result(formula, n_operands) or differentiate(formula, n_operands)
-                )
-            return derivatives[k]
+    numbered = range(len(places))
 
-        return partial
+    def partial_by(k: int) -> Callable[..., Any]:
+        return lambda *given: partial_formula(op, k).rule(("result", *numbered))(*given)
 
-    return Op(
+    op = Op(
         name,
-        ", ".join(f"x{k}" for k in range(n_operands)),
+        ", ".join(f"x{k}" for k in numbered),
         "A derivative of an operation as one operation.",
         category=category,
         internal=True,
-        forward=lambda m, *operands: formula,
-        partials=tuple(partial_by(k) for k in range(n_operands)),
+        forward=formula.rule(places),
+        partials=tuple(map(partial_by, numbered)),
         real_only=True,
         composed=True,
     )
+    return op
 
 
 @per_op
@@ -57,9 +46,7 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     n = len(op.signature.operands)
     share = cotangent_formula(op, operand)
     reads = tuple(sorted(share.reads() - {n}, key=str))
-    places = {read: Formula("operand", k) for k, read in enumerate((n, *reads))}
-    name = f"cotangent of {op.name}"
-    return _op(name, substitute(share, places), 1 + len(reads), op.category), reads
+    return _op(f"cotangent of {op.name}", share, (n, *reads), op.category), reads
 
 
 @per_op
@@ -73,6 +60,4 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     tangents = range(n, n + len(active))
     tangent = tangent_formula(op, active)
     reads = tuple(sorted(tangent.reads() - set(tangents), key=str))
-    places = {read: Formula("operand", k) for k, read in enumerate((*tangents, *reads))}
-    name = f"tangent of {op.name}"
-    return _op(name, substitute(tangent, places), len(places), op.category), reads
+    return _op(f"tangent of {op.name}", tangent, (*tangents, *reads), op.category), reads

@@ -10,11 +10,59 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...ops import OPS
-from ...ops.formula import Formula
 from ...ops.op import Op
-from .reading import forward_formula, partial_formula, per_op, real_partial_formula
+from .reading import Formula, applied, forward_formula, per_op, read
 
-ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("result")
+ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
+
+
+# ---- of entries ----------------------------------------------------------------------------------
+
+
+@per_op
+def partial_formula(op: Op, operand: int) -> Formula:
+    """Returns the partial derivative of an elementwise op by one operand, as a formula of the
+    result and the operands.
+    """
+    n = len(op.signature.operands)
+    if op.composed:
+        return differentiate(forward_formula(op), n)[operand]
+    rule = op.partials[operand]
+    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
+    return read(rule, ("result", *range(n)))
+
+
+@per_op
+def real_partial_formula(op: Op, operand: int) -> Formula:
+    """Returns the partial derivative by a real operand; 0 if it is imaginary, as those of `imag`
+    and `angle`.
+    """
+    partial = partial_formula(op, operand)
+    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
+    return Formula("number", 0.0) if turns else partial
+
+
+@per_op
+def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
+    """Returns the operands, and "result", whose values the partials by `operands` read."""
+    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
+
+
+def is_mask(partial: Formula) -> bool:
+    """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
+    if partial.kind != "where":
+        return False
+    _, a, b = partial.arguments
+    return a.is_number(1.0) and b.is_number(0.0)
+
+
+@per_op
+def is_bounded(op: Op, operand: int) -> bool:
+    """Returns whether the partial by an operand is finite wherever it is defined: a number, or 1 or
+    0.
+    """
+    partial = partial_formula(op, operand)
+    return partial.kind == "number" or is_mask(partial)
 
 
 @per_op
@@ -26,8 +74,7 @@ def cotangent_formula(op: Op, k: int) -> Formula:
     g = Formula("operand", n)
     if not op.composed:
         return strict_product(g, real_partial_formula(op, k))
-    formula = forward_formula(op)
-    return differentiate(formula, n, g, _result_of(formula, n))[k]
+    return differentiate(forward_formula(op), n, g)[k]
 
 
 @per_op
@@ -38,28 +85,20 @@ def tangent_formula(op: Op, active: tuple[int, ...]) -> Formula:
     n = len(op.signature.operands)
     tangents = {k: Formula("operand", n + position) for position, k in enumerate(active)}
     if op.composed:
-        formula = forward_formula(op)
-        return pushed(formula, tangents, _result_of(formula, n))
+        return pushed(forward_formula(op), tangents)
     total = ZERO
     for k, t in tangents.items():
         total = plus(total, strict_product(t, real_partial_formula(op, k)))
     return total
 
 
-def _result_of(formula: Formula, n_operands: int) -> Formula | None:
-    """Returns what the derivatives of a formula read in place of its value: RESULT if they need
-    nothing else, since then only that is kept; or None.
-    """
-    return None if by_result(formula, n_operands) is None else RESULT
+# ---- of formulas ---------------------------------------------------------------------------------
 
 
-def pushed(
-    formula: Formula, tangents: Mapping[int, Formula], result: Formula | None = None
-) -> Formula:
+def pushed(formula: Formula, tangents: Mapping[int, Formula]) -> Formula:
     """Returns the tangent of a formula, given the tangents of operands, by index.
 
-    In each product a tangent of exactly 0 gives 0. `result` replaces the formula's value where a
-    partial reads that.
+    In each product a tangent of exactly 0 gives 0.
     """
     made: dict[int, Formula] = {}
     for node in formula:
@@ -67,24 +106,20 @@ def pushed(
         if node.kind == "where":
             condition, *sides = node.arguments
             a, b = [made[id(side)] for side in sides]
-            total = ZERO if a is ZERO and b is ZERO else Formula("where", None, (condition, a, b))
+            total = ZERO if a is ZERO and b is ZERO else applied("where", (condition, a, b))
         else:
-            value = node if result is None or node is not formula else result
-            for argument, partial in _partials(node, value):
+            for argument, partial in _partials(node):
                 if made[id(argument)] is not ZERO:
                     total = plus(total, strict_product(made[id(argument)], partial))
         made[id(node)] = total
     return made[id(formula)]
 
 
-def differentiate(
-    formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None
-) -> list[Formula]:
+def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> list[Formula]:
     """Returns the partials of a formula by its operands, which share common subexpressions.
 
     With a cotangent of the result, they are the operands' cotangents. In each product a cotangent
-    of exactly 0 gives 0, as in a sweep. `result` replaces the formula's value where a partial reads
-    that.
+    of exactly 0 gives 0, as in a sweep.
     """
     cotangents: dict[int, Formula] = {id(formula): seed}
     found = [ZERO] * n_operands
@@ -95,37 +130,32 @@ def differentiate(
         if node.kind == "operand":
             found[node.value] = plus(found[node.value], g)
             continue
-        for argument, share in _shares(
-            node, g, node if result is None or node is not formula else result
-        ):
+        for argument, share in _shares(node, g):
             if argument.kind != "number" and share is not ZERO:
                 old = cotangents.get(id(argument))
                 cotangents[id(argument)] = share if old is None else plus(old, share)
     return found
 
 
-def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
-    """Returns the differentiable arguments of a node with their shares of its cotangent; `result`
-    is its value.
-    """
+def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
+    """Returns the differentiable arguments of a node with their shares of its cotangent."""
     if node.kind == "where":
         condition, a, b = node.arguments
         return [
-            (a, Formula("where", None, (condition, g, ZERO))),
-            (b, Formula("where", None, (condition, ZERO, g))),
+            (a, applied("where", (condition, g, ZERO))),
+            (b, applied("where", (condition, ZERO, g))),
         ]
-    return [(argument, strict_product(g, partial)) for argument, partial in _partials(node, result)]
+    return [(argument, strict_product(g, partial)) for argument, partial in _partials(node)]
 
 
-def _partials(node: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
-    """Returns the differentiable arguments of a node that is no choice, with the partials by them;
-    `result` is its value.
-    """
+def _partials(node: Formula) -> list[tuple[Formula, Formula]]:
+    """Returns the differentiable arguments of a node that is no choice, with the partials by
+    them."""
     if node.kind == "conj":  # of a real number
         return [(node.arguments[0], ONE)]
     if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":
         return []
-    places: dict[int | str, Formula] = {"result": result, **dict(enumerate(node.arguments))}
+    places: dict[int | str, Formula] = {"result": node, **dict(enumerate(node.arguments))}
     return [
         (argument, substitute(partial_formula(op, k), places))
         for k, argument in enumerate(node.arguments)
@@ -133,54 +163,19 @@ def _partials(node: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
     ]
 
 
-def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
-    """Returns the partials of a formula if they need only its result, as those of `relu(x + b)` or
-    `exp(-x)`.
-
-    Then no operand has to be kept as a residual. Returns None for any other formula.
-    """
-    if _reads_of_last(formula) != {"result"}:
-        return None
-    partials = differentiate(formula, n_operands, result=RESULT)
-    return partials if frozenset().union(*(p.reads() for p in partials)) == {"result"} else None
-
-
-def _reads_of_last(formula: Formula) -> frozenset[int | str]:
-    """Returns what the partials of a formula's last operation read: its arguments by index, or
-    "result".
-
-    Numbers don't count.
-    """
-    op = OPS.get(formula.kind) if formula.arguments else None
-    if op is None or not op.elementwise:
-        return frozenset()
-    numbers = {k for k, a in enumerate(formula.arguments) if a.kind == "number"}
-    asked = [
-        k for k in range(len(formula.arguments)) if k not in numbers and op.partials[k] is not None
-    ]
-    return frozenset().union(*[partial_formula(op, k).reads() for k in asked]) - numbers
-
-
 def strict_product(g: Formula, partial: Formula) -> Formula:
-    return scaled("strict_mul", g, partial)
-
-
-def scaled(kind: str, g: Formula, partial: Formula) -> Formula:
-    """Returns `g * partial` by the product `kind`, simplified for 1 and -1.
+    """Returns the strict product of `g` and `partial`, simplified for 1 and -1.
 
     A partial of 0, as that of `floor`, stays a factor: it determines the sign, and keeps the
     gradient connected with what `g` is made of. ZERO itself stands for no connection.
     """
     if partial is ZERO:
         return ZERO
-    if partial.kind == "number" and not isinstance(partial.value, complex):
-        if partial.value == 1:
-            return g
-        if partial.value == -1:
-            return Formula("neg", None, (g,))
-    if g is ONE:
-        return partial
-    return Formula(kind, None, (g, partial))
+    if partial.is_number(1.0):
+        return g
+    if partial.is_number(-1.0):
+        return applied("neg", (g,))
+    return partial if g is ONE else applied("strict_mul", (g, partial))
 
 
 def plus(a: Formula, b: Formula) -> Formula:
@@ -188,23 +183,12 @@ def plus(a: Formula, b: Formula) -> Formula:
         return b
     if b is ZERO:
         return a
-    return Formula("add", None, (a, b))
+    return applied("add", (a, b))
 
 
 def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
-    """Returns the formula with other formulas in place of its operands, by index, and of its
-    "result".
-    """
-    made: dict[int, Formula] = {}
-    for node in formula:
-        if node.kind == "operand":
-            made[id(node)] = places[node.value]
-        elif node.kind == "result":
-            made[id(node)] = places["result"]
-        elif node.arguments:
-            made[id(node)] = Formula(
-                node.kind, node.value, tuple([made[id(a)] for a in node.arguments])
-            )
-        else:
-            made[id(node)] = node
-    return made[id(formula)]
+    """Returns the formula with other formulas in place of its operands."""
+    found: Formula = formula.evaluate(
+        lambda node: places[node.value] if node.kind == "operand" else node, applied
+    )
+    return found

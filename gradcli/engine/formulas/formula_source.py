@@ -5,27 +5,18 @@ All names in it are generated: it contains nothing of the user's program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from ...ops.formula import Formula
+from ...ops import OPS
 from . import scalars
+from .reading import Formula, applied
 
-_INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
-_INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
-STRICT = frozenset(("strict_mul",))
+_INFIX = frozenset(("add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne"))
+_INFIX_THAT_RAISES = _INFIX | {"div", "floordiv", "mod"}
 DEEP = 40  # nested parentheses; Python accepts 200
 # How Python refuses operations that have an IEEE value.
 REFUSING = (ValueError, OverflowError, ZeroDivisionError)
@@ -64,56 +55,34 @@ class FormulaSource:
         self._text: dict[int, str] = {}
         self._depth: dict[int, int] = {}  # of the parentheses in it
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one node for each structure
-        self._interns: dict[int, Formula] = {}  # the interned node, by the identity of a node
-        # Keeps the formulas alive, so that no other node gets their identity.
-        self._read: list[Formula] = []
 
     def value(self, formula: Formula) -> str:
         """Returns the expression that computes `formula`.
 
         Nodes that are used more than once, or nested deeply, get a local name.
         """
-        return self.values([formula])[0]
-
-    def values(self, formulas: list[Formula]) -> list[str]:
-        """Returns the expressions that compute several formulas and share common subexpressions."""
-        formulas = [self._interned(formula) for formula in formulas]
-        nodes = {id(node): node for formula in formulas for node in formula.nodes_but(self._text)}
-        uses: dict[int, int] = {}
-        for formula in formulas:
-            uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
-        for node in nodes.values():
-            for argument in node.arguments:
-                uses[id(argument)] = uses.get(id(argument), 0) + 1
-        for node in nodes.values():
+        formula = formula.evaluate(self._leaf, self._operation)
+        nodes = [node for node in formula if id(node) not in self._text]
+        uses = Counter([id(argument) for node in nodes for argument in node.arguments])
+        for node in nodes:
             text = self._node(node)
             depth = 1 + max([self._depth[id(a)] for a in node.arguments], default=-1)
-            if node.arguments and (uses.get(id(node), 0) > 1 or depth > DEEP):
+            if node.arguments and (uses[id(node)] > 1 or depth > DEEP):
                 name = f"t{len(self.lines)}"
                 self.lines.append(f"{name} = {text}")
                 text, depth = name, 0
             self._text[id(node)], self._depth[id(node)] = text, depth
-        return [self._text[id(formula)] for formula in formulas]
+        return self._text[id(formula)]
 
-    def _interned(self, formula: Formula) -> Formula:
-        """Returns the formula with each subexpression as one node, however often it was built."""
-        made = self._interns
-        self._read.append(formula)
-        for node in formula.nodes_but(made):
-            arguments = tuple([made[id(a)] for a in node.arguments])
-            found = simplified(node.kind, arguments) if arguments else None
-            if found is None:
-                # The text tells -0.0 from 0.0, and 1 from 1.0.
-                key = (
-                    (node.kind, node.value, *map(id, arguments))
-                    if arguments
-                    else (node.kind, repr(node.value))
-                )
-                found = self._nodes.get(key)
-                if found is None:
-                    found = self._nodes[key] = Formula(node.kind, node.value, arguments)
-            made[id(node)] = found
-        return made[id(formula)]
+    def _leaf(self, node: Formula) -> Formula:
+        # The text tells -0.0 from 0.0, and 1 from 1.0.
+        return self._nodes.setdefault((node.kind, repr(node.value)), node)
+
+    def _operation(self, kind: str, arguments: list[Formula]) -> Formula:
+        """Returns the one node of a subexpression, however often it is built."""
+        if (found := simplified(kind, arguments)) is not None:
+            return found if found.arguments else self._leaf(found)
+        return self._nodes.setdefault((kind, *map(id, arguments)), applied(kind, arguments))
 
     def _node(self, node: Formula) -> str:
         if node.kind == "number":
@@ -123,13 +92,11 @@ class FormulaSource:
                 else f"({node.value!r})"
             )
         if node.kind == "operand":
-            return f"x{node.value}"
-        if node.kind == "result":
-            return "y"
+            return "y" if node.value == "result" else f"x{node.value}"
         arguments = [self._text[id(a)] for a in node.arguments]
         if node.kind in self.infix:
-            return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
-        if not self.strict and node.kind in STRICT:
+            return f"({arguments[0]} {OPS[node.kind].infix} {arguments[1]})"
+        if not self.strict and node.kind == "strict_mul":
             return f"({arguments[0]} * {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"
@@ -150,12 +117,6 @@ class FormulaSource:
         self.names[node.kind] = None  # filled in by the caller, who knows the backend
         return f"{node.kind}({', '.join(arguments)})"
 
-    def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
-        """Returns the values of the names in the source; functions are found by `lookup`."""
-        return {
-            name: lookup(name) if value is None else value for name, value in self.names.items()
-        }
-
     def function(
         self,
         parameters: str,
@@ -167,7 +128,9 @@ class FormulaSource:
 
         Where Python refuses an operation, `refused` computes the result instead.
         """
-        names = self.found(lookup)
+        names = {
+            name: lookup(name) if value is None else value for name, value in self.names.items()
+        }
         lines = [*self.lines, f"return {result}"]
         if refused is not None:
             names["refused"] = refused
@@ -181,7 +144,7 @@ class FormulaSource:
         return function_of(f"def f({parameters}):\n{body}", "<formula>", names)
 
 
-def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
+def simplified(kind: str, arguments: Sequence[Formula]) -> Formula | None:
     """Returns an equivalent that is identical to the last bit, or None.
 
     `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1.
@@ -195,14 +158,6 @@ def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
     a, b = arguments
     if kind in ("add", "sub", "mul") and a.kind == b.kind == "number":
         return Formula("number", scalars.FAST[kind](a.value, b.value))
-    if (kind in ("pow", "div", "mul") and is_number(b, 1.0)) and a.kind != "number":
+    if (kind in ("pow", "div", "mul") and b.is_number(1.0)) and a.kind != "number":
         return a
-    return b if kind == "mul" and is_number(a, 1.0) and b.kind != "number" else None
-
-
-def is_number(formula: Formula, value: float) -> bool:
-    return (
-        formula.kind == "number"
-        and not isinstance(formula.value, complex)
-        and formula.value == value
-    )
+    return b if kind == "mul" and a.is_number(1.0) and b.kind != "number" else None

@@ -1,6 +1,6 @@
 """Compiled formulas of the table: functions on floats and functions on arrays.
 
-A formula (`ops/formula.py`) is lowered to the source of a small function with generated names,
+A formula is lowered to the source of a small function with generated names,
 compiled once, and cached. It contains nothing of the user's program.
 """
 
@@ -16,9 +16,15 @@ from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import Backend, is_complex
 from . import scalars
-from .differentiation import cotangent_formula, tangent_formula
-from .formula_source import FormulaSource, is_number
-from .reading import forward_formula, is_mask, partial_formula, per_op, real_partial_formula
+from .differentiation import (
+    cotangent_formula,
+    is_mask,
+    partial_formula,
+    real_partial_formula,
+    tangent_formula,
+)
+from .formula_source import FormulaSource
+from .reading import Formula, forward_formula, per_op
 from .special import kernel_on_arrays, special_on_floats
 
 
@@ -66,17 +72,6 @@ def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     )
 
 
-def strict(g: float, partial: float) -> float:
-    """Multiplies; 0 where the product is nan and either factor is 0, because nothing depends on it
-    or nothing moves.
-
-    A product that is 0 anyway keeps its sign, so that code which repairs products agrees with code
-    that needn't.
-    """
-    product = g * partial
-    return 0.0 if product != product and (g == 0.0 or partial == 0.0) else product
-
-
 @per_op
 def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
     """Returns the pullback on floats, `(g, y, x0, x1) -> cotangent`, or a list for several active
@@ -91,16 +86,12 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     results = []
     for position, k in enumerate(operands):
         partial = real_partial_formula(op, k)
-        if is_number(partial, 1.0):
-            results.append("g")
-        elif is_number(partial, -1.0):
-            results.append("-g")
-        elif is_number(partial, 0.0):
-            results.append("0.0")
-        else:
+        share = _text_by_number("g", partial)
+        if share is None:
             strict = source.value(cotangent_formula(op, k)) if repairs else ""
-            source.lines.append(f"c{position} = {strict or f'g * {source.value(partial)}'}")
-            results.append(f"c{position}")
+            share = f"c{position}"
+            source.lines.append(f"{share} = {strict or f'g * {source.value(partial)}'}")
+        results.append(share)
     parameters = ", ".join(
         ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
     )
@@ -109,6 +100,12 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     return source.function(
         parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands)
     )
+
+
+def _text_by_number(g: str, partial: Formula) -> str | None:
+    """Returns `g` times a partial that is 1, -1 or 0; None for any other."""
+    texts = ((1.0, g), (-1.0, f"-{g}"), (0.0, "0.0"))
+    return next((text for number, text in texts if partial.is_number(number)), None)
 
 
 def _repairing(
@@ -120,51 +117,35 @@ def _repairing(
 
 @per_op
 def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Callable[..., float]:
-    """Returns the pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each
-    active operand.
+    """Returns the pushforward on floats, `(y, x0, x1, *tangents) -> tangent`, with a tangent for
+    each active operand.
 
     With `repairs`, a product with a tangent or a partial of exactly 0 is 0; without, that version
     is called where the result isn't finite.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
     n = len(op.signature.operands)
-    tangents = [f"t{k}_" for k in range(len(operands))]
-    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *tangents])
+    tangents = [f"x{n + k}" for k in range(len(operands))]
+    parameters = ", ".join(["y", _operands(op), *tangents])
     if repairs and op.composed:
-        source.lines += [f"x{n + k} = {t}" for k, t in enumerate(tangents)]
         tangent = source.value(tangent_formula(op, operands))
         return source.function(parameters, tangent, scalar_by_name)
-    terms = tangent_terms(source, op, operands, repairs)
+    terms = []
+    for t, k in zip(tangents, operands, strict=True):
+        partial = real_partial_formula(op, k)
+        term = _text_by_number(t, partial)
+        if term is None:
+            value = source.value(partial)
+            term = f"strict_mul({t}, {value})" if repairs else f"{t} * {value}"
+        terms.append(term)
     if repairs:
+        source.names["strict_mul"] = None
         return source.function(parameters, " + ".join(terms), scalar_by_name)
     repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
     source.lines.append(f"t = {' + '.join(terms)}")
     return source.function(
         parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired
     )
-
-
-def tangent_terms(
-    source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False
-) -> list[str]:
-    """Returns the terms of a tangent, given the locals `y`, `x0`, …, and `t0_`, … for the active
-    operands' tangents.
-    """
-    source.names["strict"] = strict
-    terms = []
-    for position, k in enumerate(operands):
-        partial = real_partial_formula(op, k)
-        if is_number(partial, 1.0):
-            terms.append(f"t{position}_")
-        elif is_number(partial, -1.0):
-            terms.append(f"-t{position}_")
-        elif is_number(partial, 0.0):
-            terms.append("0.0")
-        elif repairs:
-            terms.append(f"strict(t{position}_, {source.value(partial)})")
-        else:
-            terms.append(f"t{position}_ * {source.value(partial)}")
-    return terms
 
 
 # ---- on arrays -----------------------------------------------------------------------------------
@@ -217,14 +198,9 @@ def array_pull(
     The cotangent isn't yet reduced to the operand's shape; with `summed`, for a scalar operand, it
     is the sum of all of it.
     """
-    partial = partial_formula(op, operand)
     xp = backend.xp
-    if is_number(partial, 1.0):
-        return lambda g, y, *operands: g
-    if is_number(partial, -1.0):
-        return lambda g, y, *operands: -g
-    if is_number(partial, 0.0):
-        return lambda g, y, *operands: _nothing(xp, g)
+    if (known := _share_by_number(xp, partial_formula(op, operand))) is not None:
+        return known
     if repairs and op.composed:
         return _strict_pull(backend, op, operand, summed)
     function = array_partial(backend, op, operand, repairs)
@@ -260,8 +236,15 @@ def _strict_pull(backend: Backend, op: Op, operand: int, summed: bool) -> Callab
     return pull
 
 
-def _nothing(xp: Any, like: Any) -> Any:
-    return xp.zeros_like(like) if getattr(like, "shape", ()) else 0.0
+def _share_by_number(xp: Any, partial: Formula) -> Callable[..., Any] | None:
+    """Returns what multiplies by a partial that is 1, -1 or 0; None for any other."""
+    if partial.is_number(1.0):
+        return lambda g, *values: g
+    if partial.is_number(-1.0):
+        return lambda g, *values: -g
+    if partial.is_number(0.0):
+        return lambda g, *values: xp.zeros_like(g) if getattr(g, "shape", ()) else 0.0
+    return None
 
 
 @per_op
@@ -289,19 +272,14 @@ def _array_share(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """Returns the share of one operand's tangent, `(t, y, *operands) -> tangent`, broadcast but not
     yet added up.
     """
-    partial = partial_formula(op, operand)
-    if is_number(partial, 1.0):
-        return lambda t, y, *operands: t
-    if is_number(partial, -1.0):
-        return lambda t, y, *operands: -t
-    if is_number(partial, 0.0):
-        return lambda t, y, *operands: _nothing(backend.xp, t)
+    if (known := _share_by_number(backend.xp, partial_formula(op, operand))) is not None:
+        return known
     function = array_partial(backend, op, operand)
     return lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
-    """Multiplies as `strict` does, on arrays; repairs only if a non-finite product occurs."""
+    """Multiplies as `strict_mul` does, on arrays; repairs only if a non-finite product occurs."""
     product = g * partial
     # A finite sum has no non-finite term; repairing an infinite one without need is harmless.
     total = product.sum() if getattr(product, "ndim", 0) else product

@@ -1,17 +1,99 @@
-"""What the entries of the table say, as formulas, each of which is read once."""
+"""Rules of elementwise entries as data, each of which is read once: as formulas, which are
+differentiated, and written as functions of Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from itertools import chain
+from typing import Any, TypeVar
 
-from ...ops.formula import Formula, read_forward, read_partial
 from ...ops.op import Op
 from ...ops.registry import on_change
-from .formula_source import is_number
+from ...ops.rule_values import evaluate
 
 Made = TypeVar("Made")
+
+
+class Formula:
+    """A node of a formula: a number, an operand, or an op applied to formulas.
+
+    `kind` is "number", "operand" or the name of an op; `value` is the number, the operand's index,
+    or "result", which partials have as an operand, too.
+    """
+
+    __slots__ = ("_order", "arguments", "kind", "value")
+
+    def __init__(self, kind: str, value: Any = None, arguments: tuple[Formula, ...] = ()) -> None:
+        self.kind, self.value, self.arguments = kind, value, arguments
+        self._order: tuple[Formula, ...] | None = None
+
+    def __iter__(self) -> Iterator[Formula]:
+        """Every node once, operands before the nodes that use them."""
+        if self._order is None:
+            # Without the formula itself: it would be a cycle, and so outlive its last use.
+            self._order = tuple(self._ordered()[:-1])
+        return chain(self._order, (self,))
+
+    def _ordered(self) -> list[Formula]:
+        order: dict[int, Formula] = {}
+        pending: list[Formula | tuple[Formula]] = [self]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, tuple):  # whose arguments are there
+                order.setdefault(id(node[0]), node[0])
+            elif not node.arguments:
+                order.setdefault(id(node), node)
+            elif id(node) not in order:
+                pending.append((node,))
+                pending.extend(reversed(node.arguments))
+        return list(order.values())
+
+    def reads(self) -> set[int | str]:
+        """The operands whose values the formula uses, "result" among them."""
+        return {node.value for node in self if node.kind == "operand"}
+
+    def evaluate(
+        self, leaf: Callable[[Formula], Any], call: Callable[[str, list[Any]], Any]
+    ) -> Any:
+        """The value of the formula, where `leaf` gives those of numbers and operands, and `call`
+        applies an op to values."""
+        known: dict[int, Any] = {}
+        for node in self:
+            if node.arguments:
+                known[id(node)] = call(node.kind, [known[id(a)] for a in node.arguments])
+            else:
+                known[id(node)] = leaf(node)
+        return known[id(self)]
+
+    def rule(self, places: Sequence[int | str]) -> Callable[..., Any]:
+        """The formula as a rule of the operands in these places."""
+
+        def evaluated(m: Any, *operands: Any) -> Any:
+            values = dict(zip(places, operands, strict=True))
+            return self.evaluate(
+                lambda node: node.value if node.kind == "number" else values[node.value], m.call
+            )
+
+        return evaluated
+
+    def is_number(self, value: float) -> bool:
+        """Whether the formula is a number, a real one."""
+        return self.kind == "number" and type(self.value) is not complex and self.value == value
+
+
+def applied(name: str, operands: Iterable[Any]) -> Formula:
+    """The formula of an op applied to formulas and numbers."""
+    return Formula(name, None, tuple(map(_lift, operands)))
+
+
+def _lift(value: Any) -> Formula:
+    return value if isinstance(value, Formula) else Formula("number", value)
+
+
+def read(rule: Callable[..., Any], places: Iterable[int | str]) -> Formula:
+    """The formula of a rule of operands in these places."""
+    return _lift(evaluate(rule, [Formula("operand", place) for place in places], applied))
 
 
 def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -27,48 +109,4 @@ def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
 @per_op
 def forward_formula(op: Op) -> Formula:
     assert op.forward is not None
-    return read_forward(op.forward, len(op.signature.operands))
-
-
-@per_op
-def partial_formula(op: Op, operand: int) -> Formula:
-    """Returns the partial derivative of an elementwise op by one operand, as a formula of the
-    result and the operands.
-    """
-    rule = op.partials[operand]
-    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
-    return read_partial(rule, len(op.signature.operands))
-
-
-@per_op
-def real_partial_formula(op: Op, operand: int) -> Formula:
-    """Returns the partial derivative by a real operand; 0 if it is imaginary, as those of `imag`
-    and `angle`.
-    """
-    partial = partial_formula(op, operand)
-    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
-    return Formula("number", 0.0) if turns else partial
-
-
-@per_op
-def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
-    """Returns the operands, and "result", whose values the partials by `operands` read."""
-    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
-
-
-def is_mask(partial: Formula) -> bool:
-    """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
-    return (
-        partial.kind == "where"
-        and is_number(partial.arguments[1], 1.0)
-        and is_number(partial.arguments[2], 0.0)
-    )
-
-
-@per_op
-def is_bounded(op: Op, operand: int) -> bool:
-    """Returns whether the partial by an operand is finite wherever it is defined: a number, or 1 or
-    0.
-    """
-    partial = partial_formula(op, operand)
-    return partial.kind == "number" or is_mask(partial)
+    return read(op.forward, range(len(op.signature.operands)))

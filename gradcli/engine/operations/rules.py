@@ -13,12 +13,11 @@ from functools import partial
 from typing import Any
 
 from ...ops import OPS
-from ...ops.formula import Formula
 from ...ops.op import Op
+from ...ops.rule_values import ArrayValue, RuleLanguage, evaluate
 from ..backends.backend import Backend, dtype_name, shape_of
 from ..formulas.functions import array_function, strict_product
 from ..formulas.reading import per_op
-from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -30,7 +29,7 @@ from .rows.on_lanes import differ_between_rows
 STRICT_MUL = OPS["strict_mul"]
 
 
-class Value(RuleValue):
+class Value(ArrayValue):
     """An operand, result or cotangent inside a rule: a value of the language with Python's
     operators."""
 
@@ -198,12 +197,14 @@ class Interpretation:
         return [None if part is None else self.value(part) for part in parts]
 
 
-def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:
-    """A formula of the table, evaluated through `apply` on values of the language."""
+def replay(run: Run, site: Site, k: int, y: Any, operands: list[Any]) -> Any:
+    """The partial by an operand, evaluated through `apply` on values of the language."""
 
     def call(name: str, values: list[Any]) -> Any:
         if name == "where" and type(values[0]) is bool:  # the other branch stays out of the history
             return values[1] if values[0] else values[2]
         return apply(run, site.in_derivative(OPS[name]), tuple(values))
 
-    return formula.evaluate(operands, y, call)
+    rule = site.op.partials[k]
+    assert rule is not None
+    return evaluate(rule, (y, *operands), call)

@@ -3,11 +3,23 @@ each rule as one operation."""
 
 from __future__ import annotations
 
-from ..formulas.reading import forward_formula
+from typing import Any
+
+from ...ops.rule_values import evaluate
 from ..ir.builder import Builder
-from ..ir.instructions import Block, Cast, Constant, Instruction, Operation, Region, blocks_of
+from ..ir.instructions import (
+    Block,
+    Cast,
+    Constant,
+    Instruction,
+    Operation,
+    Region,
+    Value,
+    blocks_of,
+)
+from ..ir.types import Scalar
 from .copying import rebuilt
-from .rules import evaluate
+from .rules import NoRule
 
 
 def expand(region: Region) -> Region:
@@ -27,9 +39,25 @@ def _expanded(block: Block) -> Block:
 
 
 def _parts(made: Operation) -> list[Instruction]:
-    """The operations of a rule, the last of which gives its result."""
-    own = Block()
-    found = evaluate(Builder(own), forward_formula(made.op), made.operands, made.result)
+    """The operations of a rule, the last of which gives its result, computed in floats. Numbers of
+    the rule take the type of the floats that they meet."""
+    builder, forward, kind = Builder(own := Block()), made.op.forward, made.result.type
+
+    def lifted(value: Any) -> Value:
+        if isinstance(value, Value):
+            return value
+        if isinstance(value, complex):
+            raise NoRule("complex numbers are not compiled")
+        return builder.constant(value if isinstance(value, bool) else float(value))
+
+    def call(name: str, values: list[Any]) -> Value:
+        values = list(map(lifted, values))
+        # A real number is its own conjugate.
+        return values[0] if name == "conj" else builder.apply(name, values)
+
+    assert forward is not None
+    assert isinstance(kind, Scalar)
+    found = builder.cast(lifted(evaluate(forward, made.operands, call)), kind)
     [last] = [part for part in own.instructions if found in part.results]
     assert isinstance(last, Operation | Constant | Cast)
     last.result = made.result

@@ -12,8 +12,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
+from ...ops.rule_values import ArrayValue, RuleLanguage
 from ..backends.backend import CPU, broadcast_shapes
-from ..formulas.rule_values import RuleLanguage, RuleValue
 from ..ir.builder import Builder
 from ..ir.instructions import LARGE_PRODUCT, Block, Value
 from ..ir.places import Part, Scattered, parts_of
@@ -31,7 +31,7 @@ _SAME = frozenset(("conj", "real", "float64"))  # floats stay of the type of the
 MUL = OPS["mul"]
 
 
-class Held(RuleValue):
+class Held(ArrayValue):
     """A number or an array of the region. `transposed` is the matrix that this one is,
     transposed."""
 

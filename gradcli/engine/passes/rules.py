@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...ops import OPS
-from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.derivative_ops import cotangent_op, tangent_op
-from ..formulas.reading import forward_formula, real_partial_formula
+from ..formulas.differentiation import real_partial_formula
+from ..formulas.reading import forward_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value
 from ..ir.scalars import WHERE
@@ -65,31 +63,4 @@ def _is_flat(made: Operation, k: int) -> bool:
     if made.op.partials[k] is None:
         name = made.op.signature.operands[k].name
         raise NoRule(f"`{made.op.name}` has no derivative by `{name}`")
-    partial = real_partial_formula(made.op, k)
-    return partial.kind == "number" and partial.value == 0
-
-
-def evaluate(builder: Builder, formula: Formula, operands: Sequence[Value], y: Value) -> Value:
-    """The value of a formula of operands and the result `y`, computed in floats. Numbers of the
-    formula take the type of the floats that they meet."""
-
-    def lifted(value: Any) -> Value:
-        if isinstance(value, Value):
-            return value
-        if isinstance(value, complex):
-            raise NoRule("complex numbers are not compiled")
-        return builder.constant(value if isinstance(value, bool) else float(value))
-
-    def call(name: str, values: list[Any]) -> Value:
-        if name == "conj":  # of a real number
-            return lifted(values[0])
-        return builder.apply(name, list(map(lifted, values)))
-
-    if any(name not in OPS for name in _kinds(formula)):
-        raise NoRule("a rule is not elementwise")
-    found = lifted(formula.evaluate(operands, y, call))
-    return builder.cast(found, y.type)  # type: ignore[arg-type]
-
-
-def _kinds(formula: Formula) -> list[str]:
-    return [node.kind for node in formula if node.arguments]
+    return real_partial_formula(made.op, k).is_number(0.0)

@@ -7,14 +7,13 @@ those that aren't; operations without such a form are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...diagnostics import GradcliError
 from ...ops import OPS
-from ...ops.formula import Formula
+from ...ops.rule_values import evaluate
 from ..backends.backend import shape_of
-from ..formulas.reading import forward_formula
 from ..operations.elementwise import elementwise
 from ..operations.structural import structural
 from ..trace.run import Run
@@ -47,7 +46,7 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
     if not op.elementwise:
         return structural(run, site, operands, options)
     if op.forward is not None:
-        return _on_formula(run, site, forward_formula(op), operands)
+        return _by_operations(run, site, op.forward, operands)
     try:
         return elementwise(run, site, operands)
     except (GradcliError, TypeError):
@@ -87,12 +86,12 @@ def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, An
     return Lanes(xp.ascontiguousarray(xp.broadcast_to(y, shape)), group)
 
 
-def _on_formula(run: Run, site: Site, formula: Formula, operands: list[Any]) -> Any:
-    """A formula of the table, with each of its operations in its analytic form."""
+def _by_operations(run: Run, site: Site, forward: Callable[..., Any], operands: list[Any]) -> Any:
+    """A rule of the table, with each of its operations in its analytic form."""
 
     def call(name: str, values: list[Any]) -> Any:
         if name == "where":
             return run.backend.settle(run.backend.where(*values))
         return continued(run, site.in_derivative(OPS[name]), values, {})
 
-    return formula.evaluate(operands, None, call)
+    return evaluate(forward, operands, call)

@@ -16,9 +16,8 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from ...ops import OPS
-from ...ops.formula import Formula
 from ...ops.op import Op
-from ..formulas.reading import forward_formula
+from ...ops.rule_values import evaluate
 from . import hyperbolic
 from .exact import of_table
 
@@ -181,7 +180,8 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
         symbolic = op.symbolic
         return lambda *operands, **options: symbolic(ALGEBRA, *operands, **options)
     if op.forward is not None:
-        return lambda *operands: of_formula(forward_formula(op), operands)
+        forward = op.forward
+        return lambda *operands: evaluate(forward, operands, _applied)
     if op.elementwise:
         found = getattr(sympy, op.name, None)
         return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
@@ -191,21 +191,12 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
     )
 
 
-def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:
-    """Evaluates a formula of the table on forms."""
-    forms: dict[int, Any] = {}
-    for node in formula:
-        if node.kind == "operand":
-            forms[id(node)] = operands[node.value]
-        elif node.kind == "number":
-            forms[id(node)] = of_table(node.value)
-        else:
-            op = OPS[node.kind]
-            read = counterpart(op)
-            if read is None:
-                raise NoFormError(f"because `{op.name}` has none")
-            arguments = [forms[id(a)] for a in node.arguments]
-            if op.name != "where":
-                arguments = [as_number(a) for a in arguments]
-            forms[id(node)] = read(*arguments)
-    return forms[id(formula)]
+def _applied(name: str, values: list[Any]) -> Any:
+    """The form of an op of forms, and of numbers of the table."""
+    read = counterpart(OPS[name])
+    if read is None:
+        raise NoFormError(f"because `{name}` has none")
+    forms = [
+        of_table(value) if isinstance(value, int | float | complex) else value for value in values
+    ]
+    return read(*(forms if name == "where" else map(as_number, forms)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import is_inexact, shape_of
-from ..formulas.reading import rule_reads
+from ..formulas.differentiation import rule_reads
 from ..values.boxes import primal
 from ..values.kinds import List
 from .blanks import blank
