@@ -23,7 +23,7 @@ from .ir.types import (
     has_tangents,
     is_float,
 )
-from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, types_of
+from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, leaves_of, types_of
 from .regions.names import NotCompiled
 from .regions.programs import Lowered
 
@@ -249,21 +249,13 @@ def forward_parts(
             raise NotCompiled("a gradient by many elements in forward mode is not compiled", None)
         count = len([*types_of(kind)]) if moves(kind) else 0
         for of in targets:
-            if any(not isinstance(part, Scalar) for part in _leaves(lowered.results[of])):
+            if any(not isinstance(part, Scalar) for part in leaves_of(lowered.results[of])):
                 raise NotCompiled("the sum of this target's tangents is not compiled", None)
             ends = [2 * floats[k] for k in places[of] if k in floats]
             rows = [[start + 2 * len(floats) * j + k for k in ends] for j in range(count)]
             found[of][by] = _assembled(kind, rows)
         start += 2 * len(floats) * count
     return found
-
-
-def _leaves(kind: Kind) -> Iterator[Kind]:
-    if isinstance(kind, ListOf | RecordOf):
-        for item in kind.items:
-            yield from _leaves(item)
-    else:
-        yield kind
 
 
 def _assembled(kind: Kind, rows: list[list[int]]) -> Part:

@@ -28,6 +28,7 @@ PROGRAMS = {
     "products": "z = sum((x @ y) * s) + sum((x.T @ x)**2) + dot(u, u) + sum(x @ x.T) + sum(outer(y, y))",
     "large products": "a = reshape(e, [21, 40])\nb = a.T @ a\nz = sum((b @ b) * s) + sum(a @ b) + sum(b @ y) + sum((b.T @ a.T) @ a)",
     "pairs of matrices": "a = reshape(concatenate([u, u, u, u, u, u, u, u]), [4, 15, 40])\nb = a @ swapaxes(a * s, 1, 2)\nz = sum((swapaxes(a, 1, 2) @ b) * 0.1) + sum(sin(b @ a)) + sum(exp(-0.01 * swapaxes(b, 1, 2)))",
+    "pairs of matrices with small products": "a = reshape(outer(ones([80]), u), [2, 1, 12000])\nc = a @ swapaxes(a, 1, 2)\nz = sum(c * c) * s + c[1, 0, 0]",
     "a net": "h = maximum(x @ reshape(u[:280], [40, 7]) + y[:7], 0.0)\nz = -mean(sum(log_softmax(tanh(h @ x) + y) * x, axis = 1)) * s",
     "a mixture": "d = (reshape(x, [7, 1, 40]) - e[0]) * exp(-y)\nz = sum(logsumexp(sum(-0.5 * d * d - y, axis = 2) + y[:7], axis = 1))",
     "parts": "z = sum(x[1:, 2:] * x[:-1, :-2]) + sum(u[::2] * u[1::2]) * s + sum(u[::-1] * u) + sum(x[2] * x[:, 3:4])",

@@ -9,16 +9,19 @@ from typing import Any, NamedTuple
 
 from ..backends.backend import CPU
 
-APART = 8  # numbers between columns
+APART = 8  # numbers between columns, so that they aren't all in one place of the cache
 
 
 class Layout(Enum):
-    """How parameters or results of a kernel are passed to it."""
+    """How parameters or results of a kernel are passed to it.
 
-    SHARED = "one that all rows have: itself"
-    COLUMN = """one of each row: the address of those. That of an array has a column for each
-    element; there follows how many numbers further the next column begins."""
-    ROWS = "adjacent in each row: the address of the first row"
+    SHARED  all rows have the same: it is passed itself
+    COLUMN  each row has a number: the address of the first. Where each has an array, its elements
+            have a column each, and how many numbers further the next one begins is passed, too
+    ROWS    the numbers of a row are adjacent: the address of the first row
+    """
+
+    SHARED, COLUMN, ROWS = range(3)
 
 
 class Held(NamedTuple):
@@ -43,8 +46,7 @@ def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
 
 
 def empty_columns(count: int, n: int, dtype: Any = None) -> Any:
-    """Room for some columns of `n` rows. They are apart, so that their first rows aren't all in one
-    place of the cache."""
+    """Room for some columns of `n` rows, which are apart."""
     return CPU.xp.empty((count, n + APART), dtype)[:, :n]
 
 

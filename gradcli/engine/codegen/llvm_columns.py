@@ -13,7 +13,7 @@ from ..ir.types import ArrayType
 from .columns import Held, Layout
 from .llvm_frame import DOUBLE, INT, Frame, count_up
 from .llvm_groups import Groups
-from .llvm_memory import in_memory, load, store
+from .llvm_memory import at, in_memory, load, store
 from .llvm_turning import Turned
 from .llvm_types import llvm_types
 
@@ -70,7 +70,7 @@ class _InMemory(Part):
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         super().__init__(values, rows)
-        (kind, *_) = [*self.types, DOUBLE]
+        kind = self.types[0] if values else DOUBLE  # a row may have no numbers
         first = values[0].type if values else None
         self.size = first.size if isinstance(first, ArrayType) else 0
         self.kind = in_memory(kind.pointee if self.size else kind)
@@ -91,7 +91,7 @@ class _InMemory(Part):
 
         def element(j: Any) -> None:
             value = load(make, self.place(index, j))
-            make.store(value, make.gep(self._array, [j], inbounds=True))
+            make.store(value, at(make, self._array, j))
 
         _each(make, self.size, element)
         return [self._array]
@@ -105,7 +105,7 @@ class _InMemory(Part):
         (array,) = values
 
         def element(j: Any) -> None:
-            store(make, make.load(make.gep(array, [j], inbounds=True)), self.place(index, j))
+            store(make, make.load(at(make, array, j)), self.place(index, j))
 
         _each(make, self.size, element)
 
@@ -123,8 +123,9 @@ class _Column(_InMemory):
 
     def place(self, index: Any, k: Any) -> Any:
         if self.size:
-            index = self.make.add(self.make.mul(_int(k), self.given[1]), index)
-        return self.make.gep(self.column, [index], inbounds=True)
+            column = ir.Constant(INT, k) if isinstance(k, int) else k
+            index = self.make.add(self.make.mul(column, self.given[1]), index)
+        return at(self.make, self.column, index)
 
     def of_group(self, groups: Groups, start: Any) -> None:
         (value,) = self.values
@@ -149,8 +150,8 @@ class _Rows(_InMemory):
 
     def place(self, index: Any, k: Any) -> Any:
         make = self.make
-        first = make.mul(index, ir.Constant(INT, self._width))
-        return make.gep(self.column, [make.add(first, _int(k))], inbounds=True)
+        row = at(make, self.column, make.mul(index, ir.Constant(INT, self._width)))
+        return at(make, row, k)
 
     def take(self, start: Any) -> None:
         if self._turned is not None:
@@ -163,16 +164,14 @@ class _Rows(_InMemory):
     def loaded(self, start: Any, k: Any) -> list[Any]:
         if self._turned is None:
             return super().loaded(start, k)
-        return [
-            load(self.make, self.make.gep(each, [k], inbounds=True)) for each in self._columns()
-        ]
+        return [load(self.make, at(self.make, each, k)) for each in self._columns()]
 
     def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
         if self._turned is None:
             super().store(start, k, values)
             return
         for value, column in zip(values, self._columns(), strict=True):
-            store(self.make, value, self.make.gep(column, [k], inbounds=True))
+            store(self.make, value, at(self.make, column, k))
 
     def of_group(self, groups: Groups, start: Any) -> None:
         if self._turned is not None:
@@ -196,17 +195,13 @@ class _Rows(_InMemory):
 
         def copy(row: Any) -> None:
             number = make.load(self.place(make.add(start, row), k))
-            make.store(number, make.gep(column, [row], inbounds=True))
+            make.store(number, at(make, column, row))
 
         count_up(make, ir.Constant(INT, self.rows), 1, copy)
         return column
 
 
 _KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows}
-
-
-def _int(k: Any) -> Any:
-    return ir.Constant(INT, k) if isinstance(k, int) else k
 
 
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .llvm_frame import BIT, BYTE, FLOAT
+from llvmlite import ir
+
+from .llvm_frame import BIT, BYTE, FLOAT, INT
 
 
 def in_memory(kind: Any) -> Any:
@@ -15,6 +17,12 @@ def in_memory(kind: Any) -> Any:
 def size_in_memory(kind: Any) -> int:
     """The bytes of a value."""
     return 1 if kind in (BIT, BYTE) else 4 if kind == FLOAT else 8
+
+
+def at(builder: Any, start: Any, k: Any) -> Any:
+    """The address of the value `k` places after `start`, which is in the same memory."""
+    index = ir.Constant(INT, k) if isinstance(k, int) else k
+    return builder.gep(start, [index], inbounds=True)
 
 
 def load(

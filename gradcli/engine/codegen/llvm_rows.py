@@ -31,7 +31,7 @@ from .scalar_ops import NotNative
 
 __all__ = ["NotNative", "RowsText", "rows_text"]
 
-MOST_TURNED = 2**14  # numbers that are turned at a time
+MOST_TURNED = 2**14  # numbers that are turned at a time, which are on C's stack meanwhile
 
 
 class RowsText(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any
 
 from llvmlite import ir
 
+from .columns import APART
 from .llvm_frame import INT, count_up
-from .llvm_memory import size_in_memory
+from .llvm_memory import at, size_in_memory
 
 SQUARE = 4  # rows and columns that are turned in registers
-PAD = 8  # numbers between columns, so that they aren't all in one place of the cache
 
 
 class Turned:
@@ -26,12 +26,12 @@ class Turned:
     def __init__(self, builder: Any, kind: Any, width: int, rows: int) -> None:
         self.builder, self.kind, self.width, self.rows = builder, kind, width, rows
         with builder.goto_entry_block():
-            whole = ir.ArrayType(kind, max(1, width * (rows + PAD)))
+            whole = ir.ArrayType(kind, max(1, width * (rows + APART)))
             self.start = builder.bitcast(builder.alloca(whole), kind.as_pointer())
 
     def column(self, k: int) -> Any:
         """The address of a column."""
-        return self._at(self.start, k * (self.rows + PAD))
+        return at(self.builder, self.start, k * (self.rows + APART))
 
     def take(self, source: Any) -> None:
         """Emits what fills the columns from rows."""
@@ -46,18 +46,18 @@ class Turned:
 
         def some(first: Any) -> None:
             whole = width - width % SQUARE
-            start = self._at(rows, make.mul(first, ir.Constant(INT, width)))
+            start = at(make, rows, make.mul(first, ir.Constant(INT, width)))
             for k in range(0, whole, SQUARE):
-                of_rows = [self._at(start, j * width + k) for j in range(SQUARE)]
-                of_columns = [self._at(self.column(k + j), first) for j in range(SQUARE)]
+                of_rows = [at(make, start, j * width + k) for j in range(SQUARE)]
+                of_columns = [at(make, self.column(k + j), first) for j in range(SQUARE)]
                 if into_columns:
                     self._turn(of_rows, of_columns)
                 else:
                     self._turn(of_columns, of_rows)
             for k in range(whole, width):
                 for j in range(SQUARE):
-                    in_row = self._at(start, j * width + k)
-                    in_column = self._at(self._at(self.column(k), first), j)
+                    in_row = at(make, start, j * width + k)
+                    in_column = at(make, at(make, self.column(k), first), j)
                     ends = (in_row, in_column) if into_columns else (in_column, in_row)
                     make.store(make.load(ends[0]), ends[1])
 
@@ -77,7 +77,3 @@ class Turned:
     def _mixed(self, a: Any, b: Any, places: Sequence[int]) -> Any:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), SQUARE), list(places))
         return self.builder.shuffle_vector(a, b, mask)
-
-    def _at(self, start: Any, k: Any) -> Any:
-        index = ir.Constant(INT, k) if isinstance(k, int) else k
-        return self.builder.gep(start, [index], inbounds=True)

@@ -269,6 +269,15 @@ def leaves(held: Any) -> Iterator[Any]:
         yield held
 
 
+def leaves_of(kind: Kind) -> Iterator[Kind]:
+    """The kinds of what is in lists and dicts, in any depth; a kind that is neither itself."""
+    if isinstance(kind, ListOf | RecordOf):
+        for item in kind.items:
+            yield from leaves_of(item)
+    else:
+        yield kind
+
+
 def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
     """The types of the values of a kind."""
     if isinstance(kind, Scalar):

@@ -4,7 +4,7 @@ dicts are one array meanwhile, and the matrix is cut into blocks for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeGuard
 
@@ -27,6 +27,7 @@ from .kinds import (
     StoredOf,
     flat,
     kind_of,
+    leaves_of,
     plain,
     rebuilt,
     types_of,
@@ -93,8 +94,8 @@ class Matrices(Transforms):
     def in_blocks(self, found: Any, kind: Kind, source: Kind, span: Span) -> Any:
         """The blocks of a Jacobian that was found as one array, of what is of a kind by a
         source."""
-        size = sum([prod(_shape(leaf, span)) for leaf in _leaves(source)])
-        count = sum([prod(_shape(leaf, span)) for leaf in _leaves(kind)])
+        size = sum([prod(_shape(leaf, span)) for leaf in leaves_of(source)])
+        count = sum([prod(_shape(leaf, span)) for leaf in leaves_of(kind)])
         places = CPU.xp.arange(1, count * size + 1).reshape(count, size)
 
         def row(target: Kind, rows: Any) -> Any:
@@ -249,15 +250,6 @@ def _as_one(kind: Kind, span: Span) -> Kind:
     return ArrayOf((len(types),), types[0])
 
 
-def _leaves(kind: Kind) -> Iterator[Kind]:
-    """The kinds of what is in lists and dicts, in order."""
-    if isinstance(kind, ListOf | RecordOf):
-        for item in kind.items:
-            yield from _leaves(item)
-    else:
-        yield kind
-
-
 def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Span) -> Any:
     """What lists and dicts of a kind hold, where `give` tells what stands for a kind that isn't
     one, and for its part of the rows."""
@@ -265,7 +257,7 @@ def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Sp
         return give(kind, rows)
     items, start = [], 0
     for item in kind.items:
-        stop = start + sum([prod(_shape(leaf, span)) for leaf in _leaves(item)])
+        stop = start + sum([prod(_shape(leaf, span)) for leaf in leaves_of(item)])
         items.append(_by_leaves(item, rows[start:stop], give, span))
         start = stop
     return tuple(items) if isinstance(kind, ListOf) else Record(kind.keys, tuple(items))

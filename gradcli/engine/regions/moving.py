@@ -90,14 +90,14 @@ class Moving(Statistics):
             def at(indices: Indices) -> Value:
                 return builder.element(stored.value, builder.place(indices, steps, first))
 
-            sizes = zip((shape, steps), (stored.shape, stored.type.strides), strict=True)
-            turned = not first and all(of == (*by[:-2], *by[:-3:-1]) for of, by in sizes)
+            turned = len(shape) > 1 and first == 0 and shape == _swapped(stored.shape)
+            turned = turned and steps == _swapped(stored.type.strides)
             return Pending(
                 shape,
                 kind,
                 at,
                 flat if steps == whole else None,
-                transposed=stored.value if turned and len(shape) > 1 else None,
+                transposed=stored.value if turned else None,
             )
         array = builder.room(ArrayType(kind, shape))
         for part in parts:
@@ -117,3 +117,8 @@ class Moving(Statistics):
             return self.builder.zero(stored.type.element)
         place = self.builder.place(indices, part.steps, part.place)
         return self.builder.element(stored.value, place)
+
+
+def _swapped(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """What belongs to axes, with the last two in the other order."""
+    return (*sizes[:-2], sizes[-1], sizes[-2]) if len(sizes) > 1 else sizes

@@ -43,11 +43,15 @@ class Products(Reductions):
     def pairs_of_matrices(self, a: Any, b: Any, span: Span) -> Any:
         """The products of as many pairs of matrices as the axes before the last two say."""
         *count, m, k = a.shape
-        sizes = (prod(count), m, k, b.shape[-1])
+        n = b.shape[-1]
+        sizes = (prod(count), m, k, n)
+        if prod(sizes) < LARGE_PRODUCT:
+            raise NotCompiled("products of small matrices are not compiled in pairs", span)
         a, b = self.operand(a, span), self.operand(b, span)
-        if prod(sizes) < LARGE_PRODUCT or a.type == b.type == I64:
-            raise NotCompiled("products of these matrices are not compiled", span)
-        return Stored(self.large_product(a, b, sizes, (*count, m, b.shape[-1]), span))
+        if a.type == b.type == I64:
+            raise NotCompiled("products of large arrays of ints are not compiled", span)
+        found = self.large_product(a, b, sizes, (*count, m, n), span)
+        return self.few_apart(Stored(found), span)
 
     def large_product(
         self,

@@ -181,7 +181,7 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
         return lambda *operands, **options: symbolic(ALGEBRA, *operands, **options)
     if op.forward is not None:
         forward = op.forward
-        return lambda *operands: evaluate(forward, operands, _applied)
+        return lambda *operands: _form(evaluate(forward, operands, _applied))
     if op.elementwise:
         found = getattr(sympy, op.name, None)
         return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
@@ -196,7 +196,10 @@ def _applied(name: str, values: list[Any]) -> Any:
     read = counterpart(OPS[name])
     if read is None:
         raise NoFormError(f"because `{name}` has none")
-    forms = [
-        of_table(value) if isinstance(value, int | float | complex) else value for value in values
-    ]
+    forms = map(_form, values)
     return read(*(forms if name == "where" else map(as_number, forms)))
+
+
+def _form(value: Any) -> Any:
+    """The form of a number of the table; a form is one already."""
+    return of_table(value) if isinstance(value, int | float | complex) else value
