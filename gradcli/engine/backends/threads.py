@@ -33,7 +33,8 @@ def in_order(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterat
         return
     from concurrent.futures import Future  # where threads are asked for, never before
     from queue import Empty, SimpleQueue
-    from threading import Thread
+
+    from ...platform.threads import start
 
     found: list[Future[Found]] = [Future() for _ in items]
     waiting: SimpleQueue[tuple[Future[Found], Item]] = SimpleQueue()
@@ -49,8 +50,8 @@ def in_order(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterat
                 except BaseException as error:
                     future.set_exception(error)
 
-    for _ in range(count):  # daemons: whoever interrupts the process needn't wait for them
-        Thread(target=serve, daemon=True).start()
+    for _ in range(count):
+        start(serve)
     try:
         for future in found:
             yield future.result()

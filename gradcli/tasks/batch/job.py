@@ -17,6 +17,7 @@ from ...diagnostics import Diagnostic, GradcliError, did_you_mean
 from ...engine.backends.devices import is_gpu, sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
+from ...platform.threads import all_end
 from ...rows.blocks import BadPart, Range
 from ...rows.formats import STDIN
 from ...rows.sources import Source, open_source
@@ -38,6 +39,7 @@ from .workers import dealt, in_advance, in_threads
 
 BLOCK_NUMBERS = 2**23  # in the data of a block, at most, unless its rows are longer than that
 LEAST_ROWS = 2**10
+PATIENCE = 1.0  # seconds that threads of an earlier job may take to end
 STREAMED_ROWS = 2**14  # that are waited for, at most, where they come through a pipe
 
 
@@ -246,9 +248,11 @@ class Job:
 
     def _forks(self) -> bool:
         """Whether blocks are computed by forks of this process: threads take turns at the
-        interpreter, but not at native code."""
+        interpreter, but not at native code. While one of an earlier job still computes, which ended
+        before its blocks did, this process can't be forked."""
         is_native = self._computer is not None and self._computer.is_native
-        return can_fork() and not is_gpu(self.request.options.device) and not is_native
+        forks = can_fork() and not is_gpu(self.request.options.device) and not is_native
+        return forks and all_end(PATIENCE)
 
     def _learn(self, fields: tuple[Field, ...], tile: int) -> None:
         self.plan = replace(self.plan, fields=fields, tile=tile)

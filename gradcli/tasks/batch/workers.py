@@ -4,14 +4,15 @@ while Python goes on, and on cores where processes don't fork (`processes.py`)."
 from __future__ import annotations
 
 import queue
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...engine.backends.devices import is_gpu
 from ...engine.backends.selection import devices_of
+from ...platform.threads import start
 from ..cores import cores
 
 if TYPE_CHECKING:
@@ -64,10 +65,8 @@ def _dealt_out(
 
     todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
     waiting: deque[Future[Result]] = deque()
-    for (
-        maker
-    ) in makers:  # daemons: an endless loop in one of them must not keep the process from ending
-        threading.Thread(target=_serve, args=(maker, todo), daemon=True).start()
+    for maker in makers:
+        start(partial(_serve, maker, todo))
     try:
         for task in tasks:
             future: Future[Result] = Future()

@@ -3,7 +3,9 @@ declarations."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,13 @@ import pytest
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import policy
 from gradcli.engine.codegen.machine import can_compile
+from gradcli.platform.threads import all_end, start
 from gradcli.rows.blocks import BadPart, Block
+from gradcli.tasks.batch import job as jobs
 from gradcli.tasks.batch.block import Computer, Outcome, read_range
 from gradcli.tasks.batch.job import Job
 from gradcli.tasks.batch.plan import Field, Plan, bound_columns, parse_renamings
+from gradcli.tasks.batch.processes import can_fork
 from gradcli.tasks.batch.request import Request
 from tests.tasks.batch.one_by_one import OPTIONS, parsed
 
@@ -290,4 +295,28 @@ def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path) ->
         job.run(lambda summary, total: None)
         assert job.summary.kind == (kind if policy().compiles and can_compile(0) else "process")
         outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.skipif(not can_fork(), reason="processes don't fork here")
+def test_nothing_forks_while_a_thread_of_an_earlier_job_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork would wait for ever for a lock that the thread holds."""
+    monkeypatch.setattr(jobs, "PATIENCE", 0.01)
+    np.savez(tmp_path / "d.npz", x=np.arange(5000.0))
+    text = 'var x: float\nprint f"{x:9}"\noutput f = x * x'
+    over = threading.Event()
+    kinds, outputs = [], []
+    start(partial(over.wait, 60))
+    for turn in range(2):
+        out = tmp_path / f"{turn}.jsonl"
+        request = Request(str(tmp_path / "d.npz"), str(out), OPTIONS, threads=2, block_rows=1000)
+        job = Job(parsed(text), request)
+        job.run(lambda summary, total: None)
+        kinds.append(job.summary.kind)
+        outputs.append(out.read_bytes())
+        over.set()
+        assert all_end(60)
+    assert kinds == ["thread", "process"]
     assert outputs[0] == outputs[1]
