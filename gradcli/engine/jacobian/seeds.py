@@ -216,7 +216,9 @@ class Sweeps:
 
             def ask(tangents: list[Any]) -> list[Any]:
                 pairs = zip(map(cotangents.get, self.sources), tangents, strict=True)
-                linear: list[Any] = [(g, t) for g, t in pairs if level_of(g) == trace.level]
+                linear: list[Any] = [
+                    (g, t) for g, t in pairs if t is not None and level_of(g) == trace.level
+                ]
                 return [
                     sweep(run, merge_seeds(run, site, linear), {u[1]}, True, view, self.since).get(
                         u[1]
@@ -264,13 +266,15 @@ def _folded(xp: Any, value: Any, group: Group) -> Any:
 
 
 def _parts(run: Run, seed: Any, begins: list[Any]) -> list[Any]:
-    """Splits a seed into parts with the shape and dtype of each value."""
+    """Splits a seed into parts with the shape and dtype of each value; None where a part is 0."""
     first, values = 0, []
     for like in map(primal, map(read, begins)):
         part = seed[first : first + count(shape_of(like))]
-        if shape_of(like):
+        if not part.any():
+            values.append(None)
+        elif shape_of(like):
             values.append(part.astype(like.dtype).reshape(like.shape))
         else:
-            values.append((ones_like if part[0] else zeros_like)(run, like))
+            values.append(ones_like(run, like))
         first += len(part)
     return values
