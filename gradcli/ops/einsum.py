@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
 
 from .linalg import multilinear
 from .op import OpError
 from .rows import inner_shapes
+from .rows_linalg import are_small
 from .rules import Shape, conj, fit, reshaped
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str, dict[str, int]]:
+def einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str, dict[str, int]]:
     """The labels of each operand and of the result, `...` spelled out in letters, and the size that
     each label has."""
     if not isinstance(subscripts, str):
@@ -78,37 +81,132 @@ def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str,
 
 def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
     arrays = tuple(xp.asarray(a) for a in arrays)
-    terms, output, sizes = _einsum_terms(subscripts, [a.shape for a in arrays])
+    terms, output, sizes = einsum_terms(subscripts, [a.shape for a in arrays])
     # Axes of size 1 under `...` are spread first: array modules disagree about them.
     arrays = tuple(
         xp.broadcast_to(a, tuple(sizes[label] for label in t))
         for a, t in zip(arrays, terms, strict=True)
     )
-    return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 1)
+    return _summed(xp, arrays, terms, output, sizes)
+
+
+class Roles(NamedTuple):
+    """The labels of a sum of products of two arrays that is one of matrices: those that count the
+    pairs, which both have and the result; those of the rows of the left ones, and of the columns of
+    the right ones; and those over which is summed."""
+
+    pairs: str
+    rows: str
+    columns: str
+    inner: str
+
+    def sizes(self, of: Mapping[str, int]) -> tuple[int, int, int, int]:
+        """How many pairs there are, and the rows, the inner size, and the columns of each."""
+        count, m, n, k = [prod([of[label] for label in labels]) for labels in self]
+        return count, m, k, n
+
+    @property
+    def left(self) -> str:
+        """The labels of the left matrices, in their order."""
+        return self.pairs + self.rows + self.inner
+
+    @property
+    def right(self) -> str:
+        return self.pairs + self.inner + self.columns
+
+    @property
+    def result(self) -> str:
+        return self.pairs + self.rows + self.columns
+
+
+def roles_of(terms: Sequence[str], output: str) -> Roles | None:
+    """What the labels are for; None where this is no product of matrices."""
+    if len(terms) != 2 or any(len(set(term)) < len(term) for term in terms):
+        return None
+    a, b = terms
+    both = [label for label in a if label in b]
+    alone = [label for label in (*a, *b) if label not in output and label not in both]
+    found = Roles(
+        "".join([label for label in both if label in output]),
+        "".join([label for label in a if label not in b]),
+        "".join([label for label in b if label not in a]),
+        "".join([label for label in both if label not in output]),
+    )
+    return None if alone or not found.inner else found
+
+
+def _summed(
+    xp: Any, arrays: Sequence[Any], terms: Sequence[str], output: str, sizes: dict[str, int]
+) -> Any:
+    """The sum of the products of arrays with these labels; of two, as a product of matrices if it
+    is one and these aren't small."""
+    roles = roles_of(terms, output) if all(a.dtype.kind in "fc" for a in arrays) else None
+    if roles is None or 0 in sizes.values() or are_small(*roles.sizes(sizes)[1:]):
+        return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 2)
+    count, m, k, n = roles.sizes(sizes)
+    left, right = [
+        _in_lines(xp, xp.transpose(a, [term.index(label) for label in labels]).reshape(shape))
+        for a, term, labels, shape in (
+            (arrays[0], terms[0], roles.left, (count, m, k)),
+            (arrays[1], terms[1], roles.right, (count, k, n)),
+        )
+    ]
+    found = xp.matmul(left, right).reshape([sizes[label] for label in roles.result])
+    return xp.transpose(found, [roles.result.index(label) for label in output])
+
+
+def _in_lines(xp: Any, matrices: Any) -> Any:
+    """Matrices whose rows or columns are contiguous, as products of them need it to be fast."""
+    lines = matrices.itemsize in matrices.strides[-2:]
+    return matrices if lines else xp.ascontiguousarray(matrices)
+
+
+def _of_rows(
+    operands: Any, laned: Any, options: Any, n: int
+) -> tuple[list[str], str, dict[str, int], str]:
+    """The labels of operands with and without rows, which are one more label, the last; that of the
+    result; the sizes; and the label of the rows."""
+    terms, output, sizes = einsum_terms(options["subscripts"], inner_shapes(operands, laned))
+    row = next(letter for letter in _LETTERS if letter not in sizes)
+    sizes[row] = n
+    return [t + row if own else t for t, own in zip(terms, laned, strict=True)], output, sizes, row
 
 
 def _einsum_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Computes an einsum for many rows, which are one more label, the last."""
-    terms, output, sizes = _einsum_terms(options["subscripts"], inner_shapes(operands, laned))
-    row = next(letter for letter in _LETTERS if letter not in sizes)
-    terms = [term + row if own else term for term, own in zip(terms, laned, strict=True)]
-    sizes[row] = n
+    """Computes an einsum for many rows."""
+    terms, output, sizes, row = _of_rows(operands, laned, options, n)
     arrays = [
         xp.broadcast_to(a, tuple(sizes[label] for label in t))
         for a, t in zip(operands, terms, strict=True)
     ]
-    return xp.einsum(f"{','.join(terms)}->{output}{row}", *arrays, optimize=len(arrays) > 2)
+    return _summed(xp, arrays, terms, output + row, sizes)
+
+
+def _einsum_total(xp: Any, k: int, g: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """The total over rows of the pullback to operand k, which has none: a sum of products over all
+    rows, where each label of the operand is one of the others' or of the result's."""
+    terms, output, sizes, row = _of_rows(operands, laned, options, n)
+    others = [(a, t) for j, (a, t) in enumerate(zip(operands, terms, strict=True)) if j != k]
+    arrays, labels = [g, *[a for a, _ in others]], [output + row, *[t for _, t in others]]
+    shapes = [tuple([sizes[label] for label in t]) for t in [*labels, terms[k]]]
+    plain = all(
+        a.shape == shape and a.dtype.kind == "f"
+        for a, shape in zip([*arrays, operands[k]], shapes, strict=True)
+    )
+    if not plain or len(set(terms[k])) < len(terms[k]) or set(terms[k]) - set("".join(labels)):
+        return NotImplemented
+    return _summed(xp, arrays, labels, terms[k], sizes)
 
 
 def _einsum_shape(*shapes: Shape, subscripts: Any) -> Shape:
-    _, output, sizes = _einsum_terms(subscripts, list(shapes))
+    _, output, sizes = einsum_terms(subscripts, list(shapes))
     return tuple(sizes[label] for label in output)
 
 
 def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) -> Any:
     """The pullback to operand k: an einsum in which the cotangent replaces operand k, and operand
     k's labels are the result's."""
-    terms, output, sizes = _einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
+    terms, output, sizes = einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
     labels = "".join(
         dict.fromkeys(terms[k])
     )  # each once: "ii" becomes "i", and goes onto the diagonal below
@@ -159,6 +257,7 @@ OPS = [
         'A sum of products by labels: "ij,jk->ik" is the matrix product.',
         compute=_einsum,
         rows=_einsum_rows,
+        rows_total=_einsum_total,
         result_shape=_einsum_shape,
         saves=("arrays",),
         vjp=_einsum_back,

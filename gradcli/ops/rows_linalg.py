@@ -61,11 +61,16 @@ def system(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: in
 FEW = 16  # elements that are summed over: more are left to the library's product of matrices
 
 
+def are_small(m: int, k: int, n: int) -> bool:
+    """Whether products of matrices of such sizes take less time element by element."""
+    return m * n <= FEW * FEW and k <= FEW
+
+
 def _products(xp: Any, a: Any, b: Any, laned: Any, n: int) -> Any:
     """The matrix products of `a` (…, i, j) and `b` (…, j, k), of which some have rows, last;
     batches broadcast."""
     own_a, own_b = laned
-    small = a.shape[-2 - own_a] * b.shape[-1 - own_b] <= FEW * FEW and a.shape[-1 - own_a] <= FEW
+    small = are_small(a.shape[-2 - own_a], a.shape[-1 - own_a], b.shape[-1 - own_b])
     if small and own_a and own_b:  # rows stay where they are
         return xp.einsum("...ijn,...jkn->...ikn", a, b)
     batch = max(a.ndim - own_a, b.ndim - own_b) - 2  # of either, beside the rows

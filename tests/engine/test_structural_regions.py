@@ -105,6 +105,12 @@ MORE = [
     "sort(ravel(x)) * argsort(ravel(x))", "convolve(ravel(x), x[0], mode = \"same\")", "median(tile(x, [3, 3]), axis = 0)",
     "jacobian(fn(v) = solve(x, v * v))(x[0])", "expm(tile(x * 0.1, [2, 2]))", 'einsum("ij->j", x * x)', "norm(x, ord = inf, axis = 1) + norm(x[0], ord = inf)",
     "logdet(x) * 1.0 if x[0, 0] > 0 else det(x)",
+    'einsum("ij->ji", x) * einsum("ii->i", x)', 'einsum("ij,ij->", x, x * x)', 'einsum("i,j,k->ijk", x[0], x[1], x[2])',
+    'einsum("ij,jk,kl->il", x, x, x)', 'einsum("...j,jk->...k", tile(x, [6, 2, 1]), x)', 'einsum("ij,...->...ij", x, x[0])',
+    'einsum("kij,kj->ki", tile(x, [5, 1, 1]), tile(x, [2, 1])[:5])',
+    'einsum("kij,kj->ki", tile(x, [4, 20, 11])[:, :50], tile(x, [4, 11])[:4] * x[0, 0])[1:2]',
+    "matmul(tile(x, [4, 1, 1]), x)", "matmul(x, tile(x, [2, 1, 1]))", "tile(x, [2, 2, 1, 1]) @ x[0]",
+    "tile(x, [2, 1, 1]) @ tile(x, [2, 1, 5])", "dot(tile(x, [2, 1, 1]), tile(x, [2, 1, 1]))",
 ]  # fmt: skip
 REFUSED = {
     "conj": "a real number is its own conjugate",

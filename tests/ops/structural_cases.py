@@ -249,6 +249,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             "iji->j": (np.random.default_rng(1).normal(size=(2, 3, 2)),),
             "...,...": (T[:, :1], T),
             "ab,bc": (A, B),
+            "kij,kj->ik": (
+                np.random.default_rng(2).normal(size=(2, 17, 18)),
+                np.random.default_rng(3).normal(size=(2, 18)),
+            ),
         }.items()
     ],
     "inv": [(lambda m, x: m.inv(x), S), (lambda m, x: m.inv(x), SS)],

@@ -330,8 +330,9 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "norm": Builtins.norm,
     "any": Builtins.any_of,
     "all": Builtins.all_of,
-    "dot": Builtins.matmul,
+    "dot": Builtins.dot,
     "matmul": Builtins.matmul,
+    "einsum": Builtins.einsum,
     "outer": Builtins.outer,
     "max": Builtins.maximum,
     "min": Builtins.minimum,
@@ -356,5 +357,5 @@ _OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = {
     "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",
-    "transpose", "outer",
+    "einsum", "transpose", "outer",
 }  # fmt: skip

@@ -1,69 +1,172 @@
-"""Products of vectors and matrices in IR."""
+"""Products of vectors and matrices, and sums of products by labels, in IR."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import prod
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops.einsum import Roles, einsum_terms, roles_of
+from ...ops.op import OpError
 from ..ir.instructions import LARGE_PRODUCT, Value
-from ..ir.types import BOOL, F32, I64, ArrayType, is_float, widest
+from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
 from .reductions import Options, Reductions
 from .stored import Indices, Pending
 
+Sizes = Mapping[str, int]  # of labels
+
 
 class Products(Reductions):
     """The lowering of products, whose terms are added one after another."""
 
     def matmul(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        a, b = self.factors(operands, span)
-        left, right, n = a.shape[:-1], b.shape[1:], a.shape[-1]
-        if len(left) > 1 and left[:-1] == b.shape[:-2] and n == b.shape[-2]:
-            return self.pairs_of_matrices(a, b, span)
-        if n != b.shape[0] or len(left) > 1 or len(right) > 1:
-            raise NotCompiled("the shapes of these factors don't fit", span)
-        size = prod((*left, *right, n))
-        if size <= MAX_ELEMENTS:
-            return self.unrolled_product(self.apart(a, span), self.apart(b, span), span)
-        a, b = self.operand(a, span), self.operand(b, span)
-        if size < LARGE_PRODUCT:
-            return self.looped_product(a, b, span)
-        if a.type == b.type == I64:
-            raise NotCompiled("a product of large arrays of ints is not compiled", span)
-        shape, sizes = (*left, *right), (1, prod(left), n, prod(right))
-        found = self.large_product(a, b, sizes, shape or (1,), span)
+        a, b = factors = self.factors(operands, span)
+        left = "...mk" if len(a.shape) > 2 else "mk"[-len(a.shape) :]
+        right = "...kn" if len(b.shape) > 2 else "kn"[: len(b.shape)]
+        of_both = [label for label in ("...", "m", "n") if label in left + right]
+        return self.by_subscripts(f"{left},{right}->{''.join(of_both)}", factors, span)
+
+    def dot(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        if any(len(held.shape) > 2 for held in self.factors(operands, span)):
+            raise NotCompiled("`dot` of arrays of more than two axes is not compiled", span)
+        return self.matmul(operands, options, span)
+
+    def einsum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.by_subscripts(options["subscripts"], self.factors(operands, span), span)
+
+    def by_subscripts(self, subscripts: Any, factors: Sequence[Any], span: Span) -> Any:
+        """A sum of products of arrays whose axes have labels, as `einsum` takes them."""
+        try:
+            terms, result, sizes = einsum_terms(subscripts, [held.shape for held in factors])
+        except OpError:
+            raise NotCompiled("the shapes of these factors don't fit", span) from None
+        work, roles = prod(sizes.values()), roles_of(terms, result)
+        if work <= MAX_ELEMENTS:
+            arrays = [self.apart(held, span) for held in factors]
+            return self.unrolled_products(arrays, terms, result, sizes, span)
+        parts = [self.operand(held, span) for held in factors]
+        are_ints = all(part.type == I64 for part in parts)
+        if work < LARGE_PRODUCT or len(parts) == 1 or (roles is not None and are_ints):
+            return self.looped_products(parts, terms, result, sizes, span)
+        if roles is None:
+            raise NotCompiled("many products that aren't those of matrices", span)
+        return self.products_of_matrices(factors, terms, result, roles, sizes, span)
+
+    # ---- sums of products ------------------------------------------------------------------------
+
+    def unrolled_products(
+        self, arrays: Sequence[Array], terms: Sequence[str], result: str, sizes: Sizes, span: Span
+    ) -> Any:
+        self.count(span, prod(sizes.values()))
+        inner = "".join([label for label in sizes if label not in result])
+
+        def factors(at: Sizes) -> Iterator[Value]:
+            for array, term in zip(arrays, terms, strict=True):
+                steps = zip(term, strides(array.shape), array.shape, strict=True)
+                yield array.items[sum([at[label] * step for label, step, n in steps if n > 1])]
+
+        def element(outer: Sizes) -> Value:
+            every = [factors({**outer, **at}) for at in _places(inner, sizes)]
+            return self.added([self.multiplied([*each], span) for each in every], span)
+
+        found = [element(outer) for outer in _places(result, sizes)]
+        shape = tuple([sizes[label] for label in result])
+        return self.tied(self.array(shape, found, span)) if shape else found[0]
+
+    def looped_products(
+        self, parts: Sequence[Pending], terms: Sequence[str], result: str, sizes: Sizes, span: Span
+    ) -> Any:
+        """The sums as an `each`; without terms to add, as elements of an expression."""
+        builder, order = self.builder, _loops(terms, result)
+        kind = widest({part.type for part in parts})
+        shape = tuple([sizes[label] for label in result])
+
+        def multiplied(at: Mapping[str, Value]) -> Value:
+            read = [self.at_labels(each, term, at) for each, term in zip(parts, terms, strict=True)]
+            return self.multiplied(read, span)
+
+        if len(order) == len(result):
+            work = len(parts) - 1 + sum([part.operations for part in parts])
+
+            def found(indices: Indices) -> Value:
+                return multiplied(dict(zip(result, indices, strict=True)))
+
+            return self.whole(Pending(shape, kind, found, None, work), span)
+
+        def term(indices: Indices) -> list[Value]:
+            at = dict(zip(order, indices, strict=True))
+            place = [self.place([at[label] for label in result], shape)] if shape else []
+            return [multiplied(at), *place]
+
+        first = builder.zero(kind)
+        initial = builder.filled(ArrayType(kind, shape), first) if shape else first
+        [total] = self.over([sizes[label] for label in order], [("add", initial)], term, span)
+        return self.few_apart(Stored(total), span) if shape else total
+
+    def multiplied(self, factors: Sequence[Value], span: Span) -> Value:
+        found = factors[0]
+        for factor in factors[1:]:
+            found = self.builder.apply("mul", [found, factor], span)
+        return found
+
+    def at_labels(self, array: Pending, labels: str, at: Mapping[str, Value]) -> Value:
+        """An element of an array. Axes of one element are broadcast."""
+        sizes = zip(labels, array.shape, strict=True)
+        return array.at([at[each] if n > 1 else self.builder.constant(0) for each, n in sizes])
+
+    # ---- products of matrices --------------------------------------------------------------------
+
+    def products_of_matrices(
+        self,
+        factors: Sequence[Any],
+        terms: Sequence[str],
+        result: str,
+        roles: Roles,
+        sizes: Sizes,
+        span: Span,
+    ) -> Any:
+        """Products that NumPy computes."""
+        (a, b), (left, right) = factors, terms
+        by_rows = roles.pairs + roles.inner + roles.rows
+        x, x_by_columns = self.matrices(a, left, roles.left, by_rows, sizes, span)
+        by_columns = roles.pairs + roles.columns + roles.inner
+        y, y_by_columns = self.matrices(b, right, roles.right, by_columns, sizes, span)
+        shape = tuple([sizes[label] for label in roles.result])
+        found = self.builder.product(
+            x, y, roles.sizes(sizes), (x_by_columns, y_by_columns), shape or (1,)
+        )
         if not shape:
             return self.builder.element(found, self.builder.constant(0))
-        return self.few_apart(Stored(found), span)
+        made = Stored(found)
+        if roles.result != result:
+            return self.whole(self.relabelled(made, roles.result, result, sizes, span), span)
+        return self.few_apart(made, span)
 
-    def pairs_of_matrices(self, a: Any, b: Any, span: Span) -> Any:
-        """The products of as many pairs of matrices as the axes before the last two say."""
-        *count, m, k = a.shape
-        n = b.shape[-1]
-        sizes = (prod(count), m, k, n)
-        if prod(sizes) < LARGE_PRODUCT:
-            raise NotCompiled("products of small matrices are not compiled in pairs", span)
-        a, b = self.operand(a, span), self.operand(b, span)
-        if a.type == b.type == I64:
-            raise NotCompiled("products of large arrays of ints are not compiled", span)
-        found = self.large_product(a, b, sizes, (*count, m, n), span)
-        return self.few_apart(Stored(found), span)
+    def matrices(
+        self, held: Any, labels: str, order: str, turned: str, sizes: Sizes, span: Span
+    ) -> tuple[Value, bool]:
+        """A factor in memory with its axes in an order, and whether its matrices are column by
+        column: `turned` is the order in which they are so."""
+        if labels == turned != order and isinstance(held, Stored) and is_float(held.type.element):
+            return held.value, True
+        return self.matrix(self.relabelled(held, labels, order, sizes, span), span)
 
-    def large_product(
-        self,
-        a: Pending,
-        b: Pending,
-        sizes: tuple[int, int, int, int],
-        shape: tuple[int, ...],
-        span: Span,
-    ) -> Value:
-        """A product that NumPy computes."""
-        (x, by_columns), (y, right_by_columns) = [self.matrix(each, span) for each in (a, b)]
-        return self.builder.product(x, y, sizes, (by_columns, right_by_columns), shape)
+    def relabelled(self, held: Any, labels: str, order: str, sizes: Sizes, span: Span) -> Pending:
+        """An array with its axes in another order, and those of one element broadcast."""
+        array: Pending = self.operand(held, span)
+        shape = tuple([sizes[label] for label in order])
+        if (labels, array.shape) == (order, shape):
+            return array
+
+        def at(indices: Indices) -> Value:
+            return self.at_labels(array, labels, dict(zip(order, indices, strict=True)))
+
+        return Pending(shape, array.type, at, None, array.operations)
 
     def matrix(self, factor: Pending, span: Span) -> tuple[Value, bool]:
         """A factor in memory, and whether it is column by column."""
@@ -95,36 +198,6 @@ class Products(Reductions):
     def apart(self, held: Array | Stored | Pending, span: Span) -> Array:
         """The elements of an array as scalars."""
         return held if isinstance(held, Array) else self.unpacked(held, span)
-
-    def unrolled_product(self, a: Array, b: Array, span: Span) -> Any:
-        n, width = a.shape[-1], prod(b.shape[1:])
-        self.count(span, len(a.items) * width)
-
-        def element(i: int, j: int) -> Value:
-            pairs = zip(a.items[i * n : (i + 1) * n], b.items[j::width], strict=True)
-            return self.added([self.builder.apply("mul", list(pair), span) for pair in pairs], span)
-
-        found = [element(i, j) for i in range(len(a.items) // n) for j in range(width)]
-        shape = a.shape[:-1] + b.shape[1:]
-        return self.tied(self.array(shape, found, span)) if shape else found[0]
-
-    def looped_product(self, a: Pending, b: Pending, span: Span) -> Any:
-        """A product whose terms are added one after another, row by row of the right factor."""
-        builder, n = self.builder, a.shape[-1]
-        kind = widest({a.type, b.type})
-        left, right = a.shape[:-1], b.shape[1:]
-        shape = (*left, *right)
-
-        def term(indices: Indices) -> list[Value]:
-            rows, (k, *columns) = indices[: len(left)], indices[len(left) :]
-            factors = [a.at([*rows, k]), b.at([k, *columns])]
-            found = builder.apply("mul", factors, span)
-            return [found, self.place([*rows, *columns], shape)] if shape else [found]
-
-        first = builder.zero(kind)
-        initial = builder.filled(ArrayType(kind, shape), first) if shape else first
-        [found] = self.over((*left, n, *right), [("add", initial)], term, span)
-        return self.few_apart(Stored(found), span) if shape else found
 
     def outer(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The products of each element of one array with each of another."""
@@ -203,3 +276,17 @@ class Products(Reductions):
 
     def ravel(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.whole(self.line_of(operands[0], span), span)
+
+
+def _places(labels: str, sizes: Sizes) -> Iterator[dict[str, int]]:
+    """What the labels are for each of the elements that they count, the last the fastest."""
+    for place in product(*[range(sizes[label]) for label in labels]):
+        yield dict(zip(labels, place, strict=True))
+
+
+def _loops(terms: Sequence[str], result: str) -> list[str]:
+    """All labels in the order of loops over them: those of the result, then those over which is
+    summed, but last that along which most arrays are contiguous."""
+    labels = dict.fromkeys(result + "".join(terms))
+    last = max(labels, key=lambda label: sum([t.endswith(label) for t in (*terms, result)]))
+    return [*[label for label in labels if label != last], last]
