@@ -1,5 +1,5 @@
 """How kernels on rows hold what each row has: in columns, where values of many rows follow each
-other, or in rows, whose own numbers do."""
+other, or in rows, whose own numbers do; and the sums over rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class Layout(Enum):
     COLUMN  each row has a number: the address of the first. Where each has an array, its elements
             have a column each, and how many numbers further the next one begins is passed, too
     ROWS    the numbers of a row are adjacent: the address of the first row
+    SUM     results that are added up over the rows: the address of the first total
     """
 
-    SHARED, COLUMN, ROWS = range(3)
+    SHARED, COLUMN, ROWS, SUM = range(4)
 
 
 class Held(NamedTuple):
     """How the next parameters, or results, of a region are held: `width` of them, which is 1 but in
-    rows."""
+    rows and in sums."""
 
     layout: Layout
     width: int = 1

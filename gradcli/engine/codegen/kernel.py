@@ -144,11 +144,12 @@ def rows_kernel(
     others: Sequence[Region],
     by_row: Sequence[bool],
     rows_first: Collection[int] | None = None,
+    summed: Collection[int] = (),
     backend: Backend = CPU,
 ) -> OnRows | None:
-    """A region as a function of columns on the device of a backend, or of arrays with `rows_first`
-    on the CPU: see `RowsKernel`. None where there is no machine code, or compiling would take
-    long."""
+    """A region as a function of columns on the device of a backend; on the CPU also of arrays with
+    `rows_first`, and with results that are `summed`: see `RowsKernel`. None where there is no
+    machine code, or compiling would take long."""
     if refused_on_rows(region, *others):
         return None
     from .scalar_ops import NotNative
@@ -160,6 +161,6 @@ def rows_kernel(
             return DeviceRowsKernel(region, others, by_row, backend)
         from .rows import RowsKernel
 
-        return RowsKernel(region, others, by_row, rows_first)
+        return RowsKernel(region, others, by_row, rows_first, summed)
     except NotNative:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import islice
 from typing import Any
 
@@ -13,9 +14,10 @@ from ..ir.types import ArrayType
 from .columns import Held, Layout
 from .llvm_frame import DOUBLE, INT, Frame, count_up
 from .llvm_groups import Groups
-from .llvm_memory import at, in_memory, load, store
+from .llvm_memory import at, in_memory, load, size_in_memory, store
 from .llvm_turning import Turned
 from .llvm_types import llvm_types
+from .row_groups import PART
 
 MAX_ELEMENTS = 16  # of arrays that are copied without a loop
 
@@ -54,6 +56,10 @@ class Part:
 
     def give(self, start: Any) -> None:
         """Emits what comes after some rows were computed."""
+
+    def kept(self, value: Any, counts: Any) -> Any:
+        """What is kept of a row's value, which may not count in sums."""
+        return value
 
     def of_group(self, groups: Groups, start: Any) -> None:
         """Tells where the rows of a group find the values."""
@@ -201,7 +207,66 @@ class _Rows(_InMemory):
         return column
 
 
-_KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows}
+class _Sum(Part):
+    """Totals over rows. Where several rows are computed together, their numbers go to columns
+    before, which are added up eight rows at a time."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        kind, first = self.types[0], values[0].type
+        self.size = first.size if isinstance(first, ArrayType) else 0
+        self.kind = kind.pointee if self.size else kind
+        self.types = [self.kind.as_pointer()]
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        if self.rows > 1:
+            self._columns = Turned(self.make, self.kind, len(self.values), self.rows)
+
+    def kept(self, value: Any, counts: Any) -> Any:
+        return self.make.select(counts, value, ir.Constant(value.type, 0))
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        make = self.make
+        if self.rows > 1:
+            for place, value in zip(self.places(start), values, strict=True):
+                make.store(value, at(make, place, k))
+        elif self.size:
+            _each(make, self.size, lambda j: self._add(make.load(at(make, values[0], j)), j))
+        else:
+            for j, value in enumerate(values):
+                self._add(value, j)
+
+    def places(self, start: Any) -> list[Any]:
+        return [self._columns.column(k) for k in range(len(self.values))]
+
+    def give(self, start: Any) -> None:
+        if self.rows == 1:
+            return
+        make, kind = self.make, ir.VectorType(self.kind, PART)
+
+        def add_up(j: Any) -> None:
+            column, align = self._columns.column(j), size_in_memory(self.kind)
+            parts = [
+                make.bitcast(at(make, column, k), kind.as_pointer())
+                for k in range(0, self.rows, PART)
+            ]
+            total = reduce(make.fadd, [make.load(part, align=align) for part in parts])
+            numbers = [make.extract_element(total, ir.Constant(INT, n)) for n in range(PART)]
+            while len(numbers) > 1:
+                numbers = [
+                    make.fadd(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)
+                ]
+            self._add(numbers[0], j)
+
+        _each(make, len(self.values), add_up)
+
+    def _add(self, number: Any, j: Any) -> None:
+        total = at(self.make, self.given[0], j)
+        self.make.store(self.make.fadd(self.make.load(total), number), total)
+
+
+_KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layout.SUM: _Sum}
 
 
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:

@@ -36,8 +36,9 @@ MOST_TURNED = 2**14  # numbers that are turned at a time, which are on C's stack
 
 class RowsText(NamedTuple):
     """The module of the function `kernel`, and of what the number of rows is a multiple. Its
-    parameters are the number of rows; the address of a byte for each row, which is set where the
-    region steps back; and then what is as `Held` says, first what the region takes."""
+    parameters are the number of rows, and that of those that count in sums, the first ones; the
+    address of a byte for each row, which is set where the region steps back; and then what is as
+    `Held` says, first what the region takes."""
 
     text: str
     multiple: int
@@ -52,7 +53,8 @@ def rows_text(
     multiple = _multiple(region, takes, gives)
     given = parts_of(region.block.parameters, takes, multiple)
     found = parts_of(region.block.results, gives, multiple)
-    types = [INT, BYTE.as_pointer(), *[kind for each in (*given, *found) for kind in each.types]]
+    held = [kind for each in (*given, *found) for kind in each.types]
+    types = [INT, INT, BYTE.as_pointer(), *held]
     loop = function_of(module, "rows", types, [])
     if multiple > 1 and not is_straight(region.block):
         _group_loop(loop, region, given, found, called)
@@ -83,7 +85,8 @@ def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> i
     by_row = [each.layout is not Layout.SHARED for each in takes for _ in range(each.width)]
     if not is_straight(region.block):
         return GROUP if fits_groups(region, by_row) else 1
-    turned = sum([each.width for each in (*takes, *gives) if each.layout is Layout.ROWS])
+    apart = (Layout.SHARED, Layout.COLUMN)
+    turned = sum([each.width for each in (*takes, *gives) if each.layout not in apart])
     rows = CHUNK
     while rows > PART and turned * rows > MOST_TURNED:
         rows //= 2
@@ -109,7 +112,7 @@ def _group_loop(
     """The function that goes over groups of rows."""
     frame = _begun(function)
     make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, status, *rest = frame.parameters
+    n, counted, status, *rest = frame.parameters
     groups = Groups(frame, guards, region, called)
     parameters = iter(rest)
     for each in (*takes, *gives):
@@ -120,12 +123,14 @@ def _group_loop(
         for each in takes:
             each.take(start)
             each.of_group(groups, start)
-        places = [place for each in gives for place in each.places(start)]
+        places = [(each, place) for each in gives for place in each.places(start)]
 
         def finish(emitter: RowEmitter, row: Any) -> None:
             results = emitter.read(region.block.results)
-            for place, value in zip(places, results, strict=True):
-                groups.store(value, place, row)
+            counts = make.icmp_signed("<", make.add(start, row), counted)
+            counts = make.and_(counts, emitter.is_good())
+            for (each, place), value in zip(places, results, strict=True):
+                groups.store(each.kept(value, counts), place, row)
 
         guards.count(GROUP * size_of(region.block) // 4)
         groups.run(region.block, None, region.block.results, finish)
@@ -147,7 +152,7 @@ def _loop(
     """The function that goes over the rows. `row` computes one."""
     frame = _begun(function)
     make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, status, *rest = frame.parameters
+    n, counted, status, *rest = frame.parameters
     parameters = iter(rest)
     for each in (*takes, *gives):
         each.enter(frame, parameters)
@@ -159,16 +164,17 @@ def _loop(
             frame, guards, row, [value for each in takes for value in each.loaded(start, k)]
         )
 
-        def keep() -> None:
+        def keep(counts: Any = None) -> None:
             values = iter(found)
             for each in gives:
-                each.store(start, k, [*islice(values, len(each.values))])
+                own = [*islice(values, len(each.values))]
+                each.store(start, k, [each.kept(v, counts) for v in own] if together else own)
 
         if together:  # without branches, and nothing carried on
             guards.set_counts(before)
-            stepped_back = make.zext(ended(frame, end, STEPPED_BACK), BYTE)
-            make.store(stepped_back, make.gep(status, [index], inbounds=True))
-            keep()
+            stepped_back = ended(frame, end, STEPPED_BACK)
+            make.store(make.zext(stepped_back, BYTE), make.gep(status, [index], inbounds=True))
+            keep(make.and_(make.icmp_signed("<", index, counted), make.not_(stepped_back)))
             return
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):

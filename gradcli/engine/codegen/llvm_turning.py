@@ -29,9 +29,11 @@ class Turned:
             whole = ir.ArrayType(kind, max(1, width * (rows + APART)))
             self.start = builder.bitcast(builder.alloca(whole), kind.as_pointer())
 
-    def column(self, k: int) -> Any:
+    def column(self, k: Any) -> Any:
         """The address of a column."""
-        return at(self.builder, self.start, k * (self.rows + APART))
+        step = self.rows + APART
+        place = k * step if isinstance(k, int) else self.builder.mul(k, ir.Constant(INT, step))
+        return at(self.builder, self.start, place)
 
     def take(self, source: Any) -> None:
         """Emits what fills the columns from rows."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backends.backend import CPU
 from ..ir.instructions import Block, Constant, Region, Value
-from ..ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of
+from ..ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of, elements_of
 from ..passes.scalar_replacement import in_scalars, is_few
 from .columns import Held, Layout, column_of, empty_columns, stacked
 from .llvm import Limits, loaded
@@ -26,6 +26,7 @@ class RowsKernel:
     by_row      which of its parameters each row has its own of; all rows share the others
     rows_first  the results that are arrays with the rows along their first axis, as those that are
                 given then have; without it, all have the rows along the last one
+    summed      the results that are added up over the rows, in the order of blocks of rows
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class RowsKernel:
         others: Sequence[Region],
         by_row: Sequence[bool],
         rows_first: Collection[int] | None = None,
+        summed: Collection[int] = (),
     ) -> None:
         """Raises NotNative."""
         self._takes = [
@@ -41,7 +43,7 @@ class RowsKernel:
             for value, varies in zip(region.block.parameters, by_row, strict=True)
         ]
         self._gives = [
-            _Kind(value.type, True, k in (rows_first or ()))
+            _Kind(value.type, True, k in (rows_first or ()), k in summed)
             for k, value in enumerate(region.block.results)
         ]
         block = in_scalars(region).block
@@ -76,9 +78,10 @@ class RowsKernel:
         memory: int | None = None,
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
-        """The results for `n` rows: the column or the array of each, or a number or bool that all
-        rows have; and for each row whether the region steps back, and its results mean nothing. It
-        may take so much `memory`, in bytes. Results may be in their places of `into`.
+        """The results for `n` rows: the column or the array of each, its sum, or a number or bool
+        that all rows have; and for each row whether the region steps back: its results mean
+        nothing, and sums are without it. It may take so much `memory`, in bytes. Results may be in
+        their places of `into`.
 
         Columns, and arrays whose rows are first, are contiguous.
         """
@@ -92,14 +95,14 @@ class RowsKernel:
         found = self._begun(room, into if room == n else None)
         whole = n - n % self._multiple
         if whole:
-            self._call(status[:whole], given, found, memory)
+            self._call(whole, status[:whole], given, found, memory)
         if whole < n:  # the last row again and again, up to a multiple
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
             rest = [_rows_of(*each, places) for each in zip(given, self._held, strict=True)]
             into = [
                 _rows_of(*each, slice(whole, None)) for each in zip(found, self._found, strict=True)
             ]
-            self._call(status[whole:], rest, into, memory)
+            self._call(n - whole, status[whole:], rest, into, memory)
             found = [_rows_of(*each, slice(n)) for each in zip(found, self._found, strict=True)]
         columns = iter(found)
         parts = iter([next(columns) if known is None else known for known in self._known])
@@ -115,14 +118,17 @@ class RowsKernel:
             if next(known) is None
         ]
         own = [kind for kind, place in wanted if place is None]
-        floats = iter(empty_columns([kind.part for kind in own].count(F64), room))
-        made = iter([next(floats) if kind.part is F64 else kind.empty(room) for kind in own])
+        in_columns = [kind.part is F64 and not kind.is_summed for kind in own]
+        floats = iter(empty_columns(in_columns.count(True), room))
+        pairs = zip(own, in_columns, strict=True)
+        made = iter([next(floats) if is_column else kind.empty(room) for kind, is_column in pairs])
         return [next(made) if place is None else place for _, place in wanted]
 
     def _call(
-        self, status: Any, values: Sequence[Any], into: Sequence[Any], memory: int | None
+        self, n: int, status: Any, values: Sequence[Any], into: Sequence[Any], memory: int | None
     ) -> None:
-        given = [len(status), status.ctypes.data]
+        """Computes rows, of which the first `n` count in sums."""
+        given = [len(status), n, status.ctypes.data]
         for value, (layout, _) in zip([*values, *into], [*self._held, *self._found], strict=True):
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
             if layout is Layout.COLUMN and value.ndim > 1:
@@ -141,11 +147,14 @@ class _Kind:
     held  how each part is
     """
 
-    def __init__(self, kind: Type, by_row: bool, rows_first: bool) -> None:
-        self.type, self.part, self.by_row = kind, kind, by_row
+    def __init__(self, kind: Type, by_row: bool, rows_first: bool, is_summed: bool = False) -> None:
+        self.type, self.part, self.by_row, self.is_summed = kind, kind, by_row, is_summed
         self.rows_first = by_row and rows_first and isinstance(kind, ArrayType)
         layout = Layout.COLUMN if by_row else Layout.SHARED
-        if isinstance(kind, ArrayType) and is_few(kind):
+        if is_summed:
+            few = isinstance(kind, ArrayType) and is_few(kind)
+            self.held = [Held(Layout.SUM, elements_of(kind) if few else 1)]
+        elif isinstance(kind, ArrayType) and is_few(kind):
             if self.rows_first:
                 self.held = [Held(Layout.ROWS, kind.size)]
             else:
@@ -162,7 +171,9 @@ class _Kind:
         return value.ravel().tolist()  # type: ignore[no-any-return]
 
     def empty(self, n: int) -> Any:
-        """A part of `n` rows, to be filled."""
+        """A part of `n` rows, to be filled, or a sum of none."""
+        if self.is_summed:
+            return CPU.xp.zeros(dimensions(self.part), dtype_of(self.part))
         if isinstance(self.part, ArrayType):
             shape = self.part.shape
             return CPU.xp.empty(
@@ -180,6 +191,6 @@ class _Kind:
 
 def _rows_of(value: Any, held: Held, rows: Any) -> Any:
     """Some rows of a part."""
-    if held.layout is Layout.SHARED:
+    if held.layout in (Layout.SHARED, Layout.SUM):
         return value
     return value[rows] if held.layout is Layout.ROWS else value[..., rows]

@@ -267,7 +267,8 @@ def _folded(xp: Any, value: Any, group: Group) -> Any:
 
 def _parts(run: Run, seed: Any, begins: list[Any]) -> list[Any]:
     """Splits a seed into parts with the shape and dtype of each value; None where a part is 0."""
-    first, values = 0, []
+    first = 0
+    values: list[Any] = []
     for like in map(primal, map(read, begins)):
         part = seed[first : first + count(shape_of(like))]
         if not part.any():

@@ -19,6 +19,7 @@ from ..backends.threads import in_order
 from ..backends.tiers import NO_LIMIT
 from ..codegen.columns import column_of
 from ..codegen.row_groups import CHUNK, GROUP
+from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
     Constant,
@@ -31,7 +32,7 @@ from ..ir.instructions import (
     blocks_of,
     every,
 )
-from ..ir.types import Type, dimensions, dtype_of, elements_of, has_tangents
+from ..ir.types import ArrayType, Type, dimensions, dtype_of, elements_of, has_tangents
 from ..passes.calls import Regions
 from ..passes.element_reads import ElementReads, element_reads
 from ..passes.jvp import jvp
@@ -111,6 +112,7 @@ class MappedRegion(RegionCall):
     def _derived(
         self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int
     ) -> MappedRegion:
+        region = _connected_sums(region, summed, pairs)
         made = MappedRegion(region, self.regions, by_row, summed, pairs)
         if made.rows.refusal is not None:
             raise NoRule(made.rows.refusal.reason)
@@ -143,8 +145,12 @@ class MappedRegion(RegionCall):
     @cached_property
     def rows(self) -> RegionRows:
         """The region as a function of columns."""
+        places = range(len(self._gives))
         return RegionRows(
-            self, self._by_row, [k for k, each in enumerate(self._summed) if not each]
+            self,
+            self._by_row,
+            [k for k in places if not self._summed[k]],
+            [k for k in places if self._summed[k]],
         )
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
@@ -171,9 +177,7 @@ class MappedRegion(RegionCall):
             for k, column in enumerate(columns):
                 if self._is_flag(k):
                     columns[k] = bool(CPU.xp.any(column))
-                elif self._summed[k]:
-                    columns[k] = column.sum(axis=-1)
-                else:
+                elif not self._summed[k]:
                     place, columns[k] = into[k], None
                     if column is not place:
                         place[...] = column
@@ -190,14 +194,13 @@ class MappedRegion(RegionCall):
         steps back are computed one by one. Raises StepBack."""
         if not self.rows.is_there:
             columns = [
-                CPU.xp.empty((*dimensions(kind), n), dtype_of(kind)) if place is None else place
-                for place, kind in zip(into, self._gives, strict=True)
+                self._begun(k, n) if place is None else place for k, place in enumerate(into)
             ]
             others = range(n)
         else:
             found, stepped_back = self.rows.run(n, given, into=into)
             columns = [
-                value if self._is_flag(k) else column_of(value, n) for k, value in enumerate(found)
+                column_of(value, n) if self._has_rows(k) else value for k, value in enumerate(found)
             ]
             others = CPU.xp.flatnonzero(stepped_back).tolist()
         for row in others:
@@ -206,8 +209,12 @@ class MappedRegion(RegionCall):
                 for value, varies in zip(given, self._by_row, strict=True)
             ]
             for k, value in enumerate(super().run(own)):
-                if type(columns[k]) is CPU.ndarray:
-                    columns[k][row if self._has_rows(k) else (..., row)] = value
+                if self._summed[k]:
+                    columns[k] = columns[k] + value
+                elif type(columns[k]) is CPU.ndarray:
+                    columns[k][row] = value
+                else:
+                    columns[k] = columns[k] or value
         return columns
 
     def _begun(self, k: int, n: int) -> Any:
@@ -225,16 +232,46 @@ class MappedRegion(RegionCall):
 
     def _is_flag(self, k: int) -> bool:
         """Whether a result says whether the one before it is connected."""
-        return k > self._pairs and (k - self._pairs) % 2 == 1
+        return is_flag(k, self._pairs)
 
     def _mask(self, columns: list[Any]) -> None:
         """Makes the derivatives 0 of rows where they aren't connected."""
         for k, column in enumerate(columns):
-            if self._is_flag(k) and type(column) is CPU.ndarray and not column.all():
+            if self._is_flag(k) and self._has_rows(k - 1) and type(column) is CPU.ndarray:
                 masked = columns[k - 1]
-                if self._has_rows(k - 1):
+                if not column.all():
                     column = column.reshape(-1, *[1] * (masked.ndim - 1))
-                columns[k - 1] = CPU.xp.where(column, masked, 0.0)
+                    columns[k - 1] = CPU.xp.where(column, masked, 0.0)
+
+
+def is_flag(k: int, pairs: int) -> bool:
+    """Whether a result says if the one before it is connected, where these begin at `pairs`."""
+    return k > pairs and (k - pairs) % 2 == 1
+
+
+def _connected_sums(region: Region, summed: Sequence[bool], pairs: int) -> Region:
+    """A region whose results that are added up over rows are 0 where they aren't connected."""
+    block = Block(region.block.parameters, [*region.block.instructions], region.block.results)
+    builder, results = Builder(block), list(block.results)
+    known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+    for k, flag in enumerate(results):
+        if is_flag(k, pairs) and summed[k - 1] and known.get(flag) is not True:
+            results[k - 1] = _where(builder, flag, results[k - 1])
+    block.results = tuple(results)
+    return Region(region.name, block)
+
+
+def _where(builder: Builder, flag: Value, value: Value) -> Value:
+    """A number or an array where a bool holds, else 0."""
+    if not isinstance(value.type, ArrayType):
+        return builder.apply("where", [flag, value, builder.zero(value.type)])
+    zero = builder.zero(value.type.element)
+
+    def element(places: Sequence[Value]) -> list[Value]:
+        (place,) = places
+        return [builder.apply("where", [flag, builder.element(value, place), zero]), place]
+
+    return builder.each([value.type.size], [("put", builder.room(value.type))], element)[0]
 
 
 def _has_products(region: Region, shared: set[Value]) -> bool:

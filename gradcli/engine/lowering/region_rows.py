@@ -15,19 +15,21 @@ _NUMBERS = (bool, int, float)
 
 
 class RegionRows:
-    """A region as a function of columns on the device of a backend, or of arrays with `rows_first`
-    on the CPU: see `RowsKernel`."""
+    """A region as a function of columns on the device of a backend; on the CPU also of arrays with
+    `rows_first`, and with results that are `summed`: see `RowsKernel`."""
 
     def __init__(
         self,
         call: RegionCall,
         by_row: Sequence[bool],
         rows_first: Collection[int] | None = None,
+        summed: Collection[int] = (),
         backend: Backend = CPU,
     ) -> None:
         """`by_row` says which parameters of the region each row has its own of; all share the
         others."""
-        self._by_row, self._rows_first, self._backend = list(by_row), rows_first, backend
+        self._by_row, self._backend = list(by_row), backend
+        self._rows_first, self._summed = rows_first, summed
         before, self._takes, of_row = apart(call.region, by_row)
         self._gives = len(before.block.results)
         self._before = RegionCall(before, call.regions) if before.block.instructions else None
@@ -44,7 +46,7 @@ class RegionRows:
     def _kernel(self) -> OnRows | None:
         varies = [*self._by_row, *[False] * self._gives]
         region, *others = self._regions
-        return rows_kernel(region, others, varies, self._rows_first, self._backend)
+        return rows_kernel(region, others, varies, self._rows_first, self._summed, self._backend)
 
     @property
     def is_there(self) -> bool:
