@@ -30,7 +30,12 @@ def parts_of(values: Sequence[Value], held: Sequence[Held], rows: int) -> list[P
 
 class Part:
     """Parameters or results that are held in one way. This is how, where they are the same for all
-    rows: one parameter."""
+    rows: one parameter.
+
+    size  how many elements their array has; 0 for numbers
+    """
+
+    size = 0
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         """`rows`: how many are computed together."""
@@ -67,8 +72,15 @@ class Part:
             groups.shared[value] = given
 
     def places(self, start: Any) -> list[Any]:
-        """Where the values of a group's rows are to go."""
+        """Where the numbers of a group's rows are to go."""
         raise NotImplementedError
+
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        """Emits what keeps an element of the array of a group's row."""
+        raise NotImplementedError
+
+    def element_done(self, k: Any) -> None:
+        """Emits what comes after an element of all rows of a group."""
 
 
 class _InMemory(Part):
@@ -114,6 +126,9 @@ class _InMemory(Part):
             store(make, make.load(at(make, array, j)), self.place(index, j))
 
         _each(make, self.size, element)
+
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        store(self.make, value, self.place(self.make.add(start, row), k))
 
     def place(self, index: Any, k: Any) -> Any:
         """The address of a number of a row."""
@@ -184,8 +199,14 @@ class _Rows(_InMemory):
             groups.places.update(zip(self.values, self._columns(), strict=True))
             return
         (value,) = self.values
-        columns = {k: self._gathered(start, k) for k in groups.elements_read(value)}
-        groups.columns[value] = columns.__getitem__
+        read = groups.elements_read(value)
+        if read is None:
+            turned = Turned(self.make, self.kind, self.size, self.rows)
+            turned.take(self.place(start, 0))
+            groups.columns[value] = turned.column
+        else:
+            columns = {k: self._gathered(start, k) for k in read}
+            groups.columns[value] = columns.__getitem__
 
     def places(self, start: Any) -> list[Any]:
         return self._columns()
@@ -241,25 +262,26 @@ class _Sum(Part):
         return [self._columns.column(k) for k in range(len(self.values))]
 
     def give(self, start: Any) -> None:
-        if self.rows == 1:
-            return
-        make, kind = self.make, ir.VectorType(self.kind, PART)
+        if self.rows > 1 and not self.size:
+            _each(self.make, len(self.values), lambda k: self._add_up(self._columns.column(k), k))
 
-        def add_up(j: Any) -> None:
-            column, align = self._columns.column(j), size_in_memory(self.kind)
-            parts = [
-                make.bitcast(at(make, column, k), kind.as_pointer())
-                for k in range(0, self.rows, PART)
-            ]
-            total = reduce(make.fadd, [make.load(part, align=align) for part in parts])
-            numbers = [make.extract_element(total, ir.Constant(INT, n)) for n in range(PART)]
-            while len(numbers) > 1:
-                numbers = [
-                    make.fadd(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)
-                ]
-            self._add(numbers[0], j)
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        store(self.make, value, at(self.make, self._columns.column(0), row))
 
-        _each(make, len(self.values), add_up)
+    def element_done(self, k: Any) -> None:
+        self._add_up(self._columns.column(0), k)
+
+    def _add_up(self, column: Any, k: Any) -> None:
+        """Adds the numbers of a column to a total."""
+        make, kind = self.make, ir.VectorType(self.kind, PART).as_pointer()
+        places = [make.bitcast(at(make, column, n), kind) for n in range(0, self.rows, PART)]
+        align = size_in_memory(self.kind)
+        eights = reduce(make.fadd, [make.load(place, align=align) for place in places])
+        numbers = [make.extract_element(eights, ir.Constant(INT, n)) for n in range(PART)]
+        while len(numbers) > 1:
+            pairs = zip(numbers[::2], numbers[1::2], strict=True)
+            numbers = [make.fadd(first, second) for first, second in pairs]
+        self._add(numbers[0], k)
 
     def _add(self, number: Any, j: Any) -> None:
         total = at(self.make, self.given[0], j)

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..ir.instructions import Each, Value, size_of
+from ..ir.instructions import BLOCK, LANES, Each, Value, size_of
 from ..ir.types import ArrayType
 from ..passes.copying import used
 from .llvm_frame import ADDRESS, INT, REALS, STATUS, Frame, count_up
 from .llvm_memory import in_memory, load, size_in_memory, store
 from .llvm_regions import DONE, RAISED, STEPPED_BACK, Noting
 
-BLOCK, LANES = 128, 8
 WIDEST = 512  # bits
 Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
 
@@ -95,17 +94,9 @@ class _Function:
         self.module, self.made, self.outside, self.around = module, made, outside, around
         self.given = made.given
         self.number = sum(1 for name in module.globals if name.startswith("each_"))
-        last = made.body.parameters[-1]
-        self.inner = {last}  # what depends on the last index
-        for each in made.body.instructions:
-            if not self.inner.isdisjoint(each.operands):
-                self.inner.update(each.results)
+        self.inner = made.inner
         self.single = [k for k, (_, place) in enumerate(self.given) if place is None]
-        self.rows = [
-            k
-            for k, (_, place) in enumerate(self.given)
-            if made.ways[k] != "put" and (place is None or place not in self.inner)
-        ]
+        self.rows = made.along
 
     def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
         """A new function of what the body uses, and of so many ints. Arrays that are changed are

@@ -12,7 +12,7 @@ no other loop, whatever its numbers say, and the pullback has to go the same way
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -21,13 +21,18 @@ from ..ir.instructions import (
     Block,
     Branch,
     Constant,
-    Element,
+    Copy,
+    Each,
     For,
+    Free,
     Instruction,
+    NewArray,
     NewStack,
     Pop,
     Push,
+    Put,
     Region,
+    Room,
     Value,
     While,
     blocks_of,
@@ -38,23 +43,25 @@ from ..ir.instructions import (
 from ..ir.types import StackType
 from ..passes.copying import used
 from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
+from .llvm_group_arrays import Finish, GroupArrays
 from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
-from .llvm_places import Places
 from .llvm_types import llvm_type
 from .row_groups import GROUP, carries, has_either_side
 
-Finish = Callable[[RowEmitter, Any], None]
 
-
-class Groups(Places):
+class Groups(GroupArrays):
     """Emits what computes a group of rows."""
 
     def __init__(
-        self, frame: Frame, guards: Guards, region: Region, called: PythonFunctions
+        self,
+        frame: Frame,
+        guards: Guards,
+        region: Region,
+        called: PythonFunctions,
+        memory: Sequence[Any],
     ) -> None:
-        super().__init__(frame, guards, called)
-        self._block = region.block
+        super().__init__(frame, guards, region, called, memory)
         self.uses: Counter[Value] = Counter()
         _count(region.block, self.uses)
         for made in every(region.block):
@@ -63,14 +70,6 @@ class Groups(Places):
                 self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
         self._any = frame.variable(ir.Constant(BIT, 0))
         self._most = frame.variable(ir.Constant(INT, 0))
-
-    def elements_read(self, array: Value) -> set[int]:
-        """Which elements are read of an array that each row has."""
-        return {
-            self.constants[made.place]
-            for made in every(self._block)
-            if isinstance(made, Element) and made.array is array
-        }
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -130,8 +129,10 @@ class Groups(Places):
                 self.stacks[made.result] = self.stacks[made.stack]
                 self.move(made)
                 waiting.append(made)
-            elif is_straight(Block((), [made])):
+            elif isinstance(made, Put) or is_straight(Block((), [made])):
                 waiting.append(made)
+            elif isinstance(made, Room | Free):
+                continue
             else:
                 self.straight(waiting, mask)
                 waiting = []
@@ -139,7 +140,9 @@ class Groups(Places):
         self.straight(waiting, mask, [v for v in reads if v not in self.stacks], finish)
 
     def control(self, made: Instruction, mask: Any) -> None:
-        if isinstance(made, Branch):
+        if isinstance(made, NewArray | Copy | Each):
+            self.whole(made, mask)
+        elif isinstance(made, Branch):
             self.branch(made, mask)
         elif isinstance(made, While):
             self.while_loop(made, mask)

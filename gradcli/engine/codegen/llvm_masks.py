@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..ir.instructions import Instruction, Pop, Push
+from ..ir.instructions import Instruction, Pop, Push, Put, Value
 from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, Frame
 from .llvm_places import Places
@@ -20,12 +20,12 @@ class _RowFrame(Frame):
 
     is_masked = True
 
-    def __init__(self, places: Places, active: Any) -> None:
+    def __init__(self, places: Places, row: Any, active: Any) -> None:
         frame = places.frame
         self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
         self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, frame.step_back
         self.active, self.bad = active, places.bad
-        self.notes = False
+        self.places, self.row, self.notes = places, row, False
 
     def step_back_if(self, condition: Any) -> None:
         self.notes = True
@@ -33,8 +33,10 @@ class _RowFrame(Frame):
         self.builder.store(self.builder.or_(self.builder.load(self.bad), steps), self.bad)
 
     def safe(self, place: Any) -> Any:
-        reads = self.builder.and_(self.active, self.builder.not_(self.builder.load(self.bad)))
-        return self.builder.select(reads, place, ir.Constant(INT, 0))
+        make = self.builder
+        bad = make.or_(make.load(self.bad), self.places.has_stepped_back(self.row))
+        reads = make.and_(self.active, make.not_(bad))
+        return make.select(reads, place, ir.Constant(INT, 0))
 
 
 class RowEmitter(Emitter):
@@ -46,9 +48,9 @@ class RowEmitter(Emitter):
         self.places, self.row = places, row
         active = ir.Constant(BIT, 1) if mask is None else places.load(mask, row)
         places.builder.store(ir.Constant(BIT, 0), places.bad)
-        frame = _RowFrame(places, active)
+        frame = _RowFrame(places, row, active)
         super().__init__(frame, places.guards, {}, places.called, of_rows)
-        self.active = active
+        self.active, self.is_masked = active, mask is not None
         self.values = dict(places.shared)
 
     def instruction(self, made: Instruction) -> None:
@@ -58,8 +60,26 @@ class RowEmitter(Emitter):
         elif isinstance(made, Pop):
             for value, place in zip(made.entry, self._places(made), strict=True):
                 self.values[value] = self.places.load_entry(llvm_type(value.type), place)
+        elif isinstance(made, Put):
+            number, target = self.read([made.number])[0], self.element_place(made.array, made.place)
+            if self.is_masked:
+                number = self.builder.select(
+                    self.active, number, self.places.load(target, self.row)
+                )
+            self.places.store(number, target, self.row)
         else:
             super().instruction(made)
+
+    def element_place(self, array: Value, place: Value) -> Any:
+        """The address of the places of an element of the rows' arrays. Rows that don't take part
+        have the first one."""
+        known = self.places.constants.get(place)
+        if known is not None:
+            return self.places.columns[array](known)
+        at_place = self.values[place]
+        if place not in self.places.in_range:
+            at_place = self.frame.safe(at_place)
+        return self.places.columns[array](at_place)
 
     def _places(self, made: Push | Pop) -> Iterator[Any]:
         return self.places.entry_places(self.places.entry(made), self.row)
@@ -68,21 +88,23 @@ class RowEmitter(Emitter):
         """An element of a row's array; or of one that rows share, of which those that don't take
         part read the first."""
         if made.array in self.places.columns:
-            place = self.places.columns[made.array](self.places.constants[made.place])
+            place = self.element_place(made.array, made.place)
             self.values[made.result] = self.places.load(place, self.row)
-            return
-        super().array(made)
+        elif made.place in self.places.in_range:
+            array, place = self.read(made.operands)
+            self.values[made.result] = self.arrays.element(array, place)
+        else:
+            super().array(made)
 
     def is_good(self) -> Any:
         """Whether the row hasn't stepped back."""
         make = self.builder
-        return make.not_(make.or_(self._has_stepped_back(), make.load(self.frame.bad)))
+        return make.not_(
+            make.or_(self.places.has_stepped_back(self.row), make.load(self.frame.bad))
+        )
 
     def end(self) -> None:
         """Notes a row that has stepped back."""
         if self.frame.notes:
-            before, now = self._has_stepped_back(), self.builder.load(self.frame.bad)
+            before, now = self.places.has_stepped_back(self.row), self.builder.load(self.frame.bad)
             self.places.store(self.builder.or_(before, now), self.places.status, self.row)
-
-    def _has_stepped_back(self) -> Any:
-        return self.places.load(self.places.status, self.row)

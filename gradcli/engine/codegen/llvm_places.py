@@ -34,6 +34,7 @@ class Places:
     shared     values that are the same for all rows
     constants  those of them that are known
     columns    what gives the addresses of the elements of arrays
+    in_range   places in arrays that are the same for all rows, and are never outside
     stacks     on which each entry has the numbers of all rows
     bad        a variable: whether the row that is computed has stepped back
     """
@@ -46,7 +47,8 @@ class Places:
         self.places: dict[Value, Any] = {}
         self.shared: dict[Value, Any] = {}
         self.constants: dict[Value, Any] = {}
-        self.columns: dict[Value, Callable[[int], Any]] = {}
+        self.columns: dict[Value, Callable[[Any], Any]] = {}
+        self.in_range: set[Value] = set()
         self.stacks: dict[Value, Stack] = {}
         self.bad = frame.variable(ir.Constant(BIT, 0))
         self._entries: dict[int, Entry] = {}  # by the identity of a push or a pop
@@ -95,6 +97,10 @@ class Places:
         make = self.builder
         value = make.zext(value, INT) if value.type == BIT else passed(make, value)
         store(make, value, place, align=1, mark=self._on_stack)
+
+    def has_stepped_back(self, row: Any) -> Any:
+        """Whether a row has stepped back, before what is computed now."""
+        return self.load(self.status, row)
 
     def _of_row(self, place: Any, row: Any) -> Any:
         return self.builder.gep(place, [row], inbounds=True)

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ..ir.instructions import Region, is_straight, size_of
 from .columns import Held, Layout
-from .llvm_arrays import release_arrays
+from .llvm_arrays import Arrays, release_arrays
 from .llvm_columns import Part, parts_of
 from .llvm_frame import BYTE, INT, Kernel, PythonFunctions, count_up, python
 from .llvm_groups import Groups
@@ -25,8 +25,9 @@ from .llvm_guards import Counts, Guards
 from .llvm_kernels import functions_of
 from .llvm_masks import RowEmitter
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
+from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
-from .row_groups import CHUNK, GROUP, PART, fits_groups
+from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
 from .scalar_ops import NotNative
 
 __all__ = ["NotNative", "RowsText", "rows_text"]
@@ -55,8 +56,11 @@ def rows_text(
     found = parts_of(region.block.results, gives, multiple)
     held = [kind for each in (*given, *found) for kind in each.types]
     types = [INT, INT, BYTE.as_pointer(), *held]
-    loop = function_of(module, "rows", types, [])
-    if multiple > 1 and not is_straight(region.block):
+    in_groups = multiple > 1 and not is_straight(region.block)
+    arrays = [value.array_type for value in own_arrays(region.block)] if in_groups else []
+    places = list(map(llvm_type, arrays))
+    loop = function_of(module, "rows", [*types, *places], [])
+    if in_groups:
         _group_loop(loop, region, given, found, called)
     else:
         functions = functions_of(
@@ -69,7 +73,9 @@ def rows_text(
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
-    parameters = frame.parameters(types)
+    parameters, made = frame.parameters(types), Arrays(frame, guards)
+    for kind, array in zip(places, arrays, strict=True):
+        parameters.append(made.new(kind, array.size * GROUP))
     thread = python(frame.builder, "PyEval_SaveThread")
     status, _ = attempt(frame, guards, loop, parameters)
     python(frame.builder, "PyEval_RestoreThread", thread)
@@ -113,27 +119,44 @@ def _group_loop(
     frame = _begun(function)
     make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
     n, counted, status, *rest = frame.parameters
-    groups = Groups(frame, guards, region, called)
     parameters = iter(rest)
     for each in (*takes, *gives):
         each.enter(frame, parameters)
+    groups = Groups(frame, guards, region, called, [*parameters])
+    numbers = [each for each in gives if not each.size]
+    arrays = [each for each in gives if each.size]
+    results = [value for each in numbers for value in each.values]
 
     def group(start: Any) -> None:
         groups.status = make.gep(status, [start], inbounds=True)
         for each in takes:
             each.take(start)
             each.of_group(groups, start)
-        places = [(each, place) for each in gives for place in each.places(start)]
+        places = [(each, place) for each in numbers for place in each.places(start)]
+
+        def counts(row: Any, is_good: Any) -> Any:
+            return make.and_(make.icmp_signed("<", make.add(start, row), counted), is_good)
 
         def finish(emitter: RowEmitter, row: Any) -> None:
-            results = emitter.read(region.block.results)
-            counts = make.icmp_signed("<", make.add(start, row), counted)
-            counts = make.and_(counts, emitter.is_good())
-            for (each, place), value in zip(places, results, strict=True):
-                groups.store(each.kept(value, counts), place, row)
+            in_sums = counts(row, emitter.is_good())
+            for (each, place), value in zip(places, emitter.read(results), strict=True):
+                groups.store(each.kept(value, in_sums), place, row)
 
         guards.count(GROUP * size_of(region.block) // 4)
-        groups.run(region.block, None, region.block.results, finish)
+        groups.run(region.block, None, results, finish)
+        for each in arrays:
+            columns = groups.columns[each.values[0]]
+
+            def element(k: Any, each: Part = each, columns: Any = columns) -> None:
+                def keep(row: Any) -> None:
+                    is_good = make.not_(groups.has_stepped_back(row))
+                    value = groups.load(columns(k), row)
+                    each.element(start, row, k, each.kept(value, counts(row, is_good)))
+
+                groups.rows(keep)
+                each.element_done(k)
+
+            count_up(make, ir.Constant(INT, each.size), 1, element)
         for each in gives:
             each.give(start)
 

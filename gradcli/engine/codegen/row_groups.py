@@ -5,55 +5,92 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.instructions import (
+    BLOCK,
+    Affine,
     Block,
     Branch,
     Cast,
     Check,
     Constant,
+    Copy,
+    Each,
     Element,
     For,
+    Free,
+    NewArray,
     NewStack,
     Operation,
     Pop,
     Push,
+    Put,
     Region,
+    Room,
+    Value,
     While,
     blocks_of,
     every,
+    is_straight,
     size_of,
 )
-from ..ir.types import ArrayType, StackType
+from ..ir.types import BOOL, ArrayType, StackType
 
 CHUNK = 256  # rows of a region without loops
 GROUP = 32  # rows of another one
 PART = 8  # rows of a group that are left out together where none of them takes part
 NUMBER = 8  # bytes
 MOST_PLACES = 2**18  # bytes of a group's values
-_KINDS = (Constant, Cast, Operation, Element, Check, Branch, While, For, NewStack, Push, Pop)
+MOST_IN_ARRAYS = 2**21  # bytes of a group's own arrays
+MOST_ELEMENTS = 2**9  # of an array that rows have, of which any may be read
+_KINDS = (
+    Constant, Cast, Operation, Affine, Element, Check, Branch, While, For, NewStack, Push, Pop,
+    Room, NewArray, Put, Copy, Free, Each,
+)  # fmt: skip
 
 
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
-    """Whether a region can run on groups: it has neither arrays of its own nor calls, and nothing
-    that reads the entries of one stack and adds to another. Which elements it reads of the arrays
-    that rows have, `by_row`, is known."""
-    varying = {p for p, varies in zip(region.block.parameters, by_row, strict=True) if varies}
-    constants = {made.result for made in every(region.block) if isinstance(made, Constant)}
+    """Whether a region can run on groups: it has no calls, no large arrays, none that loops or
+    branches give or stacks hold, and nothing that reads the entries of one stack and adds to
+    another. Of large arrays that rows have, `by_row`, it is known which elements are read."""
+    block, instructions = region.block, [*every(region.block)]
+    varying = {p for p, varies in zip(block.parameters, by_row, strict=True) if varies}
+    known = {made.result for made in instructions if isinstance(made, Constant)}
+    any_read = {
+        made.array
+        for made in instructions
+        if isinstance(made, Copy) or (isinstance(made, Element) and made.place not in known)
+    }
+    made = {value for each in instructions for value in each.results if _is_array(value)}
+    in_arrays = sum([value.array_type.size for value in own_arrays(block)]) * GROUP * NUMBER
     return (
-        _fits(region.block)
-        and all(
-            made.place in constants
-            for made in every(region.block)
-            if isinstance(made, Element) and made.array in varying
-        )
-        and not any(isinstance(value.type, ArrayType) for value in region.block.results)
-        and size_of(region.block) * GROUP * NUMBER < MOST_PLACES
+        _fits(block)
+        and all(value.array_type.size <= MOST_ELEMENTS for value in varying & any_read)
+        and all(value in made for value in block.results if _is_array(value))
+        and not any(value.array_type.element == BOOL for value in (*made, *varying & any_read))
+        and in_arrays < MOST_IN_ARRAYS
+        and size_of(block) * GROUP * NUMBER < MOST_PLACES
     )
+
+
+def own_arrays(block: Block) -> list[Value]:
+    """The arrays that have memory of their own."""
+    return [m.result for m in every(block) if isinstance(m, Room | NewArray | Copy)]
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value.type, ArrayType)
 
 
 def _fits(block: Block) -> bool:
     for made in every(block):
         if not isinstance(made, _KINDS):
             return False
+        if isinstance(made, Each):
+            if not is_straight(made.body) or (made.along and made.shape[-1] > BLOCK):
+                return False
+        elif isinstance(made, Branch | While | For | Push | Pop):
+            moved = (*made.results, *made.operands)
+            if any(map(_is_array, moved)):
+                return False
         if isinstance(made, For) and all(carries(made.body, kind) for kind in (Push, Pop)):
             return False
         if isinstance(made, Branch) and all(has_either_side(made, kind) for kind in (Push, Pop)):

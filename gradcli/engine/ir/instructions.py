@@ -232,7 +232,8 @@ class Each(BaseInstruction, frozen=False):
     the same position: the body gives that number, and for an array its place. `put` replaces what
     is there; the others are `add`, `maximum`, `minimum`, `or` and `and`. Numbers are combined in
     the order of the points, row by row; but those along the last axis with each other first, where
-    the place doesn't depend on it: sums then are NumPy's, which adds by halves.
+    the place doesn't depend on it: sums then are NumPy's, which adds by halves, down to blocks of
+    `BLOCK` numbers, and these `LANES` at a time.
     """
 
     TAKES = ("*initial",)
@@ -259,8 +260,28 @@ class Each(BaseInstruction, frozen=False):
             for first in self.initial
         ]
 
+    @property
+    def inner(self) -> set[Value]:
+        """What depends on the last index."""
+        found = {self.body.parameters[-1]}
+        for made in self.body.instructions:
+            if not found.isdisjoint(made.operands):
+                found.update(made.results)
+        return found
+
+    @property
+    def along(self) -> list[int]:
+        """The positions of what is combined along the last axis first."""
+        inner = self.inner
+        return [
+            k
+            for k, (way, (_, place)) in enumerate(zip(self.ways, self.given, strict=True))
+            if way != "put" and (place is None or place not in inner)
+        ]
+
 
 # Multiplications of numbers: products of fewer are written out, those of more are left to BLAS.
+BLOCK, LANES = 128, 8  # numbers that are combined along an axis, and at a time
 LARGE_PRODUCT = 2**14
 
 

@@ -1,0 +1,259 @@
+"""Arrays of a group's rows as LLVM text: each element has a place for each row. What is done for
+many elements is a loop over these, around one over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any
+
+from llvmlite import ir
+
+from ..ir.instructions import (
+    LANES,
+    Affine,
+    Constant,
+    Copy,
+    Each,
+    Element,
+    Instruction,
+    NewArray,
+    Put,
+    Region,
+    Value,
+    every,
+)
+from ..passes.copying import used
+from .llvm_each import combined, work_of_points
+from .llvm_frame import INT, Frame, PythonFunctions, count_up
+from .llvm_guards import Guards
+from .llvm_masks import RowEmitter
+from .llvm_memory import at, in_memory
+from .llvm_places import Places
+from .llvm_types import llvm_type
+from .row_groups import GROUP, own_arrays
+
+MOST_IN_ROW = 2**6  # instructions of points that are computed together for each row
+
+Finish = Callable[[RowEmitter, Any], None]
+Numbers = dict[int, list[Any]]  # by the positions of what they are combined with
+Total = Callable[[RowEmitter, Any, Numbers], None]
+
+
+class GroupArrays(Places):
+    """Emits what makes, reads and changes arrays of which each row has its own."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        guards: Guards,
+        region: Region,
+        called: PythonFunctions,
+        memory: Sequence[Any],
+    ) -> None:
+        """`memory` has the addresses of the `own_arrays` of the region."""
+        super().__init__(frame, guards, called)
+        self._block = region.block
+        self._scratch: dict[tuple[str, int], Any] = {}
+        for array, start in zip(own_arrays(region.block), memory, strict=True):
+            self.columns[array] = partial(self._column, start)
+        for made in every(region.block):
+            if isinstance(made, Constant | Affine):
+                if self.in_range.issuperset(made.operands):
+                    self.in_range.add(made.result)
+            elif isinstance(made, Put):
+                self.columns[made.result] = self.columns[made.array]
+            elif isinstance(made, Each):
+                self.in_range.update(made.body.parameters)
+                for first, result in zip(made.initial, made.results, strict=True):
+                    if first in self.columns:
+                        self.columns[result] = self.columns[first]
+
+    def straight(
+        self,
+        instructions: Sequence[Instruction],
+        mask: Any,
+        reads: Sequence[Value] = (),
+        finish: Finish | None = None,
+    ) -> None:
+        raise NotImplementedError
+
+    def elements_read(self, array: Value) -> set[int] | None:
+        """Which elements are read of an array that each row has; None where that isn't known."""
+        read = [m for m in every(self._block) if isinstance(m, Element) and m.array is array]
+        copied = any(isinstance(m, Copy) and m.array is array for m in every(self._block))
+        if copied or any(made.place not in self.constants for made in read):
+            return None
+        return {self.constants[made.place] for made in read}
+
+    def _column(self, start: Any, k: Any) -> Any:
+        """The address of the places of an element."""
+        make = self.builder
+        return at(make, start, k * GROUP if isinstance(k, int) else make.mul(k, INT(GROUP)))
+
+    def _scratch_of(self, kind: Any, k: int) -> Callable[[Any], Any]:
+        """`LANES` columns of numbers for a while. There is one such memory for each `k`."""
+        key = str(kind), k
+        if key not in self._scratch:
+            with self.builder.goto_entry_block():
+                whole = ir.ArrayType(in_memory(kind), LANES * GROUP)
+                start = self.builder.alloca(whole)
+                self._scratch[key] = self.builder.bitcast(start, whole.element.as_pointer())
+        return partial(self._column, self._scratch[key])
+
+    def keep(self, emitter: RowEmitter, value: Any, place: Any, row: Any) -> None:
+        """Stores a value where the row takes part."""
+        if emitter.is_masked:
+            value = self.builder.select(emitter.active, value, self.load(place, row))
+        self.store(value, place, row)
+
+    # ---- whole arrays ----------------------------------------------------------------------------
+
+    def whole(self, made: NewArray | Copy | Each, mask: Any) -> None:
+        """What is done for all elements, or for all points."""
+        if isinstance(made, Each):
+            self._each(made, mask)
+            return
+        size = made.result.array_type.size
+        self.guards.count(GROUP * size // 4)
+
+        def element(k: Any) -> None:
+            def put(emitter: RowEmitter, row: Any) -> None:
+                if isinstance(made, NewArray):
+                    number = emitter.read([made.number])[0]
+                elif made.array in self.columns:
+                    number = self.load(self.columns[made.array](k), row)
+                else:
+                    number = self.builder.load(at(self.builder, self.shared[made.array], k))
+                self.keep(emitter, number, self.columns[made.result](k), row)
+
+            self.straight((), mask, [made.number] if isinstance(made, NewArray) else (), put)
+
+        count_up(self.builder, INT(size), 1, element)
+
+    # ---- each ------------------------------------------------------------------------------------
+
+    def _each(self, made: Each, mask: Any) -> None:
+        self.guards.count(GROUP * work_of_points(made) // 4)
+        numbers = [k for k, (_, place) in enumerate(made.given) if place is None]
+        for k in numbers:
+            self.place_of(made.results[k])
+
+        def begin(emitter: RowEmitter, row: Any) -> None:
+            for k in numbers:
+                value = emitter.read([made.initial[k]])[0]
+                self.keep(emitter, value, self.places[made.results[k]], row)
+
+        if numbers:
+            self.straight((), mask, [made.initial[k] for k in numbers], begin)
+        along, shape = made.along, made.shape
+
+        def axis(k: int) -> None:
+            if k + 1 == len(shape) and along:
+                self._line(made, mask)
+                return
+
+            def index(value: Any) -> None:
+                self.shared[made.body.parameters[k]] = value
+                if k + 1 < len(shape):
+                    axis(k + 1)
+                else:
+                    self._points(made, mask, value, 1)
+
+            count_up(self.builder, INT(shape[k]), 1, index)
+
+        axis(0)
+
+    def _points(
+        self, made: Each, mask: Any, start: Any, count: int, finish: Total | None = None
+    ) -> None:
+        """What some points take that are adjacent along the last axis; of none, what is needed to
+        go on. `finish` gets what they give to be combined along it."""
+        make, along = self.builder, made.along
+        last = made.body.parameters[-1]
+
+        def give(emitter: RowEmitter, row: Any) -> None:
+            found: Numbers = {k: [] for k in along}
+            for n in range(max(1, count)):
+                emitter.values[last] = make.add(start, INT(n)) if n else start
+                for each in made.body.instructions:
+                    emitter.instruction(each)
+                for k, (number, place) in enumerate(made.given if count else ()):
+                    value = emitter.read([number])[0]
+                    if k in found:
+                        found[k].append(value)
+                    else:
+                        self._combine(emitter, made, k, value, place, row)
+            if finish is not None:
+                finish(emitter, row, found)
+
+        outside = [value for value in used([made.body]) if value in self.places]
+        self.straight((), mask, outside, give)
+
+    def _line(self, made: Each, mask: Any) -> None:
+        """The points along the last axis. `LANES` of the numbers that are combined there are so at
+        a time, as far as there are as many; then what these give, two by two; then the rest."""
+        make, size = self.builder, made.shape[-1]
+        whole = size - size % LANES
+
+        def total(emitter: RowEmitter, row: Any, found: Numbers) -> None:
+            for k, numbers in found.items():
+                combine = partial(combined, emitter.frame, made.ways[k])
+                lanes = lanes_of[k](row) if k in lanes_of else _lanes(combine, numbers[:whole])
+                rest = numbers if k in lanes_of else numbers[whole:]
+                while len(lanes) > 1:
+                    pairs = zip(lanes[::2], lanes[1::2], strict=True)
+                    lanes = [combine(first, second) for first, second in pairs]
+                value = reduce(combine, [*lanes, *rest])
+                self._combine(emitter, made, k, value, made.given[k][1], row)
+
+        lanes_of: dict[int, Callable[[Any], list[Any]]] = {}
+        if size <= LANES or size * len(made.body.instructions) <= MOST_IN_ROW:
+            self._points(made, mask, INT(0), size, total)
+            return
+        columns = {
+            k: self._scratch_of(llvm_type(made.given[k][0].type), n)
+            for n, k in enumerate(made.along)
+        }
+
+        def begin(emitter: RowEmitter, row: Any, found: Numbers) -> None:
+            for k, numbers in found.items():
+                for n, number in enumerate(numbers):
+                    self.store(number, columns[k](n), row)
+
+        def go_on(emitter: RowEmitter, row: Any, found: Numbers) -> None:
+            for k, numbers in found.items():
+                for n, number in enumerate(numbers):
+                    old = self.load(columns[k](n), row)
+                    value = combined(emitter.frame, made.ways[k], old, number)
+                    self.store(value, columns[k](n), row)
+
+        def eight(e: Any) -> None:
+            start = make.mul(make.add(e, INT(1)), INT(LANES))
+            self._points(made, mask, start, LANES, go_on)
+
+        self._points(made, mask, INT(0), LANES, begin)
+        count_up(make, INT(whole // LANES - 1), 1, eight)
+        lanes_of.update({k: partial(self._loaded, column) for k, column in columns.items()})
+        self._points(made, mask, INT(whole % size), size - whole, total)
+
+    def _loaded(self, column: Callable[[Any], Any], row: Any) -> list[Any]:
+        return [self.load(column(n), row) for n in range(LANES)]
+
+    def _combine(
+        self, emitter: RowEmitter, made: Each, k: int, value: Any, place: Value | None, row: Any
+    ) -> None:
+        """Combines a number with what there is, in an array at a place."""
+        if place is None:
+            target = self.places[made.results[k]]
+        else:
+            target = emitter.element_place(made.initial[k], place)
+        if made.ways[k] != "put":
+            value = combined(emitter.frame, made.ways[k], self.load(target, row), value)
+        self.keep(emitter, value, target, row)
+
+
+def _lanes(combine: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> list[Any]:
+    """What numbers give that are combined `LANES` at a time."""
+    eights = [numbers[k : k + LANES] for k in range(0, len(numbers), LANES)]
+    return [reduce(combine, column) for column in zip(*eights, strict=True)]
