@@ -41,9 +41,10 @@ from ..ir.instructions import (
 )
 from ..ir.types import STACK, ArrayType, dtype_of
 from .array_calls import Computed, Multiplied
+from .each_axes import work_of_points
 from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
-from .llvm_each import Around, call_of, work_of_points
+from .llvm_each import Around, call_of
 from .llvm_frame import INT, REALS, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
