@@ -11,7 +11,7 @@ import pytest
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
-from gradcli.engine.codegen.llvm import NotNative
+from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import size_of
 from gradcli.engine.lowering.region_calls import ALL_PASSES, cost_of
 from gradcli.engine.passes.calls import Regions

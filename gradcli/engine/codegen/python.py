@@ -53,8 +53,6 @@ from .python_each import array_helpers, lines_of
 from .scalar_ops import COMPARISONS
 from .step_back import StepBack, TooLong
 
-__all__ = ["StepBack", "TooLong", "compiled"]
-
 _INFIX = ("add", "sub", "mul")
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
 _CASTS = {"f64": "float", "f32": "float32", "i64": "int"}
