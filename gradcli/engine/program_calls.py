@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..lang.program import Program
 from .backends.backend import CPU
 from .backends.selection import backend_for
-from .codegen.python import StepBack
+from .codegen.step_back import StepBack
 from .formulas.functions import is_plain
 from .ir.instructions import (
     Block,

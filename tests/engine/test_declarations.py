@@ -85,6 +85,7 @@ def test_arrays_from_outside_are_taken_as_they_are() -> None:
         ("var x: int64", 1e300, "E005"),
         ("var x: int64", "nan", "E005"),
         ("var x = 1.0", 1j, "E005"),
+        ("var x = 1.0", np.complex64(1j), "E005"),
         ("var x = 1.0", "text", "E005"),
         ("var x", None, "E005"),
         ("var x", {"a": 1}, "E005"),

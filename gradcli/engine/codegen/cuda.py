@@ -40,13 +40,12 @@ from ..ir.instructions import (
     every,
     size_of,
 )
-from ..ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, element_of, is_float
+from ..ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, element_of
 from .cuda_arrays import ALONG, Arrays
 from .cuda_memory import ARRAYS, Memory, Stack, type_of
-from .cuda_scalars import PREAMBLE, Lines, Scalars, Term, literal
+from .cuda_scalars import PREAMBLE, Cuda, Lines, Term, literal
 from .scalar_ops import NotNative
-
-__all__ = ["CudaText", "NotNative", "rows_text"]
+from .scalar_writer import Scalars
 
 KERNEL = "rows"
 MOST_PARAMETERS = 500  # of a kernel, which are 4 KiB at most
@@ -154,7 +153,7 @@ class Function(Arrays):
     def __init__(self, region: Region, functions: Mapping[str, str], memory: Memory) -> None:
         super().__init__(memory)
         self.region, self.functions = region, functions
-        self.scalars = Scalars(self.lines)
+        self.scalars = Scalars(Cuda(self.lines))
         self.stacks: dict[Value, Stack] = {}
         self.constants: dict[Value, Any] = {}
 
@@ -241,7 +240,8 @@ class Function(Arrays):
                 self.terms[made.operand], made.result.type
             )
         elif isinstance(made, Operation):
-            self.operation(made)
+            operands = [self.terms[value] for value in made.operands]
+            self.terms[made.result] = self.scalars.operation(made, operands)
         elif isinstance(made, NewStack):
             stack = self.stacks[made.result] = self.memory.new_stack()
             lines.add(f"{stack.used} = start{stack.number};")
@@ -270,18 +270,6 @@ class Function(Arrays):
             self.loop(made)
         elif isinstance(made, Call):
             self.call(made)
-
-    def operation(self, made: Operation) -> None:
-        kind = made.operands[-1].type
-        kind = kind if is_float(kind) else I64  # bools as ints
-        try:
-            found = self.scalars.apply(
-                made.op.name, [self.terms[value] for value in made.operands], kind
-            )
-        except NotNative as reason:
-            reason.span = made.span
-            raise
-        self.terms[made.result] = self.scalars.converted(found, made.result.type)
 
     def call(self, made: Call) -> None:
         """A region gives back the stacks that it takes, in the same order."""

@@ -21,11 +21,11 @@ from ..ir.instructions import (
     Put,
     Room,
     Value,
-    size_of,
 )
 from ..ir.types import I64, STACK, ArrayType, element_of, is_float
 from .cuda_memory import Memory
 from .cuda_scalars import Lines, Term
+from .each_axes import combined_along_it, of_last_axis, work_of_points
 from .scalar_ops import NotNative
 
 # `point` gives the numbers of a point of the last axis, and `both` combines two numbers of a kind.
@@ -136,7 +136,7 @@ class Arrays:
 
     def each(self, made: Each) -> None:
         """Writes the loops over the points."""
-        self.count(made.size * (1 + size_of(made.body)))
+        self.count(work_of_points(made))
         lines, *outer = self.lines, *made.body.parameters[:-1]
         for first, result in zip(made.initial, made.results, strict=True):
             if isinstance(first.type, ArrayType):
@@ -149,19 +149,12 @@ class Arrays:
             self.last_axis(made)
 
     def last_axis(self, made: Each) -> None:
-        last, lines = made.body.parameters[-1], self.lines
-        inner = {last}  # what depends on its index
+        inner, lines = of_last_axis(made), self.lines
         for own in made.body.instructions:
             if inner.isdisjoint(own.operands):
                 self.instruction(own)
-            else:
-                inner.update(own.results)
-        rows = [
-            k
-            for k, (number, place) in enumerate(made.given)
-            if is_float(number.type) and made.ways[k] != "put" and place not in inner
-        ]
-        index = self.named(last)
+        rows = [k for k in combined_along_it(made) if is_float(made.given[k][0].type)]
+        index = self.named(made.body.parameters[-1])
         if not rows:
             with lines.inside(f"for (i64 {index} = 0; {index} < {made.shape[-1]}; {index}++)"):
                 self.point(made, inner, rows)

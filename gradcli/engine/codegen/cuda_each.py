@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from ..ir.instructions import Affine, Constant, Each, Region, Value, blocks_of
+from ..ir.instructions import Constant, Each, Region, Value
 from ..ir.types import I64, ArrayType, Scalar, Type, element_of, is_float, strides
 from ..passes.copying import used
 from .cuda import MOST_PARAMETERS, Function
 from .cuda_arrays import BOTH
 from .cuda_memory import Memory, type_of
 from .cuda_scalars import PREAMBLE, Lines, Term
+from .each_axes import Steps
 from .scalar_ops import NotNative
 
 MOST_THREADS = 2**17  # that share what is combined in one place
@@ -119,7 +120,7 @@ def _groups(made: Each) -> list[_Group]:
     """The kernels that there are. The first one has all that take numbers in any order."""
     every = tuple(range(len(made.shape)))
     free, atomic, found = list[int](), list[int](), dict[tuple[int, ...], list[int]]()
-    steps_to = _Steps(made)
+    steps_to = Steps(made)
     for k, (way, (number, place)) in enumerate(zip(made.ways, made.given, strict=True)):
         kept = () if place is None else _kept(steps_to(place), made.shape)
         if place is not None and (kept == every or (way == "put" and kept is None)):
@@ -147,31 +148,6 @@ def _kept(steps: Sequence[int] | None, shape: Sequence[int]) -> tuple[int, ...] 
             reached += step * (size - 1)
     pairs = zip(steps, shape, strict=True)
     return tuple([axis for axis, (step, size) in enumerate(pairs) if step or size == 1])
-
-
-class _Steps:
-    """How far places of an `each` move along its axes."""
-
-    def __init__(self, made: Each) -> None:
-        self.axes = {value: k for k, value in enumerate(made.body.parameters)}
-        self.varying = set(self.axes)
-        self.affine: dict[Value, Affine] = {}
-        for each in made.body.instructions:
-            if isinstance(each, Affine):
-                self.affine[each.result] = each
-            if not self.varying.isdisjoint((*each.operands, *used(blocks_of(each)))):
-                self.varying.update(each.results)
-
-    def __call__(self, place: Value) -> list[int] | None:
-        """The steps of a place along each axis; None if they aren't the same at all points."""
-        found, made = [0] * len(self.axes), self.affine.get(place)
-        operands, steps = ((place,), (1,)) if made is None else (made.operands, made.steps)
-        for value, step in zip(operands, steps, strict=True):
-            if value in self.axes:
-                found[self.axes[value]] += step
-            elif value in self.varying:
-                return None
-        return found
 
 
 # ---- the text ------------------------------------------------------------------------------------

@@ -8,17 +8,15 @@ the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ...ops.rule_values import evaluate
 from ..ir.types import BOOL, F32, F64, I64, Type, element_of, rounded
-from .scalar_ops import COMPARISONS, EXACT, LIBRARY, ON_FLOATS, ON_INTS, POWERS, NotNative
+from .scalar_ops import COMPARISONS, EXACT, LIBRARY, POWERS, NotNative
 
 _INFIX = ("add", "sub", "mul", "div")
-_CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # ints, by functions of `PREAMBLE`
 
 DONE, BACK, SHORT = range(3)  # how a row ends: of `PREAMBLE`, too
 
@@ -116,89 +114,60 @@ def literal(value: float | int | bool, kind: Type) -> Term:
     return Term(f"({text})" if text[0] in "(-" else text, kind, number)
 
 
-class Scalars:
-    """Writes operations on scalars."""
+class Cuda:
+    """CUDA C as a machine."""
+
+    ints, bools, doubles = I64, BOOL, F64
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
 
-    def converted(self, value: Any, to: Type) -> Term:
-        """A term, or a number of a formula, as one of another type."""
-        if isinstance(value, complex):
-            raise NotNative("complex numbers have no machine code")
-        if isinstance(value, bool | int | float):
-            return literal(value, to)
+    def type_of(self, kind: Type) -> Type:
+        return kind
+
+    def literal(self, number: Any, kind: Type) -> Term:
+        return literal(number, kind)
+
+    def known(self, value: Term) -> Any:
+        return value.number
+
+    def cast(self, value: Term, to: Type) -> Term:
         if value.kind == to:
-            return value  # type: ignore[no-any-return]
+            return value
         if value.number is not None:
             return literal(value.number, to)
         if to == F32 and value.kind == I64:
-            value = self.converted(value, F64)
+            value = self.cast(value, F64)
         text = f"{value.text} != 0" if to == BOOL else f"({to}){value.text}"
         return self.lines.defined(text, to)
 
-    def apply(self, name: str, operands: Sequence[Any], kind: Type) -> Term:
-        """An op computed in float64, in float32 or in ints, as `kind` says."""
-        if name == "where":
-            condition, a, b = operands
-            sides = [self.converted(value, kind).text for value in (a, b)]
-            text = f"{self.converted(condition, BOOL).text} ? {' : '.join(sides)}"
-            return self.lines.defined(text, kind)
-        values = [self.converted(value, kind) for value in operands]
-        if name in COMPARISONS:
-            a, b = (value.text for value in values)
-            return self.lines.defined(f"{a} {COMPARISONS[name]} {b}", BOOL)
-        rule = (ON_INTS if kind == I64 else ON_FLOATS).get(name)
-        if rule is not None:
-            return self._by_rule(rule, values, kind)
-        return self._on_ints(name, values) if kind == I64 else self._on_floats(name, values, kind)
+    def choice(self, condition: Term, a: Term, b: Term) -> Term:
+        return self.lines.defined(f"{condition.text} ? {a.text} : {b.text}", a.kind)
 
-    def _by_rule(self, rule: Callable[..., Any], values: Sequence[Term], kind: Type) -> Term:
-        found = evaluate(rule, values, lambda name, given: self.apply(name, given, kind))
-        return found if isinstance(found, Term) else self.converted(found, kind)
+    def compared(self, name: str, a: Term, b: Term) -> Term:
+        return self.lines.defined(f"{a.text} {COMPARISONS[name]} {b.text}", BOOL)
 
-    def _on_floats(self, name: str, values: Sequence[Term], kind: Type) -> Term:
+    def checked(self, name: str, a: Term, b: Term) -> Term:
+        found = self.lines.name()
+        self.lines.add(f"i64 {found};")
+        self.lines.add(f"if (!int_{name}({a.text}, {b.text}, {found})) return BACK;")
+        return Term(found, I64)
+
+    def instruction(self, name: str, values: Sequence[Term], kind: Type) -> Term | None:
         texts = [value.text for value in values]
         if name == "neg":
             return self.lines.defined(f"-{texts[0]}", kind)
         if name in _INFIX:
             return self.lines.defined(f"{texts[0]} {OPS[name].infix} {texts[1]}", kind)
-        if name in EXACT or name == "fmod":
-            function = EXACT.get(name, name) + "f" * (kind == F32)
-            return self.lines.defined(f"{function}({', '.join(texts)})", kind)
+        if name not in EXACT and name != "fmod":
+            return None
+        function = EXACT.get(name, name) + "f" * (kind == F32)
+        return self.lines.defined(f"{function}({', '.join(texts)})", kind)
+
+    def function(self, name: str, values: Sequence[Term]) -> Term:
         if name not in LIBRARY:
-            forward = OPS[name].forward
-            if forward is None:
-                raise NotNative(f"`{name}` is Python's")
-            return self._by_rule(forward, values, kind)
-        if kind == F32:
-            found = self._on_floats(name, [self.converted(value, F64) for value in values], F64)
-            return self.converted(found, F32)
+            raise NotNative(f"`{name}` is Python's")
+        texts = [value.text for value in values]
         if name == "pow" and values[1].number in POWERS:
             return self.lines.defined(" * ".join(texts[:1] * int(values[1].number)), F64)
         return self.lines.defined(f"{name}({', '.join(texts)})", F64)
-
-    def _on_ints(self, name: str, values: Sequence[Term]) -> Term:
-        if name in _CHECKED:
-            return self._checked(name, *[value.text for value in values])
-        if name == "pow" and values[1].number is not None and values[1].number >= 0:
-            return self._power(values[0].text, values[1].number)
-        raise NotNative(f"`{name}` of ints has no machine code")
-
-    def _checked(self, name: str, a: str, b: str) -> Term:
-        """What an op gives of ints, where it has a result of 64 bits."""
-        found = self.lines.name()
-        self.lines.add(f"i64 {found};")
-        self.lines.add(f"if (!int_{name}({a}, {b}, {found})) return BACK;")
-        return Term(found, I64)
-
-    def _power(self, base: str, exponent: int) -> Term:
-        """A power by squaring. What overflows on the way divides the result."""
-        result = literal(1, I64)
-        while exponent:
-            if exponent & 1:
-                result = self._checked("mul", result.text, base)
-            exponent >>= 1
-            if exponent:
-                base = self._checked("mul", base, base).text
-        return result

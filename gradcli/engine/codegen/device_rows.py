@@ -7,14 +7,12 @@ from threading import local
 from typing import Any
 
 from ..backends.backend import CPU, Backend, shape_of
-from ..ir.instructions import Block, Constant, Region
+from ..ir.instructions import Block, Region
 from ..ir.types import DTYPES, ArrayType, Scalar, dimensions, dtype_of, element_of, elements_of
 from .cuda import KERNEL, RESULTS, rows_text
 from .cuda_scalars import DONE, SHORT
-from .numbers import number_of
+from .numbers import numbers_in
 from .scalar_ops import NotNative
-
-__all__ = ["DeviceRowsKernel", "NotNative"]
 
 THREADS = 128  # of a block
 ROOM, MORE, MOST_ROOM = 2**8, 2**3, 2**20  # words of a stack: at first, times as many, at most
@@ -35,9 +33,7 @@ class DeviceRowsKernel:
         self._dtypes = [dtype_of(value.type) for value in region.block.parameters]
         self._shared = local()  # by thread, for each has a stream of its own: the shared arrays
         block = region.block
-        known = {
-            made.result: number_of(made) for made in block.instructions if type(made) is Constant
-        }
+        known = numbers_in(block)
         # What the results are: of a type, or known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])

@@ -13,6 +13,7 @@ from ..ir.types import ArrayType
 from ..passes.fusion import has_each
 from . import python
 from .machine import can_compile
+from .step_back import TooLong
 
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
 
@@ -66,7 +67,7 @@ class Kernel:
                     left, *results = self._text(given, *parameters)
                     self._left -= given - left
                     return results
-                except python.TooLong:
+                except TooLong:
                     self._left = 0
             if self._code is None:
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
@@ -82,10 +83,11 @@ def _machine_code(
     if not can_compile(size):
         return python.compiled(region, others, stack_bytes=stack_bytes)
     from . import llvm
+    from .scalar_ops import NotNative
 
     try:
         return llvm.compiled(region, others, stack_bytes)
-    except llvm.NotNative:
+    except NotNative:
         return python.compiled(region, others, stack_bytes=stack_bytes)
 
 
@@ -110,7 +112,8 @@ def device_kernel(
     arrays are on the device of a backend. It raises StepBack. None where there is none."""
     if not policy().compiles:
         return None
-    from .python_device import NotNative, compiled_on
+    from .python_device import compiled_on
+    from .scalar_ops import NotNative
 
     stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
     try:

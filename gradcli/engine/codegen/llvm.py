@@ -19,10 +19,7 @@ from ..ir.types import DTYPES, F32, ArrayType
 from ..passes.fusion import has_each
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
-from .python import StepBack
-from .scalar_ops import NotNative
-
-__all__ = ["Limits", "NotNative", "compiled"]
+from .step_back import StepBack
 
 
 class Limits(NamedTuple):

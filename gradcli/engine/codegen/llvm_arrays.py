@@ -20,13 +20,15 @@ from .llvm_frame import (
     NULL,
     Frame,
     PythonFunctions,
+    count_up,
     declared,
+    own_function,
     passed,
     python,
     text_of,
 )
 from .llvm_guards import Guards, Stack
-from .llvm_memory import size_in_memory
+from .llvm_memory import at, size_in_memory
 
 HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
 
@@ -85,10 +87,10 @@ class Arrays:
         python(make, "Py_DecRef", result)
 
     def element(self, array: Any, place: Any) -> Any:
-        return self.builder.load(self.builder.gep(array, [place], inbounds=True))
+        return self.builder.load(at(self.builder, array, place))
 
     def put(self, array: Any, place: Any, number: Any) -> None:
-        self.builder.store(number, self.builder.gep(array, [place], inbounds=True))
+        self.builder.store(number, at(self.builder, array, place))
 
 
 def _passed(make: Any, value: Any) -> Any:
@@ -119,16 +121,6 @@ def release_arrays(frame: Frame) -> None:
         frame.builder.call(_release(frame.builder.module), [frame.arrays])
 
 
-def _function(module: Any, name: str, result: Any, parameters: list[Any]) -> tuple[Any, Any]:
-    """A function of the module, and a builder for it; no builder where it is there already."""
-    if name in module.globals:
-        return module.globals[name], None
-    function = ir.Function(module, ir.FunctionType(result, parameters), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    return function, ir.IRBuilder(function.append_basic_block())
-
-
 def _link(make: Any, block: Any, k: int) -> Any:
     """The place of the address of the next array (0), or of the one before (1)."""
     place = make.gep(block, [ir.Constant(INT, k * WORD)])
@@ -142,7 +134,7 @@ def _is_there(make: Any, block: Any) -> Any:
 def _new(module: Any) -> Any:
     """Gives the address of new memory, which is the first in the list then; none where there is
     no memory."""
-    function, make = _function(module, "new_array", ADDRESS, [ADDRESS.as_pointer(), INT])
+    function, make = own_function(module, "new_array", ADDRESS, [ADDRESS.as_pointer(), INT])
     if make is None:
         return function
     first, size = function.args
@@ -161,7 +153,7 @@ def _new(module: Any) -> Any:
 
 def _free(module: Any) -> Any:
     """Takes an array out of the list, and frees it."""
-    function, make = _function(module, "free_array", NOTHING, [ADDRESS.as_pointer(), ADDRESS])
+    function, make = own_function(module, "free_array", NOTHING, [ADDRESS.as_pointer(), ADDRESS])
     if make is None:
         return function
     first, array = function.args
@@ -181,7 +173,7 @@ def _free(module: Any) -> Any:
 
 def _release(module: Any) -> Any:
     """Frees all arrays of the list."""
-    function, make = _function(module, "release_arrays", NOTHING, [ADDRESS.as_pointer()])
+    function, make = own_function(module, "release_arrays", NOTHING, [ADDRESS.as_pointer()])
     if make is None:
         return function
     (first,) = function.args
@@ -202,21 +194,10 @@ def _release(module: Any) -> Any:
 def _fill(module: Any, kind: Any) -> Any:
     """Puts a number in all places of an array."""
     name = f"fill_{kind.pointee}"
-    function, make = _function(module, name, NOTHING, [kind, INT, kind.pointee])
+    function, make = own_function(module, name, NOTHING, [kind, INT, kind.pointee])
     if make is None:
         return function
     array, size, number = function.args
-    start, zero = make.block, ir.Constant(INT, 0)
-    head, body, end = (function.append_basic_block() for _ in range(3))
-    make.branch(head)
-    make.position_at_end(head)
-    place = make.phi(INT)
-    make.cbranch(make.icmp_signed("<", place, size), body, end)
-    make.position_at_end(body)
-    make.store(number, make.gep(array, [place], inbounds=True))
-    place.add_incoming(zero, start)
-    place.add_incoming(make.add(place, ir.Constant(INT, 1)), body)
-    make.branch(head)
-    make.position_at_end(end)
+    count_up(make, size, 1, lambda k: make.store(number, at(make, array, k)))
     make.ret_void()
     return function

@@ -41,16 +41,18 @@ from ..ir.instructions import (
 )
 from ..ir.types import STACK, ArrayType, dtype_of
 from .array_calls import Computed, Multiplied
+from .each_axes import work_of_points
 from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
-from .llvm_each import Around, call_of, work_of_points
-from .llvm_frame import INT, REALS, Frame, PythonFunctions
+from .llvm_each import Around, call_of
+from .llvm_frame import INT, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
-from .llvm_scalars import Scalars
+from .llvm_scalars import Machine
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import of_elements
 from .scalar_ops import NotNative
+from .scalar_writer import Scalars
 
 # They may go bit by bit through the quotient, which has up to 2,000.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
@@ -69,7 +71,8 @@ class Emitter:
         vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
-        self.builder, self.scalars = frame.builder, Scalars(frame, Calls(frame, called, vectors))
+        machine = Machine(frame, Calls(frame, called, vectors))
+        self.builder, self.scalars = frame.builder, Scalars(machine)
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
         self.given_places: dict[Value, Any] = {}  # where new arrays go that have a place
@@ -92,7 +95,8 @@ class Emitter:
             to = llvm_type(made.result.type)
             self.values[made.result] = self.scalars.converted(self.values[made.operand], to)
         elif isinstance(made, Operation):
-            self.operation(made)
+            operands = self.read(made.operands)
+            self.values[made.result] = self.scalars.operation(made, operands)
         elif isinstance(made, NewStack):
             self.values[made.result] = self.guards.new_stack()
         elif isinstance(made, Push):
@@ -112,7 +116,7 @@ class Emitter:
         elif isinstance(made, NewArray | Element | Put | Copy | Free):
             self.array(made)
         elif isinstance(made, Check):
-            self.scalars.step_back_if(self.builder.not_(self.values[made.condition]))
+            self.frame.step_back_if(self.builder.not_(self.values[made.condition]))
         elif isinstance(made, Branch):
             self.branch(made)
         elif isinstance(made, While):
@@ -220,17 +224,6 @@ class Emitter:
 
         found = call_of(self.frame, self.values, made, Around(llvm_types, emit))
         self.values.update(zip(made.results, found, strict=True))
-
-    def operation(self, made: Operation) -> None:
-        kind = llvm_type(made.operands[-1].type)
-        kind = kind if kind in REALS else INT  # bools as ints
-        try:
-            found = self.scalars.apply(made.op.name, self.read(made.operands), kind)
-        except NotNative as reason:
-            reason.span = made.span
-            raise
-        to = llvm_type(made.result.type)
-        self.values[made.result] = self.scalars.converted(found, to)
 
     def branch(self, made: Branch) -> None:
         make = self.builder

@@ -18,6 +18,7 @@ from .llvm_frame import (
     Pure,
     PythonFunctions,
     declared,
+    own_function,
     python,
     text_of,
 )
@@ -77,15 +78,11 @@ class Calls:
     def _caller(self, arity: int) -> Any:
         """The function that calls a Python function of so many floats, and gives 0 unless that
         raises."""
-        module, name = self.builder.module, f"call_{arity}"
-        if name in module.globals:
-            return module.globals[name]
-        kind = ir.FunctionType(STATUS, [DOUBLE.as_pointer(), ADDRESS, *[DOUBLE] * arity])
-        caller = ir.Function(module, kind, name)
-        caller.linkage = "internal"
-        caller.attributes.add("noinline")
+        parameters = [DOUBLE.as_pointer(), ADDRESS, *[DOUBLE] * arity]
+        caller, make = own_function(self.builder.module, f"call_{arity}", STATUS, parameters)
+        if make is None:
+            return caller
         result, callee, *values = caller.args
-        make = ir.IRBuilder(caller.append_basic_block())
         found = python(make, "PyObject_CallFunction", callee, text_of(make, "d" * arity), *values)
         with make.if_then(make.icmp_unsigned("==", found, NULL), likely=False):
             make.ret(STATUS(1))

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..ir.instructions import BLOCK, LANES, Each, Value, size_of
+from ..ir.instructions import BLOCK, LANES, Each, Value
 from ..ir.types import ArrayType
 from ..passes.copying import used
-from .llvm_frame import ADDRESS, INT, REALS, STATUS, Frame, count_up
+from .each_axes import combined_along_it, of_last_axis
+from .llvm_frame import ADDRESS, INT, REALS, STATUS, Described, Frame, count_up
 from .llvm_memory import in_memory, load, size_in_memory, store
 from .llvm_regions import DONE, RAISED, STEPPED_BACK, Noting
 
@@ -52,12 +53,10 @@ def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) 
     ]
 
 
-class _Wide(ir.Function):  # type: ignore[misc]
+class _Wide(Described):
     """A function in which LLVM may fill the widest registers that there are."""
 
-    def descr_prototype(self, buf: list[str]) -> None:
-        super().descr_prototype(buf)
-        buf[-1] = f'{buf[-1].rstrip()} "prefer-vector-width"="{WIDEST}"\n'
+    said = f'"prefer-vector-width"="{WIDEST}"'
 
 
 class _Frame(Noting):
@@ -94,9 +93,8 @@ class _Function:
         self.module, self.made, self.outside, self.around = module, made, outside, around
         self.given = made.given
         self.number = sum(1 for name in module.globals if name.startswith("each_"))
-        self.inner = made.inner
         self.single = [k for k, (_, place) in enumerate(self.given) if place is None]
-        self.rows = made.along
+        self.rows = combined_along_it(made)
 
     def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
         """A new function of what the body uses, and of so many ints. Arrays that are changed are
@@ -144,8 +142,9 @@ class _Function:
             self.leave_as(frame, found)
             known = self.values(frame)
             if any(self.given[j][1] is not None for j in self.rows):
+                inner = of_last_axis(made)
                 outer = [each for each in made.body.instructions if each.results]
-                outer = [each for each in outer if self.inner.isdisjoint(each.results)]
+                outer = [each for each in outer if inner.isdisjoint(each.results)]
                 known = self.emit(frame, indices[:k], outer)
             for n, j in enumerate(self.rows, 1):
                 number, place = make.extract_value(found, n), self.given[j][1]
@@ -299,8 +298,3 @@ def combined(frame: Frame, way: str, a: Any, b: Any) -> Any:
         return make.select(make.icmp_signed(symbol, a, b), a, b)
     first = make.or_(make.fcmp_ordered(symbol, a, b), make.fcmp_unordered("uno", a, a))
     return make.select(first, a, b)
-
-
-def work_of_points(made: Each) -> int:
-    """The instructions of all points."""
-    return made.size * (1 + size_of(made.body))

@@ -62,14 +62,30 @@ def declared(module: Any, name: str, kind: Any) -> Any:
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
-class Pure(ir.Function):  # type: ignore[misc]
-    """A function without effects."""
+class Described(ir.Function):  # type: ignore[misc]
+    """A function with attributes that llvmlite doesn't know."""
 
-    said = "nounwind willreturn memory(none)"
+    said: str
 
     def descr_prototype(self, buf: list[str]) -> None:
         super().descr_prototype(buf)
         buf[-1] = f"{buf[-1].rstrip()} {self.said}\n"
+
+
+class Pure(Described):
+    """A function without effects."""
+
+    said = "nounwind willreturn memory(none)"
+
+
+def own_function(module: Any, name: str, result: Any, parameters: Sequence[Any]) -> tuple[Any, Any]:
+    """A function of a module, and a builder for it; no builder where it is there already."""
+    if name in module.globals:
+        return module.globals[name], None
+    function = ir.Function(module, ir.FunctionType(result, parameters), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    return function, ir.IRBuilder(function.append_basic_block())
 
 
 def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], None]) -> None:

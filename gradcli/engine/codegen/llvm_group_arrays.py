@@ -24,7 +24,8 @@ from ..ir.instructions import (
     every,
 )
 from ..passes.copying import used
-from .llvm_each import combined, work_of_points
+from .each_axes import combined_along_it, work_of_points
+from .llvm_each import combined
 from .llvm_frame import INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
@@ -146,7 +147,7 @@ class GroupArrays(Places):
 
         if numbers:
             self.straight((), mask, [made.initial[k] for k in numbers], begin)
-        along, shape = made.along, made.shape
+        along, shape = combined_along_it(made), made.shape
 
         def axis(k: int) -> None:
             if k + 1 == len(shape) and along:
@@ -169,7 +170,7 @@ class GroupArrays(Places):
     ) -> None:
         """What some points take that are adjacent along the last axis; of none, what is needed to
         go on. `finish` gets what they give to be combined along it."""
-        make, along = self.builder, made.along
+        make, along = self.builder, combined_along_it(made)
         last = made.body.parameters[-1]
 
         def give(emitter: RowEmitter, row: Any) -> None:
@@ -213,7 +214,7 @@ class GroupArrays(Places):
             return
         columns = {
             k: self._scratch_of(llvm_type(made.given[k][0].type), n)
-            for n, k in enumerate(made.along)
+            for n, k in enumerate(combined_along_it(made))
         }
 
         def begin(emitter: RowEmitter, row: Any, found: Numbers) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..backends.tiers import NO_LIMIT
-from .llvm_frame import ADDRESS, INT, NULL, STATUS, Frame, python
+from .llvm_frame import ADDRESS, INT, NULL, STATUS, Frame, own_function, python
 from .llvm_memory import in_memory, load, size_in_memory, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
@@ -169,13 +169,9 @@ class Guards:
 
     def _poll(self) -> Any:
         """The function that lets other threads run, and gives 0 unless a signal handler raises."""
-        module = self.builder.module
-        if "poll" in module.globals:
-            return module.globals["poll"]
-        poll = ir.Function(module, ir.FunctionType(STATUS, []), "poll")
-        poll.linkage = "internal"
-        poll.attributes.add("noinline")
-        make = ir.IRBuilder(poll.append_basic_block())
+        poll, make = own_function(self.builder.module, "poll", STATUS, [])
+        if make is None:
+            return poll
         if self.unlocked:
             state = python(make, "PyGILState_Ensure")
             raised = python(make, "PyErr_CheckSignals")

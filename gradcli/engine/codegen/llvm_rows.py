@@ -30,8 +30,6 @@ from .llvm_vectors import keep_versions
 from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
 from .scalar_ops import NotNative
 
-__all__ = ["NotNative", "RowsText", "rows_text"]
-
 MOST_TURNED = 2**14  # numbers that are turned at a time, which are on C's stack meanwhile
 
 

@@ -7,18 +7,17 @@ don't hold the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from ...ops import OPS
-from ...ops.rule_values import evaluate
 from ..backends.backend import INT_MIN
-from ..ir.types import F32, F64, rounded
+from ..ir.types import F32, F64, Type, rounded
 from .llvm_calls import Calls
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, REALS, Frame
-from .scalar_ops import COMPARISONS, EXACT, ON_FLOATS, ON_INTS, NotNative
+from .llvm_types import llvm_type
+from .scalar_ops import COMPARISONS, EXACT
 
 _INSTRUCTIONS = {
     "add": "fadd",
@@ -30,25 +29,30 @@ _INSTRUCTIONS = {
 }
 
 
-class Scalars:
-    """Emits operations on scalars."""
+class Machine:
+    """LLVM as a machine, where a frame stands."""
+
+    ints, bools, doubles = INT, BIT, DOUBLE
 
     def __init__(self, frame: Frame, calls: Calls) -> None:
-        self.frame, self.builder, self.calls = frame, frame.builder, calls
+        self.frame, self.builder, self.function = frame, frame.builder, calls.call
 
-    def step_back_if(self, condition: Any) -> None:
-        self.frame.step_back_if(condition)
+    def type_of(self, kind: Type) -> Any:
+        return llvm_type(kind)
 
-    def converted(self, value: Any, to: Any) -> Any:
-        """A value, or a number of a formula, as one of another type."""
-        if isinstance(value, complex):
-            raise NotNative("complex numbers have no machine code")
-        if isinstance(value, bool | int | float):
-            return number(to, value)
+    def literal(self, number: Any, kind: Any) -> Any:
+        if kind not in REALS:
+            return ir.Constant(kind, int(number))
+        return ir.Constant(kind, rounded(float(number), F32 if kind == FLOAT else F64))
+
+    def known(self, value: Any) -> Any:
+        return value.constant if isinstance(value, ir.Constant) else None
+
+    def cast(self, value: Any, to: Any) -> Any:
         if value.type == to:
             return value
         if to == BIT:
-            return self.apply("ne", [value, 0], value.type)
+            return self.compared("ne", value, self.literal(0, value.type))
         if value.type == BIT:
             return (self.builder.uitofp if to in REALS else self.builder.zext)(value, to)
         if FLOAT in (value.type, to):
@@ -58,10 +62,10 @@ class Scalars:
     def _in_other_width(self, value: Any, to: Any) -> Any:
         """A number, in float32 before or after, by way of a double."""
         if isinstance(value, ir.Constant):
-            return number(to, value.constant)
+            return self.literal(value.constant, to)
         if value.type == FLOAT:
-            return self.converted(self.builder.fpext(value, DOUBLE), to)
-        return self.builder.fptrunc(self.converted(value, DOUBLE), FLOAT)
+            return self.cast(self.builder.fpext(value, DOUBLE), to)
+        return self.builder.fptrunc(self.cast(value, DOUBLE), FLOAT)
 
     def _whole(self, value: Any) -> Any:
         """A float without its fraction as an int, which it has been found to fit into."""
@@ -72,91 +76,50 @@ class Scalars:
             value = make.select(make.and_(low, high), value, ir.Constant(DOUBLE, 0.0))
         return make.fptosi(value, INT)
 
-    def apply(self, name: str, operands: Sequence[Any], kind: Any) -> Any:
-        """An op computed in doubles, in float32 or in ints, as `kind` says."""
-        if name == "where":
-            condition, *sides = operands
-            chosen = [self.converted(value, kind) for value in sides]
-            return self.builder.select(self.converted(condition, BIT), *chosen)
-        values = [self.converted(value, kind) for value in operands]
-        if name in COMPARISONS:
-            compared = (
-                self.builder.icmp_signed
-                if kind == INT
-                else self.builder.fcmp_unordered
-                if name == "ne"
-                else self.builder.fcmp_ordered
-            )
-            return compared(COMPARISONS[name], *values)
-        return self._on_ints(name, values) if kind == INT else self._on_floats(name, values, kind)
+    def choice(self, condition: Any, a: Any, b: Any) -> Any:
+        return self.builder.select(condition, a, b)
 
-    def _by_rule(self, rule: Callable[..., Any], values: Sequence[Any], kind: Any) -> Any:
-        return evaluate(rule, values, lambda name, operands: self.apply(name, operands, kind))
+    def compared(self, name: str, a: Any, b: Any) -> Any:
+        make = self.builder
+        on_floats = make.fcmp_unordered if name == "ne" else make.fcmp_ordered
+        return (make.icmp_signed if a.type == INT else on_floats)(COMPARISONS[name], a, b)
 
-    def _on_floats(self, name: str, values: list[Any], kind: Any) -> Any:
+    def instruction(self, name: str, values: Sequence[Any], kind: Any) -> Any:
         if name in _INSTRUCTIONS:
             return getattr(self.builder, _INSTRUCTIONS[name])(*values)
-        if name in EXACT:
-            full = f"llvm.{EXACT[name]}"
-            function = self.builder.module.declare_intrinsic(
-                full, [kind], ir.FunctionType(kind, [kind] * len(values))
-            )
-            return self.builder.call(function, values)
-        if name in ON_FLOATS:
-            return self._by_rule(ON_FLOATS[name], values, kind)
-        forward = OPS[name].forward
-        if forward is None:  # those of float32 are computed in doubles, and rounded once
-            found = self.calls.call(name, [self.converted(value, DOUBLE) for value in values])
-            return self.converted(found, kind)
-        return self._by_rule(forward, values, kind)
+        if name not in EXACT:
+            return None
+        function = self.builder.module.declare_intrinsic(
+            f"llvm.{EXACT[name]}", [kind], ir.FunctionType(kind, [kind] * len(values))
+        )
+        return self.builder.call(function, values)
 
-    def _on_ints(self, name: str, values: list[Any]) -> Any:
-        if name in ("add", "sub", "mul"):
-            return self._checked(name, *values)
-        if name in ("floordiv", "mod", "fmod"):
-            return self._divided(name, *values)
-        if name == "pow" and isinstance(values[1], ir.Constant) and values[1].constant >= 0:
-            return self._power(values[0], values[1].constant)
-        if name in ON_INTS:
-            return self._by_rule(ON_INTS[name], values, INT)
-        raise NotNative(f"`{name}` of ints has no machine code")
-
-    def _checked(self, name: str, a: Any, b: Any) -> Any:
-        """A sum, difference or product that 64 bits hold."""
+    def checked(self, name: str, a: Any, b: Any) -> Any:
         make = self.builder
+        if name in ("floordiv", "mod", "fmod"):
+            return self._divided(name, a, b)
         if self.frame.is_masked and name != "mul":  # without a call, for several numbers at once
             result = make.add(a, b) if name == "add" else make.sub(a, b)
             other = b if name == "add" else make.not_(b)
             signs = make.and_(make.xor(a, result), make.xor(other, result))
-            self.step_back_if(make.icmp_signed("<", signs, ir.Constant(INT, 0)))
+            self.frame.step_back_if(make.icmp_signed("<", signs, ir.Constant(INT, 0)))
             return result
         found = getattr(self.builder, f"s{name}_with_overflow")(a, b)
-        self.step_back_if(self.builder.extract_value(found, 1))
+        self.frame.step_back_if(self.builder.extract_value(found, 1))
         return self.builder.extract_value(found, 0)
-
-    def _power(self, base: Any, exponent: int) -> Any:
-        """A power by squaring. What overflows on the way divides the result."""
-        result = ir.Constant(INT, 1)
-        while exponent:
-            if exponent & 1:
-                result = self._checked("mul", result, base)
-            exponent >>= 1
-            if exponent:
-                base = self._checked("mul", base, base)
-        return result
 
     def _divided(self, name: str, a: Any, b: Any) -> Any:
         """A quotient rounded down, its remainder, or that of the quotient rounded to 0 (`fmod`)."""
         make = self.builder
         zero, minus_one = ir.Constant(INT, 0), ir.Constant(INT, -1)
         is_zero = make.icmp_signed("==", b, zero)
-        self.step_back_if(is_zero)
+        self.frame.step_back_if(is_zero)
         if self.frame.is_masked:
             b = make.select(is_zero, ir.Constant(INT, 1), b)
         negates = make.icmp_signed("==", b, minus_one)
         if name == "floordiv":
             least = make.icmp_signed("==", a, ir.Constant(INT, INT_MIN))
-            self.step_back_if(make.and_(least, negates))
+            self.frame.step_back_if(make.and_(least, negates))
             if self.frame.is_masked:
                 a = make.select(make.and_(least, negates), zero, a)
         # The processor refuses the remainder of the least int by -1, which is 0 as that by 1.
@@ -168,10 +131,3 @@ class Scalars:
         if name == "mod":
             return make.add(rest, make.select(off, b, zero))
         return make.sub(make.sdiv(a, b), make.zext(off, INT))
-
-
-def number(kind: Any, value: Any) -> Any:
-    """A number as a constant of a type."""
-    if kind not in REALS:
-        return ir.Constant(kind, int(value))
-    return ir.Constant(kind, rounded(float(value), F32 if kind == FLOAT else F64))

@@ -9,7 +9,7 @@ from ...ops.op import Op
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas import scalars
 from ..formulas.functions import array_function, scalar_function
-from ..ir.instructions import Constant
+from ..ir.instructions import Block, Constant, Value
 from ..ir.types import BOOL, F32, I64, Type
 from .step_back import StepBack
 
@@ -22,6 +22,11 @@ def float32(value: Any) -> Any:
 def number_of(made: Constant) -> Any:
     """The number of a constant."""
     return float32(made.value) if made.result.type == F32 else made.value
+
+
+def numbers_in(block: Block) -> dict[Value, Any]:
+    """The numbers of a block's constants."""
+    return {made.result: number_of(made) for made in block.instructions if type(made) is Constant}
 
 
 def function_on(op: Op, kind: Type) -> Callable[..., Any]:

@@ -47,12 +47,11 @@ from ..ir.instructions import (
 from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from .array_calls import Computed, shapes_of
+from .each_axes import work_of_points
 from .numbers import checked, float32, function_on, number_of
 from .python_each import array_helpers, lines_of
 from .scalar_ops import COMPARISONS
 from .step_back import StepBack, TooLong
-
-__all__ = ["StepBack", "TooLong", "compiled"]
 
 _INFIX = ("add", "sub", "mul")
 _STRICT, _BESIDE = OPS["strict_mul"], OPS["beside"]
@@ -240,7 +239,7 @@ class PythonText:
             yield f"{indent}{self.name(made.result)} = {total}"
         elif isinstance(made, Each):
             self.names.update(self.helpers())
-            yield from self.work(str(made.size * (1 + size_of(made.body))), depth)
+            yield from self.work(str(work_of_points(made)), depth)
             yield from lines_of(self, made, depth)
         elif isinstance(made, Check):
             yield f"{indent}if not {self.name(made.condition)}:"

@@ -30,9 +30,6 @@ from ..passes.copying import used
 from .array_calls import Computed
 from .device_each import DeviceEach
 from .python import PythonText, product, written
-from .scalar_ops import NotNative
-
-__all__ = ["NotNative", "compiled_on"]
 
 SMALL = 64  # elements of an array that are copied together
 

@@ -11,6 +11,7 @@ from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ..ir.scalars import CHOICES
 from ..ir.types import BOOL, F32, I64, ArrayType, Type, dtype_of, is_float
+from .each_axes import Steps, combined_along_it
 from .numbers import float32
 from .scalar_ops import COMPARISONS
 from .step_back import StepBack
@@ -62,20 +63,17 @@ class _OnArrays:
 
     def __init__(self, writer: Writer, made: Each) -> None:
         self.writer, self.made, self.shape = writer, made, made.shape
-        self.axes = {value: k for k, value in enumerate(made.body.parameters)}
-        self.varying = set(self.axes)
-        self.places: dict[Value, Affine] = {}
+        self.steps = Steps(made)
 
     def lines(self) -> Iterator[str]:
         name = self.writer.name
-        for value, k in self.axes.items():
+        for value, k in self.steps.axes.items():
             sizes = [n if axis == k else 1 for axis, n in enumerate(self.shape)]
             yield f"{name(value)} = arange({self.shape[k]}).reshape({tuple(sizes)})"
         for made in self.made.body.instructions:
-            if self.varying.isdisjoint(made.operands) and not isinstance(made, Affine):
+            if self.steps.varying.isdisjoint((*made.operands, *made.results)):
                 yield from self.writer.instruction(made, 0)
             else:
-                self.varying.update(made.results)
                 yield from self.instruction(made)
         for k, way in enumerate(self.made.ways):
             yield from self.combined(k, way)
@@ -83,7 +81,6 @@ class _OnArrays:
     def instruction(self, made: Instruction) -> Iterator[str]:
         name = self.writer.name
         if isinstance(made, Affine):
-            self.places[made.result] = made
             terms = [
                 f"{name(v)} * {step}" for v, step in zip(made.operands, made.steps, strict=True)
             ]
@@ -119,25 +116,12 @@ class _OnArrays:
 
     def start(self, place: Value) -> str:
         """The first place of an affine one."""
-        if (made := self.places.get(place)) is None:
-            return "0" if place in self.axes else self.writer.name(place)
+        axes = self.steps.axes
+        if (made := self.steps.affine.get(place)) is None:
+            return "0" if place in axes else self.writer.name(place)
         terms = zip(made.operands, made.steps, strict=True)
-        names = [f"{self.writer.name(v)} * {step}" for v, step in terms if v not in self.axes]
+        names = [f"{self.writer.name(v)} * {step}" for v, step in terms if v not in axes]
         return " + ".join([str(made.offset), *names])
-
-    def steps(self, place: Value) -> list[int] | None:
-        """How far a place moves along each axis; None if not as far at all points."""
-        found = [0] * len(self.shape)
-        if (made := self.places.get(place)) is not None:
-            terms = zip(made.operands, made.steps, strict=True)
-        else:
-            terms = zip([place], [1], strict=True)
-        for value, step in terms:
-            if value in self.axes:
-                found[self.axes[value]] += step
-            elif value in self.varying:
-                return None
-        return found
 
     def combined(self, k: int, way: str) -> Iterator[str]:
         made, name = self.made, self.writer.name
@@ -207,11 +191,6 @@ def _along(ufunc: Any, first: Any, values: Any, kept: tuple[int, ...]) -> Any:
 class _AsLoops:
     def __init__(self, writer: Writer, made: Each) -> None:
         self.writer, self.made = writer, made
-        last = made.body.parameters[-1]
-        self.inner = {last}  # what depends on the last index
-        for each in made.body.instructions:
-            if not self.inner.isdisjoint(each.operands):
-                self.inner.update(each.results)
 
     def lines(self) -> Iterator[str]:
         made, name = self.made, self.writer.name
@@ -222,7 +201,7 @@ class _AsLoops:
         for value, size in zip(made.body.parameters[:-1], made.shape, strict=False):
             yield f"{indent}for {name(value)} in range({size}):"
             indent += "    "
-        rows = [k for k in range(len(made.ways)) if made.ways[k] != "put" and self.is_row(k)]
+        rows = combined_along_it(made)
         for k in rows:
             yield f"{indent}row_{k} = []"
         yield f"{indent}for {name(made.body.parameters[-1])} in range({made.shape[-1]}):"
@@ -235,11 +214,6 @@ class _AsLoops:
                 yield f"{indent}    {self.combination(k, name(number))}"
         for k in rows:
             yield f"{indent}{self.combination(k, f'combine_{made.ways[k]}(row_{k})')}"
-
-    def is_row(self, k: int) -> bool:
-        """Whether the numbers along the last axis are combined first."""
-        place = self.made.given[k][1]
-        return place is None or place not in self.inner
 
     def combination(self, k: int, number: str) -> str:
         name, way = self.writer.name, self.made.ways[k]

@@ -33,6 +33,7 @@ from ..ir.instructions import (
     size_of,
 )
 from ..ir.types import BOOL, ArrayType, StackType
+from .each_axes import combined_along_it
 
 CHUNK = 256  # rows of a region without loops
 GROUP = 32  # rows of another one
@@ -85,7 +86,7 @@ def _fits(block: Block) -> bool:
         if not isinstance(made, _KINDS):
             return False
         if isinstance(made, Each):
-            if not is_straight(made.body) or (made.along and made.shape[-1] > BLOCK):
+            if not is_straight(made.body) or (combined_along_it(made) and made.shape[-1] > BLOCK):
                 return False
         elif isinstance(made, Branch | While | For | Push | Pop):
             moved = (*made.results, *made.operands)

@@ -7,17 +7,15 @@ from itertools import islice
 from typing import Any
 
 from ..backends.backend import CPU
-from ..ir.instructions import Block, Constant, Region, Value
+from ..ir.instructions import Block, Region, Value
 from ..ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of, elements_of
 from ..passes.scalar_replacement import in_scalars, is_few
 from .columns import Held, Layout, column_of, empty_columns, stacked
 from .llvm import Limits, loaded
-from .llvm_rows import NotNative, rows_text
+from .llvm_rows import rows_text
 from .machine import O3, assembled
-from .numbers import number_of
-from .python import StepBack
-
-__all__ = ["NotNative", "RowsKernel"]
+from .numbers import numbers_in
+from .step_back import StepBack
 
 
 class RowsKernel:
@@ -47,9 +45,7 @@ class RowsKernel:
             for k, value in enumerate(region.block.results)
         ]
         block = in_scalars(region).block
-        constants = {
-            made.result: number_of(made) for made in block.instructions if type(made) is Constant
-        }
+        constants = numbers_in(block)
         values = iter(block.results)
         results: list[Value] = []
         self._known: list[Any] = []  # for each part of the results, what is known: None if it isn't

@@ -22,8 +22,7 @@ def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, c
     """Converts a value to its declared dtype. Raises GradcliError where dtype or shape don't
     fit."""
     dtype = dtype_of(run, spec)
-    kind = value.dtype.kind if hasattr(value, "dtype") else _OF_PYTHON.get(type(value))
-    if kind is None or "bifc".index(kind) > "bifc".index(_KINDS[dtype]):
+    if not fits(value, dtype):
         run.fail(
             code,
             f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
@@ -31,6 +30,12 @@ def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, c
         )
     verify_shape(run, shape_of(value), spec, node, code)
     return cast(run, value, dtype)
+
+
+def fits(value: Any, dtype: str) -> bool:
+    """Whether a value is a number, or an array of numbers, of no wider kind than a dtype is."""
+    kind = value.dtype.kind if hasattr(value, "dtype") else _OF_PYTHON.get(type(value))
+    return kind is not None and "bifc".index(kind) <= "bifc".index(_KINDS[dtype])
 
 
 def verify_shape(

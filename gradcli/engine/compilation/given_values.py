@@ -10,9 +10,9 @@ from ...lang import program
 from ..backends.backend import CPU, INT_MAX, INT_MIN, dtype_name
 from ..operations.list_arrays import plain_array
 from ..trace.run import Run
-from ..values.kinds import List, describe
+from ..values.kinds import List, describe, is_number
 from ..values.lanes import Lanes
-from .declared_types import cast, dtype_of, typed, verify_shape
+from .declared_types import cast, dtype_of, fits, typed, verify_shape
 
 _EXACT = 2**53  # up to here float64 holds every integer
 
@@ -63,23 +63,16 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
             node,
             "E005",
         )
-    kind = dtype_name(given)
-    is_number = type(inside) in (int, float, bool, complex) or hasattr(inside, "dtype")
-    wanted = (
-        dtype_name(inside)
-        if is_number
-        else kind
-        if kind in ("bool", "complex128")
-        else run.settings.dtype
-    )
-    _verify_digits(given, wanted, fail)
-    if not is_number:
+    if not is_number(inside):
+        kind = dtype_name(given)
+        wanted = kind if kind in ("bool", "complex128") else run.settings.dtype
+        _verify_digits(given, wanted, fail)
         return cast(run, given, wanted)
+    wanted = dtype_name(inside)
+    _verify_digits(given, wanted, fail)
     if wanted == "int64":
         given = _whole(run, given)
-        kind = dtype_name(given)
-    order = ["bool", "int64", "float32", "float64", "complex128"]
-    if order.index(kind) > order.index(wanted) and not (kind == "float64" and wanted == "float32"):
+    if not fits(given, wanted):
         return fail(
             f"it is {describe(given)}, and the program's value is {describe(inside)}",
             _widen(name, wanted),

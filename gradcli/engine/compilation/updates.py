@@ -19,9 +19,9 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..trace.variables import attach
 from ..values.boxes import primal
-from ..values.kinds import UNSET, List, Variable, describe, read, show_shape
+from ..values.kinds import UNSET, List, Variable, describe, is_number, read, show_shape
 from .compiler import Compiler
-from .declared_types import cast
+from .declared_types import cast, fits
 from .indexing import compile_items
 
 SETITEM = OPS["setitem"]
@@ -125,9 +125,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
                 "E303", f"`{variable.name}` is {describe(old)}, and has no elements", node.span
             )
         new = write(run, Site(SETITEM, node.span), old, None, index, new)
-    elif not _are_alike(old, new) and (
-        type(old) in (int, float, bool, complex) or hasattr(old, "dtype")
-    ):
+    elif not _are_alike(old, new) and is_number(old):
         if shape_of(new) != shape_of(old):
             run.fail(
                 "E313",
@@ -139,9 +137,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
                 help="a variable keeps its shape; to give the name another value use `=`",
             )
         if dtype_name(new) != dtype_name(old):
-            order = ["bool", "int64", "float32", "float64", "complex128"]
-            wide = type(new) is str or order.index(dtype_name(new)) > order.index(dtype_name(old))
-            if wide and not (dtype_name(new) == "float64" and dtype_name(old) == "float32"):
+            if not fits(new, dtype_name(old)):
                 run.fail(
                     "E313",
                     f"`{variable.name}` is {dtype_name(old)}, and the new state {describe(new)}",
@@ -167,8 +163,6 @@ def _plain_state(run: Run, value: Any, node: program.Update) -> Any:
     value = primal(read(value))
     if type(value) is List:
         return plain_array(run, value, lambda m, h: run.fail("E302", m, node.span, help=h))
-    if not (
-        type(value) in (int, float, bool, complex) or hasattr(value, "dtype") or type(value) is str
-    ):
+    if not is_number(value) and type(value) is not str:
         run.fail("E312", f"the state of a variable can't be {describe(value)}", node.span)
     return value

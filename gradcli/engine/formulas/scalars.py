@@ -13,71 +13,27 @@ from collections.abc import Callable
 from math import copysign, inf, isfinite, isinf, isnan, nan
 from typing import Any
 
-__all__ = ["FAST", "INTEGER"]
-
+# Of Python, by their own names.
+_OPERATORS = (
+    "add", "sub", "mul", "neg", "pos", "floordiv", "mod", "eq", "ne", "lt", "le", "gt", "ge", "abs",
+)  # fmt: skip
+_FUNCTIONS = (
+    "pow", "fmod", "isnan", "isinf", "isfinite", "sqrt", "cbrt", "hypot", "exp", "exp2", "expm1",
+    "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "degrees", "radians", "erf", "erfc", "gamma",
+)  # fmt: skip
 FAST: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
+    **{name: getattr(operator, name) for name in _OPERATORS},
+    **{name: getattr(math, name) for name in _FUNCTIONS},
     "div": operator.truediv,
-    "neg": operator.neg,
-    "pos": operator.pos,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "pow": math.pow,
-    "fmod": math.fmod,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
     "logical_not": operator.not_,
-    "isnan": isnan,
-    "isinf": isinf,
-    "isfinite": isfinite,
-    "abs": operator.abs,
-    "sqrt": math.sqrt,
-    "cbrt": math.cbrt,
-    "hypot": math.hypot,
-    "exp": math.exp,
-    "exp2": math.exp2,
-    "expm1": math.expm1,
-    "log": math.log,
-    "log2": math.log2,
-    "log10": math.log10,
-    "log1p": math.log1p,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "degrees": math.degrees,
-    "radians": math.radians,
-    "erf": math.erf,
-    "erfc": math.erfc,
-    "gamma": math.gamma,
 }
-
 
 # ---- operators -----------------------------------------------------------------------------------
 
 add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
-eq = operator.eq
-ne = operator.ne
-lt = operator.lt
-le = operator.le
-gt = operator.gt
-ge = operator.ge
-logical_not = operator.not_
+eq, ne, logical_not = operator.eq, operator.ne, operator.not_
+lt, le, gt, ge = operator.lt, operator.le, operator.gt, operator.ge
 
 
 def div(a: float, b: float) -> float:
@@ -298,26 +254,16 @@ def _int_fmod(a: int, b: int) -> int:
     return -remainder if a < 0 else remainder
 
 
+_SAME = ("pos", "real", "floor", "ceil", "round", "trunc")  # what gives an int as it is
 INTEGER: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "neg": operator.neg,
-    "pos": operator.pos,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
+    **{name: FAST[name] for name in ("add", "sub", "mul", "neg", "floordiv", "mod", "abs")},
+    **dict.fromkeys(_SAME, operator.pos),
     "pow": _int_pow,
     "fmod": _int_fmod,
-    "abs": operator.abs,
     "sign": lambda x: (x > 0) - (x < 0),
     "square": lambda x: x * x,
-    "floor": operator.pos,
-    "ceil": operator.pos,
-    "round": operator.pos,
-    "trunc": operator.pos,
     "minimum": min,
     "maximum": max,
     "clip": lambda x, low, high: min(max(x, low), high),
-    "real": operator.pos,
     "imag": lambda x: 0,
 }

@@ -7,7 +7,7 @@ values of the blocks around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -260,24 +260,18 @@ class Each(BaseInstruction, frozen=False):
             for first in self.initial
         ]
 
-    @property
-    def inner(self) -> set[Value]:
-        """What depends on the last index."""
-        found = {self.body.parameters[-1]}
-        for made in self.body.instructions:
-            if not found.isdisjoint(made.operands):
-                found.update(made.results)
-        return found
-
-    @property
-    def along(self) -> list[int]:
-        """The positions of what is combined along the last axis first."""
-        inner = self.inner
-        return [
-            k
-            for k, (way, (_, place)) in enumerate(zip(self.ways, self.given, strict=True))
-            if way != "put" and (place is None or place not in inner)
-        ]
+    def only(self, places: Sequence[int], body: Block) -> Each:
+        """The same for some of `initial`, by their positions, with the instructions of another
+        body."""
+        given = self.given
+        ends = tuple([v for k in places for v in given[k] if v is not None])
+        return Each(
+            self.shape,
+            tuple([self.initial[k] for k in places]),
+            tuple([self.ways[k] for k in places]),
+            Block(self.body.parameters, body.instructions, ends),
+            tuple([self.results[k] for k in places]),
+        )
 
 
 # Multiplications of numbers: products of fewer are written out, those of more are left to BLAS.
@@ -325,6 +319,18 @@ def every(block: Block) -> Iterator[Instruction]:
         yield made
         for inner in blocks_of(made):
             yield from every(inner)
+
+
+def passed_on(made: Instruction) -> Iterator[tuple[Value, Value]]:
+    """Values that a branch or a loop hands on, and what each is called then."""
+    pairs: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = []
+    if isinstance(made, Branch):
+        pairs = [(side.results, made.results) for side in (made.then, made.otherwise)]
+    elif isinstance(made, While | For):
+        pairs = [(given, made.carried) for given in (made.initial, made.body.results)]
+        pairs.append((made.carried, made.results))
+    for given, names in pairs:
+        yield from zip(given, names, strict=True)
 
 
 def size_of(block: Block) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import Span
-from ..codegen.python import StepBack
+from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_calls import lower_call

@@ -8,7 +8,7 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Slots
 from ..backends.backend import count, shape_of
-from ..codegen.python import StepBack
+from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import appends, assigned, touches_variables

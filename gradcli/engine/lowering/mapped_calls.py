@@ -14,7 +14,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ..backends.backend import CPU
 from ..backends.tiers import policy
-from ..codegen.python import StepBack
+from ..codegen.step_back import StepBack
 from ..ir.types import Scalar
 from ..operations.apply import apply
 from ..passes.rules import NoRule

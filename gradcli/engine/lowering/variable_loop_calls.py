@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ...lang import program
-from ..codegen.python import StepBack
+from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, Iterated

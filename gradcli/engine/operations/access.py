@@ -14,7 +14,17 @@ from ..backends.backend import CPU, dtype_name, shape_of
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
+from ..values.kinds import (
+    UNSET,
+    Instance,
+    List,
+    Namespace,
+    Variable,
+    describe,
+    is_number,
+    read,
+    show_shape,
+)
 from ..values.lanes import Lanes
 from .apply import apply, to_array
 from .instances import member as instance_member
@@ -209,23 +219,20 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     if type(value) is dict:
         return dict_item(run, value, name, span)
     number = primal(value)
-    is_number = (
-        shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")
-    )
-    if name == "grad" and (is_number or type(number) is List):
+    if name == "grad" and (is_number(number) or type(number) is List):
         return gradient(run, held, span)
     if type(number) is List and name in ATTRIBUTES:
         value = to_array(run, Site(TRANSPOSE, span), number)
-        number, is_number = primal(value), True
-    if is_number and name == "T":
+        number = primal(value)
+    if is_number(number) and name == "T":
         return apply(run, Site(TRANSPOSE, span), (value,), {"axes": None})
-    if is_number and name == "shape":
+    if is_number(number) and name == "shape":
         return List(list(shape_of(number)))
-    if is_number and name == "size":
+    if is_number(number) and name == "size":
         return int(getattr(number, "size", 1))
-    if is_number and name == "ndim":
+    if is_number(number) and name == "ndim":
         return len(shape_of(number))
-    if is_number and name == "dtype":
+    if is_number(number) and name == "dtype":
         return dtype_name(uniform_kind(run, number))
     run.fail(
         "E309",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..trace.run import Run
 from ..values.boxes import Dual, primal
-from ..values.kinds import List, Variable, deeper, describe, read
+from ..values.kinds import List, Variable, deeper, describe, is_number, read
 from ..values.lanes import Lanes
 
 SCALARS = frozenset((float, int, bool))
@@ -50,7 +50,7 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
 def number(item: Any, fail: Callable[[str, str], Any]) -> Any:
     """An item of a list that becomes an array; calls `fail` unless it is a number or an array."""
     value = primal(read(item))
-    if not (type(value) in SCALARS or type(value) is complex or hasattr(value, "dtype")):
+    if not is_number(value):
         fail(f"a list with {describe(value)} in it is no array", "arrays hold numbers only")
     return item
 

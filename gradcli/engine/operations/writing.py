@@ -13,7 +13,7 @@ from ..trace.blanks import Blank, blank
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered, primal
-from ..values.kinds import Instance, List, Variable, describe, read, show_shape
+from ..values.kinds import Instance, List, Variable, describe, is_number, read, show_shape
 from ..values.lanes import Group, Lanes
 from .access import GETITEM, dict_item, fail_index, list_item, read_index, verify_index
 from .apply import apply, to_array
@@ -91,7 +91,7 @@ def _uniform_masks(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> 
 def _verify_kind(run: Run, site: Site, array: Any, x: Any) -> None:
     """Raises GradcliError (E301, E312) for a value that is no number, or of a wider kind than the
     array's elements."""
-    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
+    if not is_number(x):
         run.fail(
             "E301",
             f"an element of an array can't be {describe(x)}",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from ..ir.instructions import (
     Block,
-    Branch,
     Call,
     Cast,
     Each,
     Element,
-    For,
     Instruction,
     NewArray,
     Operation,
@@ -19,26 +19,25 @@ from ..ir.instructions import (
     Put,
     Structural,
     Value,
-    While,
+    every,
+    passed_on,
 )
 from ..ir.scalars import differentiated
-from ..ir.types import STACK, Type, has_tangents, is_float
+from ..ir.types import STACK, has_tangents, is_float
 
 
 def varied(block: Block, inputs: set[Value]) -> set[Value]:
     """The floats that depend on `inputs` on some path, and the stacks that hold such at some
     time: all entries of these have derivatives."""
-    found, size = set(inputs), -1
+    found, size, instructions = set(inputs), -1, list(every(block))
     while len(found) > size:  # until nothing is added
         size = len(found)
-        _block(block, found)
-        _stacks(block, found)
+        for made in instructions:
+            found.update([name for value, name in passed_on(made) if value in found])
+            _instruction(made, found)
+        for made in reversed(instructions):
+            _stacks(made, found)
     return found
-
-
-def _block(block: Block, found: set[Value]) -> None:
-    for made in block.instructions:
-        _instruction(made, found)
 
 
 def _instruction(made: Instruction, found: set[Value]) -> None:
@@ -51,7 +50,7 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
             found.add(made.result)
     elif isinstance(made, Call):
         if found.intersection(made.operands):
-            found.update([v for v in made.results if _may_vary(v.type)])
+            found.update(filter(_may_vary, made.results))
     elif isinstance(made, Push | Put | Element | NewArray | Product):
         if found.intersection(made.operands):
             found.add(made.result)
@@ -60,62 +59,23 @@ def _instruction(made: Instruction, found: set[Value]) -> None:
         if made.op.differentiable and found.intersection(moving):
             found.update([value for value in made.results if has_tangents(value.type)])
     elif isinstance(made, Each):
-        _block(made.body, found)
         for k, (number, _) in enumerate(made.given):
             is_linear = made.ways[k] in ("put", "add")  # an extreme moves nothing
             if is_linear and found.intersection((made.initial[k], number)):
                 found.add(made.results[k])
-    elif isinstance(made, Pop):
-        if made.stack in found:
-            found.update(
-                [
-                    v
-                    for v in made.results
-                    if v.type == STACK or is_float(v.type) or has_tangents(v.type)
-                ]
-            )
-    elif isinstance(made, Branch):
-        for block in (made.then, made.otherwise):
-            _block(block, found)
-            _given(block.results, made.results, found)
-    elif isinstance(made, While | For):
-        _given(made.initial, made.carried, found)
-        size = -1
-        while len(found) > size:  # until nothing is added
-            size = len(found)
-            _block(made.body, found)
-            _given(made.body.results, made.carried, found)
-        _given(made.carried, made.results, found)
+    elif isinstance(made, Pop) and made.stack in found:
+        found.update(filter(_may_vary, made.results))
 
 
-def _may_vary(kind: Type) -> bool:
-    return is_float(kind) or has_tangents(kind) or kind == STACK
+def _may_vary(value: Value) -> bool:
+    return value.type == STACK or has_tangents(value.type)
 
 
-def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:
-    found.update([b for a, b in zip(values, to, strict=True) if a in found])
-
-
-def _stacks(block: Block, found: set[Value]) -> None:
+def _stacks(made: Instruction, found: set[Value]) -> None:
     """Adds the stacks that those in `found` are made of."""
-    for made in reversed(block.instructions):
-        if isinstance(made, Push | Pop):
-            if made.result in found:
-                found.add(made.stack)
-        elif isinstance(made, Call):
-            if any(value in found for value in made.results if value.type == STACK):
-                found.update([value for value in made.operands if value.type == STACK])
-        elif isinstance(made, Branch):
-            for side in (made.then, made.otherwise):
-                _made_of(made.results, side.results, found)
-                _stacks(side, found)
-        elif isinstance(made, While | For):
-            _made_of(made.results, made.body.results, found)
-            _stacks(made.body, found)
-            _made_of(made.body.results, made.carried, found)
-            _made_of(made.carried, made.initial, found)
-
-
-def _made_of(values: tuple[Value, ...], of: tuple[Value, ...], found: set[Value]) -> None:
-    pairs = zip(values, of, strict=True)
-    found.update([b for a, b in pairs if a.type == STACK and a in found])
+    given = passed_on(made)
+    if isinstance(made, Push | Pop):
+        given = iter([(made.stack, made.result)])
+    elif isinstance(made, Call):
+        given = product(made.operands, made.results)
+    found.update([a for a, b in given if a.type == b.type == STACK and b in found])

@@ -16,17 +16,18 @@ def copied(block: Block, names: Renamed) -> Block:
     that the copy uses instead; what the copy defines is added to it."""
     parameters = _defined(block.parameters, names)
     instructions = [_copied(made, names) for made in block.instructions]
-    return Block(parameters, instructions, _used(block.results, names))
+    return Block(parameters, instructions, renamed(block.results, names))
 
 
 def inlined(block: Block, arguments: Iterable[Value]) -> tuple[list[Instruction], Sequence[Value]]:
     """A copy of a block's instructions, with `arguments` in place of its parameters, and the values
     that are its results."""
     names = dict(zip(block.parameters, arguments, strict=True))
-    return [_copied(made, names) for made in block.instructions], _used(block.results, names)
+    return [_copied(made, names) for made in block.instructions], renamed(block.results, names)
 
 
-def _used(values: _Values, names: Renamed) -> _Values:
+def renamed(values: _Values, names: Renamed) -> _Values:
+    """Values, with others in place of some."""
     return tuple([names.get(value, value) for value in values])
 
 
@@ -37,7 +38,7 @@ def _defined(values: _Values, names: Renamed) -> _Values:
 
 
 def _copied(made: Instruction, names: Renamed) -> Instruction:
-    operands = _used(made.operands, names)
+    operands = renamed(made.operands, names)
     inner = [copied(block, names) for block in blocks_of(made)]
     return rebuilt(made, operands, _defined(made.results, names), inner)
 
@@ -66,9 +67,9 @@ def replace(block: Block, names: Renamed) -> None:
         for each in inner:
             replace(each, names)
         if not names.keys().isdisjoint(made.operands):
-            operands = _used(made.operands, names)
+            operands = renamed(made.operands, names)
             block.instructions[k] = rebuilt(made, operands, made.results, inner)
-    block.results = _used(block.results, names)
+    block.results = renamed(block.results, names)
 
 
 def defined(block: Block) -> list[Value]:

@@ -8,6 +8,7 @@ push takes.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ..ir.instructions import (
@@ -25,6 +26,7 @@ from ..ir.instructions import (
     Value,
     While,
     blocks_of,
+    passed_on,
 )
 from ..ir.types import I64
 
@@ -52,7 +54,7 @@ class _Live:
 
     def __init__(self, kinds: tuple[type, ...]) -> None:
         self.kinds = kinds
-        self.needs: dict[Value, tuple[Value, ...]] = {}
+        self.needs: defaultdict[Value, list[Value]] = defaultdict(list)
         self.acting: list[Value] = []
 
     def all(self, values: list[Value]) -> set[Value]:
@@ -62,48 +64,39 @@ class _Live:
             value = values.pop()
             if value not in found:
                 found.add(value)
-                values += self.needs.get(value, ())
+                values += self.needs[value]
         return found
 
     def block(self, block: Block, control: tuple[Value, ...]) -> None:
         """Reads a block, which runs as the values `control` decide."""
         for made in block.instructions:
-            if isinstance(made, Branch):
-                self.branch(made, control)
-            elif isinstance(made, While | For):
-                self.loop(made, control)
-            elif isinstance(made, Each):
-                self.each(made, control)
+            deciding = _deciding(made)
+            for value, name in passed_on(made):
+                self.needs[name].append(value)
+            if isinstance(made, While):
+                for value, name in zip(made.carried, made.condition.parameters, strict=True):
+                    self.needs[name].append(value)
+                self.acting += [*deciding, *control]
+            if isinstance(made, Each):
+                for result, first, ends in zip(made.results, made.initial, made.given, strict=True):
+                    self.needs[result] += [first, *[value for value in ends if value is not None]]
             else:
-                self.needs.update(dict.fromkeys(made.results, made.operands))
-                if _acts(made, self.kinds):
+                for result in made.results:
+                    self.needs[result] += deciding
+                if not made.INSIDE and _acts(made, self.kinds):
                     self.acting += [*made.operands, *control]
+            for inner in blocks_of(made):
+                self.block(inner, (*control, *deciding))
 
-    def branch(self, made: Branch, control: tuple[Value, ...]) -> None:
-        for result, a, b in zip(
-            made.results, made.then.results, made.otherwise.results, strict=True
-        ):
-            self.needs[result] = (made.condition, a, b)
-        for side in (made.then, made.otherwise):
-            self.block(side, (*control, made.condition))
 
-    def each(self, made: Each, control: tuple[Value, ...]) -> None:
-        triples = zip(made.results, made.initial, made.given, strict=True)
-        for result, first, (number, place) in triples:
-            self.needs[result] = (first, number) if place is None else (first, number, place)
-        self.block(made.body, control)
-
-    def loop(self, made: While | For, control: tuple[Value, ...]) -> None:
-        deciding = made.condition.results if isinstance(made, While) else (made.count,)
-        for k, value in enumerate(made.initial):
-            carried = (value, made.body.results[k])
-            self.needs[made.results[k]] = (*carried, *deciding)
-            for parameter in _parameters(made, k):
-                self.needs[parameter] = carried
-        for block in blocks_of(made):
-            self.block(block, (*control, *deciding))
-        if isinstance(made, While):
-            self.acting += [*deciding, *control]
+def _deciding(made: Instruction) -> tuple[Value, ...]:
+    """The values that decide what a branch or a loop gives; of another instruction all that it
+    takes, but of an `each` none."""
+    if isinstance(made, While):
+        return made.condition.results
+    if isinstance(made, For):
+        return (made.count,)
+    return () if isinstance(made, Each) else made.operands
 
 
 def _parameters(made: While | For, k: int) -> list[Value]:
@@ -174,15 +167,7 @@ class _Clean:
         return While(initial, condition, body, results)
 
     def each(self, made: Each) -> Each:
-        given, places = made.given, self.places(made.results)
-        ends = tuple([v for k in places for v in given[k] if v is not None])
-        return Each(
-            made.shape,
-            _those(made.initial, places),
-            tuple([made.ways[k] for k in places]),
-            self.block(made.body, made.body.parameters, ends),
-            _those(made.results, places),
-        )
+        return made.only(self.places(made.results), self.block(made.body, (), ()))
 
 
 def _those(values: Sequence[Value], places: Sequence[int]) -> tuple[Value, ...]:

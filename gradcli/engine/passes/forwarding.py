@@ -19,8 +19,8 @@ from ..ir.instructions import (
     Value,
 )
 from ..ir.types import ArrayType
-from .copying import copied, rebuilt
-from .sharing import key_of, place_key
+from .copying import copied, rebuilt, renamed
+from .each_places import are_in_order, place_key, places_of
 
 QUICK = {"add", "sub", "mul", "neg", "abs", "square", "strict_mul", "where", "lt", "le", "gt", "ge"}
 QUICK |= {"eq", "ne", "maximum", "minimum", "fixed", "beside", "choose"}
@@ -39,21 +39,19 @@ def forwarded(made: Each | Product, source: Source) -> Each | Product:
     names: dict[Value, Value] = {}
     places: dict[Value, object] = {}
     for each in made.body.instructions:
-        operands = tuple([names.get(value, value) for value in each.operands])
-        each = rebuilt(each, operands, each.results)
-        if isinstance(each, Affine):
-            places[each.result] = key_of(each)
+        each = rebuilt(each, renamed(each.operands, names), each.results)
+        places |= places_of([each])
         if isinstance(each, Element):
             array = _original(each.array, source)
             each = Element(array, each.place, each.result)
             again = _computed(each, made, places, source)
             if again is not None:
                 body.instructions += again.instructions
-                places |= {m.result: key_of(m) for m in again.instructions if isinstance(m, Affine)}
+                places |= places_of(again.instructions)
                 [names[each.result]] = again.results
                 continue
         body.instructions.append(each)
-    body.results = tuple([names.get(value, value) for value in made.body.results])
+    body.results = renamed(made.body.results, names)
     return Each(made.shape, made.initial, made.ways, body, made.results)
 
 
@@ -69,31 +67,10 @@ def _original(array: Value, source: Source) -> Value:
             kinds = (each.array.type, array.type)
             same = all(isinstance(kind, ArrayType) for kind in kinds) and made.ways[k] == "put"
             whole = same and kinds[0].size == kinds[1].size == made.size  # type: ignore[union-attr]
-            places = _places(made)
+            places = places_of(made.body.instructions)
             if whole and place_key(each.place, places) == place_key(place, places):
-                return each.array if _is_whole(made, place) else array
+                return each.array if are_in_order(made, place) else array
     return array
-
-
-def _is_whole(made: Each, place: Value | None) -> bool:
-    """Whether the points have the places of an array in order."""
-    steps = dict.fromkeys(made.body.parameters, 0)
-    if place in steps:
-        return len(steps) == 1
-    for each in made.body.instructions:
-        if isinstance(each, Affine) and each.result is place:
-            own = dict(zip(each.operands, each.steps, strict=True))
-            near = 1
-            for axis, size in zip(made.body.parameters[::-1], made.shape[::-1], strict=True):
-                if own.pop(axis, 0) != near:
-                    return False
-                near *= size
-            return not own and each.offset == 0
-    return False
-
-
-def _places(made: Each) -> dict[Value, object]:
-    return {m.result: key_of(m) for m in made.body.instructions if isinstance(m, Affine)}
 
 
 def _computed(read: Element, by: Each, places: dict[Value, object], source: Source) -> Block | None:
@@ -108,7 +85,7 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
     names = dict(zip(made.body.parameters, by.body.parameters, strict=True))
     own = copied(Block((), made.body.instructions, (number,)), names)
     at = names.get(place, place) if place is not None else None
-    if place_key(read.place, places) != place_key(at, _places_of(own)):
+    if place_key(read.place, places) != place_key(at, places_of(own.instructions)):
         return None
     needed, chosen = {*own.results}, list[Instruction]()
     for each in reversed(own.instructions):
@@ -122,7 +99,3 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
     if not quick or len(operations) > MOST or len(reads) > 2:
         return None
     return Block((), chosen[::-1], own.results)
-
-
-def _places_of(block: Block) -> dict[Value, object]:
-    return {m.result: key_of(m) for m in block.instructions if isinstance(m, Affine)}

@@ -5,8 +5,6 @@ compute is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..ir.builder import Builder
 from ..ir.instructions import (
     Affine,
@@ -24,9 +22,10 @@ from ..ir.instructions import (
     every,
 )
 from ..ir.types import I64, strides
-from .copying import copied, rebuilt, used
+from .copying import copied, rebuilt, renamed, used
+from .each_places import place_key, places_of
 from .forwarding import forwarded
-from .sharing import arrays_key, key_of, place_key, share
+from .sharing import arrays_key, share
 
 FAR = 24  # groups that an `each` may join, from the last one back
 MOST = 600  # instructions of a body
@@ -39,7 +38,7 @@ def has_each(*regions: Region) -> bool:
 
 def fuse(region: Region) -> Region:
     """The region with as few `each` as may be."""
-    if not any(isinstance(made, Each) for made in every(region.block)):
+    if not has_each(region):
         return region
     block = copied(region.block, {})
     _fuse(block)
@@ -89,15 +88,14 @@ class _Graph:
                 groups.append(k)
                 self.made[k] = self.once(made)
         self.sort()
-        self.block.results = tuple([self.names.get(v, v) for v in self.block.results])
+        self.block.results = renamed(self.block.results, self.names)
 
     def add(self, k: int, made: Instruction) -> Instruction:
         """Adds an instruction as the `k`th one. It reads of others what it can't compute as well
         itself."""
         if self.names.keys() & {*made.operands, *used(blocks_of(made))}:
-            operands = tuple([self.names.get(value, value) for value in made.operands])
             inner = [copied(block, dict(self.names)) for block in blocks_of(made)]
-            made = rebuilt(made, operands, made.results, inner)
+            made = rebuilt(made, renamed(made.operands, self.names), made.results, inner)
         if isinstance(made, Each | Product):
             made = forwarded(made, self.source)
         needed = {*made.operands, *used(blocks_of(made))}
@@ -144,17 +142,7 @@ class _Graph:
             else:
                 seen[key] = made.results[k]
                 kept.append(k)
-        if len(kept) == len(given):
-            return made
-        results = tuple([v for k in kept for v in given[k] if v is not None])
-        body = Block(made.body.parameters, made.body.instructions, results)
-        return Each(
-            made.shape,
-            tuple([made.initial[k] for k in kept]),
-            tuple([made.ways[k] for k in kept]),
-            body,
-            tuple([made.results[k] for k in kept]),
-        )
+        return made if len(kept) == len(given) else made.only(kept, made.body)
 
     def rename(self, value: Value, other: Value) -> None:
         """Takes note that a result is another one."""
@@ -221,24 +209,19 @@ class _Graph:
         self.block.instructions = ordered
 
 
-def _inner(made: Instruction) -> Iterable[Instruction]:
-    for block in blocks_of(made):
-        for inner in block.instructions:
-            yield inner
-            yield from _inner(inner)
+def _inner(made: Instruction) -> list[Instruction]:
+    return [inner for block in blocks_of(made) for inner in every(block)]
 
 
 def _chooses(made: Instruction) -> bool:
     """Whether an instruction may read at a place that a check has to allow."""
-    places = {inner.result for inner in _inner(made) if isinstance(inner, Affine)}
     indices = {value for block in blocks_of(made) for value in block.parameters}
     own = [made] if isinstance(made, Element) else []
     reads = [inner for inner in (*own, *_inner(made)) if isinstance(inner, Element)]
-    outer = any(
-        isinstance(inner, Affine) and not indices.issuperset(inner.operands)
-        for inner in _inner(made)
-    )
-    return outer or any(each.place not in places and each.place not in indices for each in reads)
+    sums = [inner for inner in _inner(made) if isinstance(inner, Affine)]
+    outer = any(not indices.issuperset(inner.operands) for inner in sums)
+    known = indices.union([inner.result for inner in sums])
+    return outer or any(each.place not in known for each in reads)
 
 
 def fused(first: Each, second: Each, depends: bool) -> Each | None:
@@ -251,14 +234,9 @@ def fused(first: Each, second: Each, depends: bool) -> Each | None:
             return None
         kinds = zip(first.ways, first.given, strict=True)
         results = dict(zip(first.results, kinds, strict=True))
-        places: dict[Value, object] = {}
-        places |= {
-            made.result: key_of(made) for made in body.instructions if isinstance(made, Affine)
-        }
+        places = places_of((*body.instructions, *more.instructions))
         known: dict[Value, Value] = {}
         for made in more.instructions:
-            if isinstance(made, Affine):
-                places[made.result] = key_of(made)
             if not set(made.operands).intersection(results):
                 continue
             if not isinstance(made, Element) or made.place in results:
@@ -293,12 +271,12 @@ def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
     with builder.inside(body):
         names[made.body.parameters[0]] = builder.place(body.parameters, strides(shape))
         for each in made.body.instructions:
-            operands = tuple([names.get(value, value) for value in each.operands])
+            operands = renamed(each.operands, names)
             if isinstance(each, Affine):
                 names[each.result] = builder.place(operands, each.steps, each.offset)
                 continue
             results = tuple([Value(value.type) for value in each.results])
             names.update(zip(each.results, results, strict=True))
             builder.add(rebuilt(each, operands, results))
-    body.results = tuple([names.get(value, value) for value in made.body.results])
+    body.results = renamed(made.body.results, names)
     return Each(shape, made.initial, made.ways, body, made.results)

@@ -12,11 +12,9 @@ runs it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 from typing import TypeAlias
 
 from ..ir.instructions import (
-    Affine,
     Block,
     Branch,
     Call,
@@ -35,6 +33,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import ArrayType
 from .copying import copied, used
+from .each_places import are_in_order, place_key, places_of
 
 Arrays: TypeAlias = dict[Value, None]  # each once, in order
 Taken: TypeAlias = dict[str, list[int]]  # by the names of regions, positions of parameters
@@ -173,33 +172,13 @@ def _only_in_place(made: Each, k: int, arrays: list[Value]) -> list[Value]:
     _, place = made.given[k]
     if made.ways[k] != "put" or place is None or not arrays:
         return []
-    places = {each.result: each for each in made.body.instructions if isinstance(each, Affine)}
-    if not _is_own(made, places.get(place, place)):
+    if not are_in_order(made, place):
         return []
+    places = places_of(made.body.instructions)
     others = [v for j, pair in enumerate(made.given) if j != k for v in pair]
-    elsewhere: set[Value] = set()
+    own, elsewhere = place_key(place, places), set[Value]()
     for each in made.body.instructions:
-        is_there = isinstance(each, Element) and _are_same(places, each.place, place)
+        is_there = isinstance(each, Element) and place_key(each.place, places) == own
         if not is_there or each.results[0] in others:
             elsewhere.update(each.operands)
     return [array for array in arrays if array not in elsewhere]
-
-
-def _is_own(made: Each, place: Value | Affine) -> bool:
-    """Whether each point has a place of its own: they follow each other."""
-    indices = tuple(made.body.parameters)
-    if isinstance(place, Value):
-        return indices == (place,)
-    steps = tuple([prod(made.shape[k + 1 :]) for k in range(len(made.shape))])
-    return (place.operands, tuple(place.steps), place.offset) == (indices, steps, 0)
-
-
-def _are_same(places: dict[Value, Affine], a: Value, b: Value) -> bool:
-    if a is b:
-        return True
-    one, other = places.get(a), places.get(b)
-    return (
-        one is not None
-        and other is not None
-        and (one.operands, one.steps, one.offset) == (other.operands, other.steps, other.offset)
-    )

@@ -18,6 +18,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
     every,
+    passed_on,
 )
 from ..ir.scalars import CHOOSE
 from ..ir.types import I64
@@ -26,11 +27,12 @@ from ..ir.types import I64
 def decides(block: Block, values: set[Value]) -> bool:
     """Whether the path of a block, or a place in an array, may depend on some values. What the
     regions that it calls do may."""
-    found, size = set(values), -1
+    found, size, instructions = set(values), -1, list(every(block))
     while len(found) > size:  # until nothing is added
         size = len(found)
-        _block(block, found)
-    return any(_decided(made, found) for made in every(block))
+        for made in instructions:
+            _follow(made, found)
+    return any(_decided(made, found) for made in instructions)
 
 
 def _decided(made: Instruction, found: set[Value]) -> bool:
@@ -52,26 +54,16 @@ def _decided(made: Instruction, found: set[Value]) -> bool:
     return calls or any(value.type == I64 and value in found for value in made.results)
 
 
-def _block(block: Block, found: set[Value]) -> None:
+def _follow(made: Instruction, found: set[Value]) -> None:
     """Adds what follows from the values that are found."""
-    for made in block.instructions:
-        for inner in blocks_of(made):
-            _block(inner, found)
-        if isinstance(made, Branch):
-            _given(made.then.results, made.results, found)
-            _given(made.otherwise.results, made.results, found)
-        elif isinstance(made, While | For):
-            _given(made.initial, made.carried, found)
-            _given(made.body.results, made.carried, found)
-            _given(made.carried, made.results, found)
-            if isinstance(made, While):
-                _given(made.carried, made.condition.parameters, found)
-        elif isinstance(made, Each):
-            _given(made.initial, made.results, found)
-            _given(tuple([number for number, _ in made.given]), made.results, found)
-        elif not found.isdisjoint(made.operands):
-            found.update(made.results)
-
-
-def _given(values: tuple[Value, ...], to: tuple[Value, ...], found: set[Value]) -> None:
-    found.update([b for a, b in zip(values, to, strict=True) if a in found])
+    found.update([name for value, name in passed_on(made) if value in found])
+    if isinstance(made, While):
+        pairs = zip(made.carried, made.condition.parameters, strict=True)
+        found.update([name for value, name in pairs if value in found])
+    elif isinstance(made, Each):
+        triples = zip(made.initial, made.given, made.results, strict=True)
+        found.update(
+            [name for first, (number, _), name in triples if not found.isdisjoint((first, number))]
+        )
+    elif not blocks_of(made) and not found.isdisjoint(made.operands):
+        found.update(made.results)

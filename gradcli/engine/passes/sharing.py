@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from ..ir.instructions import (
     Affine,
@@ -16,7 +16,7 @@ from ..ir.instructions import (
     Product,
     Value,
 )
-from .copying import rebuilt
+from .copying import rebuilt, renamed
 
 
 def share(body: Block) -> None:
@@ -25,8 +25,7 @@ def share(body: Block) -> None:
     names: dict[Value, Value] = {}
     kept: list[Instruction] = []
     for made in body.instructions:
-        operands = tuple([names.get(value, value) for value in made.operands])
-        made = rebuilt(made, operands, made.results)
+        made = rebuilt(made, renamed(made.operands, names), made.results)
         key = key_of(made)
         if key is not None and key in known:
             names[made.results[0]] = known[key]
@@ -35,7 +34,7 @@ def share(body: Block) -> None:
             known[key] = made.results[0]
         kept.append(made)
     body.instructions = kept
-    body.results = tuple([names.get(value, value) for value in body.results])
+    body.results = renamed(body.results, names)
 
 
 def key_of(made: Instruction) -> tuple[object, ...] | None:
@@ -70,8 +69,3 @@ def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
         names[inner.results[0]] = len(names)
     given = tuple([names.get(value, value) for value in made.body.results])
     return (made.shape, made.ways, tuple(map(start, made.initial)), tuple(body), given)
-
-
-def place_key(place: Value | None, places: Mapping[Value, object]) -> object:
-    """What is the same for places that are the same: `places` are the affine ones."""
-    return place if place is None else places.get(place, place)

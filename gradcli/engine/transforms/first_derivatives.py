@@ -1,8 +1,4 @@
-"""First derivatives of functions: `grad`, `value_and_grad`, `vjp`, `jvp` and `value_and_jvp`.
-
-The functions with the parameters of `gradient` implement one kind of transform each;
-`transforms.py` dispatches to them.
-"""
+"""First derivatives of functions: `grad`, `value_and_grad`, `vjp`, `jvp` and `value_and_jvp`."""
 
 from __future__ import annotations
 
@@ -18,14 +14,6 @@ from ..values.kinds import List, Transform, leaves, map_structure, read
 from .forward_level import along
 from .recording import DifferentiatedCall, Recording
 from .transform_arguments import Sources
-
-
-def gradient(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
-    return value_and_gradient(transform, call, vector)[1]
-
-
-def value_and_gradient_list(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
-    return List(list(value_and_gradient(transform, call, vector)))
 
 
 def value_and_gradient(
@@ -45,14 +33,6 @@ def value_and_gradient(
         if g is None:
             found[k] = gradient_or_zero(run, value, sources.numbers[k], None, site)
     return value, sources.rebuild(found)
-
-
-def jvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
-    return value_and_tangent(transform, call, vector)[1]
-
-
-def value_and_jvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
-    return List(list(value_and_tangent(transform, call, vector)))
 
 
 def value_and_tangent(

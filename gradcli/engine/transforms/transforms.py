@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...ops.derivative import VECTORS
 from ..backends.backend import count, is_inexact, shape_of
@@ -22,12 +22,7 @@ from ..trace.tape import Site
 from ..trace.unregistered import UnregisteredError
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, map_structure, read
-from .first_derivatives import (
-    gradient,
-    jvp,
-    value_and_gradient_list,
-    value_and_jvp,
-)
+from .first_derivatives import value_and_gradient, value_and_tangent
 from .jacobian_transforms import batch_jacobian, jacobian
 from .recording import DifferentiatedCall
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
@@ -35,12 +30,24 @@ from .transform_arguments import Sources, take_positions, take_vector
 
 # These accept a list of numbers for an array.
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))
+_Pair: TypeAlias = Callable[..., tuple[Any, Any]]
+
+
+def _second(pair: _Pair) -> Callable[..., Any]:
+    return lambda *given: pair(*given)[1]
+
+
+def _both(pair: _Pair) -> Callable[..., List]:
+    return lambda *given: List(list(pair(*given)))
+
+
+# `(transform, call, vector) -> value` for each kind.
 _KINDS: dict[str, Callable[..., Any]] = {
-    "grad": gradient,
-    "value_and_grad": value_and_gradient_list,
-    "vjp": gradient,
-    "jvp": jvp,
-    "value_and_jvp": value_and_jvp,
+    "grad": _second(value_and_gradient),
+    "value_and_grad": _both(value_and_gradient),
+    "vjp": _second(value_and_gradient),
+    "jvp": _second(value_and_tangent),
+    "value_and_jvp": _both(value_and_tangent),
     "jacobian": jacobian,
     "batch_jacobian": batch_jacobian,
     "hessian": hessian,

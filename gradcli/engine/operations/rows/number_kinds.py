@@ -57,10 +57,7 @@ def separate_by_kind(run: Run, primals: Sequence[Any]) -> None:
     """Separates rows where a power of ints is an int from those where it is a float, because the
     exponent is negative."""
     exponent = primals[1]
-    ints = all(
-        type(v) in (int, bool) or (hasattr(v, "dtype") and v.dtype.kind in "bi") for v in primals
-    )
-    if ints and type(exponent) is Lanes:
+    if all(map(is_integer, primals)) and type(exponent) is Lanes:
         negative = (exponent.array < 0).reshape(-1, exponent.group.size).any(axis=0)
         if type(uniform_bool(run, negative, exponent.group)) is Lanes:
             raise SeparationError(exponent.group, negative.astype("int64"))
