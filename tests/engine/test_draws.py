@@ -5,10 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.codegen import llvm_draws
 from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
 from gradcli.engine.program_calls import ProgramCall
 
@@ -187,3 +189,38 @@ def test_random_programs(seed: int) -> None:
     assert found is not None
     assert_close(found.outputs, told[1], 1e-11)
     assert_close(found.gradients["s"]["x"], told[2]["s"]["x"], 1e-11)
+
+
+SPREADS = """n = 60
+a = zeros(n); b = zeros(n); c = 0 * arange(n)
+for i in range(n) {
+    a[i] = normal(mean = 1.5, std = 3)
+    b[i] = uniform(low = -2, high = 0.5)
+    c[i] = randint(-3, 4)
+}
+d = normal([3, 50])
+f = uniform([7])
+g = randint(0, 4294967296, [40])
+h = randint(-9000000000000000000, 9000000000000000000, [40])
+k = randint(5, 6, [3])
+output a, b, c, d, f, g, h, k"""
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**32, 2**63 - 1])
+def test_bits(seed: int, dtype: str, there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code has the generator of the interpreter; and calls that where it finds none of
+    NumPy's functions."""
+    if not there:
+        monkeypatch.setattr(llvm_draws, "offer_random", lambda name: False)
+    node = gradcli.load(source=SPREADS)._resolved
+    with only(NATIVE, FIRST_USE):
+        call = ProgramCall(node, {}, [], [], False, dtype=dtype, seed=seed)
+        found = call.run([])
+    with only(INTERPRETED):
+        wanted = gradcli.load(source=SPREADS).with_options(seed=seed, dtype=dtype).run()
+    assert found is not None
+    for name, value in wanted.outputs.items():
+        assert found.outputs[name].dtype == value.dtype
+        np.testing.assert_array_equal(found.outputs[name], value)
