@@ -111,14 +111,15 @@ class ProgramCall:
         asked: Asked | None = None,
         dtype: str = "float64",
         device: str = "cpu",
+        seed: int = 0,
     ) -> None:
         """`targets` and `sources` are those of gradients; `asked` is what is asked besides; `dtype`
-        that of the run's floats; `device` where its large arrays are. Raises NotCompiled, and
-        NoRule."""
+        that of the run's floats; `device` where its large arrays are; `seed` that of random
+        numbers. Raises NotCompiled, and NoRule."""
         if asked is not None and device != "cpu":
             raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
         self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN
-        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
+        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed)
         # What isn't compiled has no name in the region, and the run that asks has done it.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason

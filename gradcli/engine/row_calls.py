@@ -55,13 +55,14 @@ class RowsCall:
         memory: int | None = None,
         backend: Backend = CPU,
         dtype: str = "float64",
+        seed: int = 0,
     ) -> None:
         """`columns` are the backend's, and have the rows last. `of` and `wrt` are as for `eval`:
         all outputs of floats that are no derivatives, by all variables, where they are empty.
         `memory` is that which the kernel may take at most, in bytes; `dtype` that of the run's
-        floats. Raises NotCompiled, and NoRule."""
+        floats; `seed` that of random numbers. Raises NotCompiled, and NoRule."""
         inputs = {**shared, **{name: _of_a_row(column) for name, column in columns.items()}}
-        lowered = lower_program(node, inputs, for_rows=True, real=OF_DTYPE[dtype])
+        lowered = lower_program(node, inputs, for_rows=True, real=OF_DTYPE[dtype], seed=seed)
         for reason in lowered.reasons:
             raise reason
         if any(getattr(kind, "listed", False) for kind in lowered.results.values()):

@@ -14,6 +14,8 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
     """A parameter of a distribution: a number, or one for each number drawn."""
+    if type(value) is float:
+        return value
     found = (
         xp.asarray(value)
         if isinstance(value, (bool, int, float, list)) or hasattr(value, "dtype")
@@ -31,7 +33,7 @@ def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
 def _normal(xp: Any, shape: Any, mean: Any, std: Any, dtype: str, generator: Any) -> Any:
     size = _shape("normal", shape)
     mean, std = _numbers(xp, "normal", mean, "mean", size), _numbers(xp, "normal", std, "std", size)
-    if bool(xp.any(std < 0)):
+    if std < 0 if type(std) is float else bool(xp.any(std < 0)):
         raise OpError(f"`normal` needs a standard deviation that isn't negative, not {xp.min(std)}")
     return xp.asarray(mean + std * xp.asarray(generator.standard_normal(size)), dtype=dtype)
 

@@ -91,14 +91,16 @@ class HotProgram:
         of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
         told = evaluation.diagnostics != self._compiled.facts.discarded or bool(answer.missing)
         forward = evaluation.mode == "forward"
-        kind = self._options.dtype, self._options.device
+        kind = self._options.dtype, self._options.device, self._options.seed
         asked = answer.node, dict(inputs), list(of), list(by), forward, answer.asked(), *kind
         missing = frozenset(answer.missing)
         return lambda: _made(asked, evaluation, missing, told)
 
 
 def _made(
-    asked: tuple[Program, Mapping[str, Any], list[str], list[str], bool, Asked | None, str, str],
+    asked: tuple[
+        Program, Mapping[str, Any], list[str], list[str], bool, Asked | None, str, str, int
+    ],
     evaluation: Evaluation,
     missing: frozenset[tuple[str, str]],
     told: bool,

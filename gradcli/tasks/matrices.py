@@ -32,7 +32,8 @@ def by_kernels(answer: Answer, inputs: Mapping[str, Any]) -> Matrices | None:
     from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
 
     try:
-        call = ProgramCall(answer.node, inputs, [], [], False, asked, answer.options.dtype)
+        dtype, seed = answer.options.dtype, answer.options.seed
+        call = ProgramCall(answer.node, inputs, [], [], False, asked, dtype, seed=seed)
     except (NotCompiled, NoRule):
         return None
     numbers = call.numbers(inputs)

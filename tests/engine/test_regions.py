@@ -74,7 +74,7 @@ fn f(a, b = c) = a * b + w
 fn g(a) { s = 0; for i in range(k) { s += f(a, i) }; return s }
 fn h(a, d) = a if d == 0 else h(f(a), d - 1)
 print "a"
-t = normal([2, 2])
+t = fft([[1.0, 2.0]])
 output w
 """
 MAIN = """import "library.tg" as lib
@@ -105,7 +105,7 @@ def test_what_isnt_compiled_of_an_import_says_so_where_it_is_read(tmp_path: Path
     (tmp_path / "main.tg").write_text('import "library.tg" as lib\noutput lib.t[0, 0]\n')
     found = lower_program(gradcli.load(tmp_path / "main.tg")._resolved, {})
     [reason] = found.reasons
-    assert reason.reason == "`normal` draws random numbers, which is not compiled"
+    assert reason.reason == "`fft` of these operands: complex numbers are not compiled"
     assert reason.span is not None
     assert (reason.span.source.name, reason.span.line) == (str(tmp_path / "library.tg"), 9)
 

@@ -15,7 +15,6 @@ from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.lowering import loop_calls
 from gradcli.engine.lowering.frame_entries import slots_of
 from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
-from gradcli.engine.regions.programs import lower_program
 from gradcli.engine.regions.variable_loops import slots_into
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Segment
@@ -201,12 +200,6 @@ def test_what_an_iteration_reads(body: str, into: str) -> None:
     slots = [slot for name, slot in node.names.items() if name in "abct"]
     found = slots_into(loop, [s for s in slots if s.index in {r.index for r in slots_of(loop)}])
     assert {name for name, slot in node.names.items() if slot.index in found} == set(into.split())
-
-
-def test_a_reason_for_random_numbers() -> None:
-    node = gradcli.load(source=OTHERS["random draws"])._resolved
-    reasons = [reason.reason for reason in lower_program(node, {}).reasons]
-    assert "`normal` draws random numbers, which is not compiled" in reasons
 
 
 @pytest.mark.parametrize("tier", [INTERPRETED, NATIVE])

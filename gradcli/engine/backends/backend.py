@@ -296,3 +296,10 @@ def checked_int(value: int) -> int:
 
 def count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
+
+
+def generator_of(seed: int, draw: int) -> Any:
+    """The generator of a draw, by its number: with the seed, that is all the state that there is.
+    It is NumPy's on every device, so that a seed gives the same numbers everywhere."""
+    random = CPU.xp.random
+    return random.Generator(random.Philox([seed, draw]))

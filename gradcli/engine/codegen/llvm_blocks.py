@@ -44,6 +44,7 @@ from .array_calls import Computed, Multiplied
 from .each_axes import work_of_points
 from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
+from .llvm_draws import draw, is_native, work_of_draw
 from .llvm_each import Around, call_of
 from .llvm_frame import INT, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
@@ -197,17 +198,21 @@ class Emitter:
         self.values[made.result] = found
 
     def structural(self, made: Structural) -> None:
-        """Has NumPy fill the results: new arrays, and numbers in variables."""
-        computed = Computed.by(made)
-        self.guards.count(computed.work)
+        """Has NumPy fill the results: new arrays, and numbers in variables. Random numbers
+        have machine code."""
+        computed, drawn = Computed.by(made), is_native(made)
+        self.guards.count(work_of_draw(made) if drawn else computed.work)
         places = [
             self.new(value)
             if isinstance(value.type, ArrayType)
             else self.frame.variable(ir.Constant(llvm_type(value.type), 0))
             for value in made.results
         ]
-        given = [*self.read(made.operands), *places]
-        self.arrays.call(computed, given, self.called)
+        given = self.read(made.operands)
+        if drawn:
+            draw(self.builder, made, given, places[0])
+        else:
+            self.arrays.call(computed, [*given, *places], self.called)
         for value, place in zip(made.results, places, strict=True):
             is_array = isinstance(value.type, ArrayType)
             self.values[value] = place if is_array else self.builder.load(place)

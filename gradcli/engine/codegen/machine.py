@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..backends.backend import CPU
 from ..backends.host_memory import free_host_memory
 
 # Those of LLVM's passes that run: few, by which variables go to registers and empty blocks away; or
@@ -118,6 +119,22 @@ def address_of(name: str) -> int | None:
 
     _engine()  # the first engine makes LLVM look into the libraries of the process
     return binding.address_of_symbol(name)  # type: ignore[no-any-return]
+
+
+@cache
+def offer_random(name: str) -> bool:
+    """Lets compiled code call a function of NumPy's C interface to random numbers, if it is there
+    (`numpy/random/distributions.h`)."""
+    import ctypes
+
+    from llvmlite import binding
+
+    try:
+        function = getattr(ctypes.CDLL(CPU.xp.random._generator.__file__), name)
+    except (OSError, AttributeError):
+        return False
+    binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    return True
 
 
 @cache

@@ -15,7 +15,7 @@ from ...diagnostics import Span
 from ...ops.op import Op, OpError
 from ...ops.registry import REGISTERED
 from ...structs import Struct
-from ..backends.backend import CPU, Backend, ieee
+from ..backends.backend import CPU, Backend, generator_of, ieee
 from .types import (
     BOOL,
     F32,
@@ -46,7 +46,8 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 class Structural(BaseInstruction, frozen=False):
     """A structural entry of the table, applied to arrays and numbers with options that are known.
-    It steps back where the entry refuses its operands."""
+    It steps back where the entry refuses its operands. A random one takes the seed, and the number
+    of the draw."""
 
     TAKES = ("*operands",)
     GIVES = ("*results",)
@@ -77,10 +78,12 @@ class Applied(Struct):
     def function(self, backend: Backend = CPU) -> Callable[..., Any]:
         """What it computes of a backend's arrays and numbers: one result, or a list of them."""
         op, options, xp = self.op, self.given, backend.xp
-        if op.category == "making":
+        if op.category in ("making", "random"):
             options.setdefault("dtype", "float64")
         compute = partial(op.compute, xp, **options) if op.compute is not None else None
         assert compute is not None
+        if op.category == "random":
+            return lambda seed, draw: compute(generator=generator_of(seed, draw))
         counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]
         if not counted:
             return compute
@@ -98,10 +101,13 @@ class Applied(Struct):
 def gives(applied: Applied) -> tuple[Type, ...]:
     """The types of the results. Raises Refused."""
     op, shapes = applied.op, list(map(dimensions, applied.takes))
+    given = applied.given
+    if op.category == "random":
+        shapes, given = [], {name: v for name, v in given.items() if name != "dtype"}
     if op.name in REGISTERED:
         raise Refused("it is another package's, which isn't asked what it gives of a sample")
     try:
-        shape = op.result_shape(*shapes, **applied.given) if op.result_shape else ()
+        shape = op.result_shape(*shapes, **given) if op.result_shape else ()
         if prod(shape) >= LARGE:
             raise Refused("it would have too many elements")
         with ieee():
@@ -144,8 +150,8 @@ def _type_of(value: Any) -> Type:
 
 def completed(op: Op, options: Mapping[str, Any]) -> Options:
     """The options of an entry, with the defaults of those that aren't given."""
-    given = [(each.name, options.get(each.name, each.default)) for each in op.signature.options]
-    return tuple([(name, _fixed(value)) for name, value in given])
+    given = {each.name: each.default for each in op.signature.options} | {**options}
+    return tuple([(name, _fixed(value)) for name, value in given.items()])
 
 
 def _fixed(value: Any) -> Any:

@@ -26,7 +26,7 @@ from ..regions.entries import (
     VariableEntry,
 )
 from ..regions.flow import assigned
-from ..regions.names import SEQUENCE
+from ..regions.names import DRAWS, SEED, SEQUENCE
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..trace.run import Run
 from ..values.boxes import Dual, primal
@@ -89,15 +89,17 @@ def observe(
     assigned: Iterable[program.Slot] = (),
     changes: bool = False,
     sequence: Any = UNSET,
+    draws: Sequence[int] = (),
 ) -> Observed:
     """What slots of a frame hold, and those that functions in them read. Some of them are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
-    over is in a slot of its own."""
+    over is in a slot of its own, and so are the seed and number of `draws` where it draws."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
     observer.changes = changes
     observer.assigned = {slot.index for slot in assigned}
     entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
+    entries |= zip((SEED, DRAWS), observer.entries(draws, 0), strict=False)
     return observer.observed({slot.index: slot for slot in slots}, entries)
 
 

@@ -10,11 +10,13 @@ from ...diagnostics import Span
 from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
+from ..regions.flow import draws
 from ..regions.frame_calls import lower_call
 from ..regions.given_kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET
+from .draws import Reach, draws_so_far, go_on_from
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
 from .region_calls import RegionCall, cost_of
@@ -27,8 +29,9 @@ class FunctionCalls:
 
     def __init__(self, span: Span) -> None:
         self._calls = Variants(
-            lambda observed, names, most: FunctionCall(observed, names, span, most)
+            lambda observed, how, most: FunctionCall(observed, how[0], how[1], span, most)
         )
+        self._draws = Reach(draws)
         # The names of arguments, the readers of all, and the call that was made last.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
@@ -43,25 +46,29 @@ class FunctionCalls:
     ) -> Any:
         """The result of a call at a site; UNSET if the interpreter must make it, whose calls have
         done so much work."""
-        values = [function, *arguments, *named.values()]
+        drawn = draws_so_far(run) if self._draws else []
+        values = [function, *arguments, *named.values(), *drawn]
         try:
             last = self._last
             if last is not None and last[0] == [*named] and len(last[1]) == len(values):
                 numbers = numbers_read(last[1], values)
                 if numbers is not None:
                     return last[2].run(run, site, numbers)
-            return self._observed(run, work, site, values, list(named))
+            return self._observed(run, work, site, values, list(named), bool(drawn))
         except (StepBack, NoRule):
             return UNSET
 
     def _observed(
-        self, run: Run, work: int, site: Site, values: list[Any], names: list[str]
+        self, run: Run, work: int, site: Site, values: list[Any], names: list[str], draws: bool
     ) -> Any:
-        """The result of a call of a function with arguments, the last of which have names."""
+        """The result of a call of a function with arguments, the last of which have names; then
+        come the seed and the number of draws, if it `draws`."""
         observed = observe_values(run, values)
+        if self._draws.add(observed.functions) and (drawn := draws_so_far(run)):
+            return self._observed(run, work, site, [*values, *drawn], names, True)
         if observed.is_boxed and not run.one_record:
             return UNSET
-        call = self._calls.of(observed, tuple(names), work)
+        call = self._calls.of(observed, (tuple(names), draws), work)
         if call is None or isinstance(call, int):
             return UNSET
         if observed.is_boxed and call.has_long_lists:
@@ -80,15 +87,20 @@ class FunctionCall:
     """
 
     def __init__(
-        self, observed: Observed, names: Sequence[str], span: Span, most: int | None
+        self,
+        observed: Observed,
+        names: Sequence[str],
+        draws: bool,
+        span: Span,
+        most: int | None,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
-        self.entries = tuple(observed.entries.values())
-        function, *arguments = self.entries
+        self.entries, self._draws = tuple(observed.entries.values()), draws
+        function, *arguments = self.entries[:-2] if draws else self.entries
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
         self._lowered = lower_call(
-            function, arguments[:first], named, span, observed.real, most=most
+            function, arguments[:first], named, span, observed.real, most, draws
         )
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
 
@@ -115,4 +127,6 @@ class FunctionCall:
         found = self._call.apply(run, site, numbers)
         if any(may_be(numbers[k], number) for k in variables for number in found):
             return UNSET
+        if self._draws:
+            go_on_from(run, found.pop())
         return held_of(self._lowered.kind, iter(found))

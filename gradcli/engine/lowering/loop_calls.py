@@ -11,15 +11,16 @@ from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
-from ..regions.flow import appends, assigned, touches_variables
+from ..regions.flow import appends, assigned, draws, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
 from ..regions.given_kinds import has_long_lists
-from ..regions.names import RETURNED, STOPPED
+from ..regions.names import DRAWS, RETURNED, STOPPED
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, RESULT, RETURN, set_slot
+from .draws import Reach, draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
 from .region_calls import RegionCall, cost_of
@@ -41,7 +42,7 @@ class LoopCalls:
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._assigned = list(assigned([node]))
         self._appends = appends(node)
-        self._touches = {id(node): touches_variables(node)}  # by function, too
+        self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
         self._on_variables: VariableLoopCalls | None = None
         self._sequences: tuple[Any, Sequences] | None = None  # those of the last run, and of what
         self._calls = Variants(
@@ -55,10 +56,12 @@ class LoopCalls:
         sequences = self._sequences_of(rest)
         if sequences.over is None:
             return None
-        changes = any(self._touches.values())
+        changes = bool(self._touches)
         slots = self._slots_into if changes else self._slots.values()
-        observed = observe(frame, slots, self._assigned, changes, sequences.value)
-        if not changes and any(map(self._touches_variables, observed.functions)):
+        drawn = draws_so_far(frame[0]) if self._draws else []
+        observed = observe(frame, slots, self._assigned, changes, sequences.value, drawn)
+        more = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
+        if any(more):
             return self.run(frame, rest, is_counted, work)
         some = rest[: _at_a_time(observed)]
         if changes:
@@ -115,14 +118,10 @@ class LoopCalls:
         for slot, value in new.items():
             if slot == RETURNED:
                 frame[RESULT] = value
+            elif slot == DRAWS:
+                go_on_from(frame[0], value)
             else:
                 set_slot(frame, self._slots[slot], value)
-
-    def _touches_variables(self, function: program.Function) -> bool:
-        known = self._touches.get(id(function))
-        if known is None:
-            known = self._touches[id(function)] = touches_variables(function)
-        return known
 
 
 def _at_a_time(observed: Observed) -> int:

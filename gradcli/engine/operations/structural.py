@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ...ops import OPS
 from ...ops.op import Op, OpError
-from ..backends.backend import CPU, count, is_scalar, shape_of
+from ..backends.backend import CPU, count, generator_of, is_scalar, shape_of
 from ..trace.changes import note
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -100,12 +100,9 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
     """The options, completed by the dtype and the generator that creation and random ops take from
     the run."""
     if op.category == "random":
-        # A generator made from (seed, number of the draw) has no state but that number. It is
-        # NumPy's on every device, so that a seed gives the same numbers everywhere.
-        random = CPU.xp.random
         # rows that have drawn different numbers of times separate
         run.draws = uniform_value(run, run.draws)
-        generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
+        generator = generator_of(run.settings.seed, run.draws)
         note(run, "draws")
         run.draws += 1
         return {**options, "dtype": run.settings.dtype, "generator": generator}

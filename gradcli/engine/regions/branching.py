@@ -14,7 +14,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, Instruction, Value
 from .flow import assigned
 from .kinds import Maybe, Record, as_kind, flat, joined, kind_of, rebuilt
-from .names import ABSENT, Name, Names, NotCompiled, Unknown, Unresolved, Variable
+from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
 MAX_SIZE = 5_000  # of a region: what it makes of a statement or an element counts each time
 DIFFER = "what the paths hold that meet here is of different kinds"
@@ -48,6 +48,7 @@ class Branching:
         # The ints that loops count, which may be lowered iteration by iteration: these loops.
         self.counters: dict[Value, frozenset[int]] = {}
         self.naturals: set[Value] = set()  # ints that loops count, none of which is negative
+        self.draws = Name(self.frame, DRAWS)
         self.states: list[Name] = []  # of the variables
         self.given_variables: list[Variable] = []  # those that the region was entered with
         self.updated: set[Name] = set()  # those of them that change
@@ -77,9 +78,15 @@ class Branching:
         """What the states of all variables are now."""
         return dict(zip(self.states, self.names.of(self.states), strict=True))
 
-    def state_values(self) -> list[Value]:
-        """The values that all states are made of now."""
-        return [value for held in self.names.of(self.states) for value in flat(held)]
+    @property
+    def unassigned(self) -> list[Name]:
+        """The names that may change without being assigned: those of states, and of the number of
+        draws."""
+        return [*self.states, *[self.draws] * (self.draws in self.names.held)]
+
+    def values_in(self, names: Sequence[Name]) -> list[Value]:
+        """The values that what some names hold is made of."""
+        return [value for held in self.names.of(names) for value in flat(held)]
 
     def copy(self, held: Any, names: Mapping[Name, Any], span: Span | None) -> Any:
         """What is held, with the state of a variable in its place, where other paths hold something
@@ -182,7 +189,7 @@ class Branching:
         """A branch: what the side that is taken gives, and what it leaves in the `merged` names."""
         if condition in self.builder.known:
             return (then if self.builder.known[condition] else otherwise)()
-        merged = [*merged, *[name for name in self.states if name not in merged]]
+        merged = [*merged, *[name for name in self.unassigned if name not in merged]]
         before, sides = dict(self.names.held), []
         for side in (then, otherwise):
             self.names.held = dict(before)

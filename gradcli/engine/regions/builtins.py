@@ -41,8 +41,6 @@ class Builtins(Creation):
         self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
     ) -> Any:
         """A builtin, applied to what is held, with options of which some may be missing."""
-        if op.category == "random":
-            raise NotCompiled(f"`{op.name}` draws random numbers, which is not compiled", span)
         read = self.value if op.name in _OF_LISTS else self.values
         operands = [
             held if op.name == "append" and k else read(held) for k, held in enumerate(operands)

@@ -11,7 +11,7 @@ from ...lang import program
 from ...ops import OPS
 from ..ir.instructions import Value
 from ..ir.types import BOOL
-from .builtins import Builtins
+from .draws import Draws
 from .kinds import Array, Record, Stored
 from .names import ABSENT, Closure, Members, NotCompiled
 
@@ -19,7 +19,7 @@ INT_MAX = 2**63 - 1
 TRANSPOSE = OPS["transpose"]
 
 
-class Expressions(Builtins):
+class Expressions(Draws):
     """The lowering of expressions. What an expression gives is what a name can hold: a value of the
     IR, a `Mixed`, a tuple for a list of known length, or what is known without running."""
 

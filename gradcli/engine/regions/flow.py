@@ -114,6 +114,17 @@ def _touches(node: Any) -> bool:
     return isinstance(node, _TOUCHING)
 
 
+def draws(node: Any) -> bool:
+    """Whether a statement or a function, or a function in it, draws random numbers."""
+    return any(map(is_draw, own_nodes([node], frozenset((program.Program,)))))
+
+
+def is_draw(node: Any) -> bool:
+    """Whether a node names a random builtin."""
+    named = isinstance(node, program.Apply | program.MethodCall | program.Builtin)
+    return named and node.op is not None and node.op.category == "random"
+
+
 def appends(node: Any) -> bool:
     """Whether a loop appends to lists."""
     return any(isinstance(n, program.Apply) and n.op.name == "append" for n in own_nodes([node]))

@@ -9,7 +9,7 @@ from ...diagnostics import Span
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import F64, Scalar
+from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .given_kinds import is_settled
@@ -22,7 +22,8 @@ class FrameCall(NamedTuple):
     """A call in IR.
 
     region   takes the parameters of the entries of the function, its arguments and its named
-             arguments, in this order, and gives the numbers of the result
+             arguments, in this order, then the seed and the number of draws if it draws, and gives
+             the numbers of the result, and then the number of draws
     kind     what the result is
     regions  those that it may call: functions that call themselves, and their derivatives
     """
@@ -39,10 +40,11 @@ def lower_call(
     span: Span,
     real: Scalar = F64,
     most: int | None = None,
+    draws: bool = False,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
     entries, in a run whose floats are `real`. Arrays of few elements are one value of the result,
-    as larger ones are.
+    as larger ones are. `draws`: whether the function draws random numbers.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`."""
     block = Block()
@@ -56,9 +58,13 @@ def lower_call(
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         callee, positional = held(function), [held(entry) for entry in arguments]
         given = {k: held(e) for k, e in named.items()}
+        if draws:
+            seed, drawn = Value(I64), Value(I64)
+            block.parameters += (seed, drawn)
+            lowering.begin_draws(seed, drawn)
         result = lowering.in_memory(lowering.called(callee, positional, given, span))
         kind = kind_of(result)
         if not is_settled(kind):
             raise NotCompiled("what this call gives is no number, and no list of these", span)
-        block.results = tuple(flat(result))
+        block.results = (*flat(result), *lowering.values_in(lowering.unassigned))
     return FrameCall(Region("call", block), kind, lowering.regions)

@@ -38,7 +38,8 @@ class FrameLoop(NamedTuple):
              first index into a sequence, and the parameters of the entries; gives whether the loop
              ended with one of the iterations, how many it ran, and the values of `changed`
     changed  the slots that iterations assign, each with the kind of what it holds; `RETURNED` has
-             what they return, and `STOPPED` whether the next iteration isn't compiled
+             what they return, `STOPPED` whether the next iteration isn't compiled, and `DRAWS` how
+             many times numbers have been drawn
     regions  those that it may call: functions that call themselves, and their derivatives
     """
 
@@ -69,7 +70,7 @@ def lower_loop(
         if stops(node.body):
             names.append(Name(lowering.frame, STOPPED))
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
-        names += [Name(lowering.frame, RETURNED)] * returns(node)
+        names += [*lowering.unassigned, *[Name(lowering.frame, RETURNED)] * returns(node)]
         loop = frame_loop(lowering, node, names, over)
         grown = growing(lowering, loop, turns)
         kinds = [kind_of(held) for held in lowering.names.of(names)]

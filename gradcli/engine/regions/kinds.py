@@ -16,7 +16,7 @@ from ...structs import Entity, Struct
 from ..ir.builder import Builder
 from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, ArrayType, Scalar, is_float
-from .names import ABSENT, Absent, Closure, Members, Transform, Unknown, Variable
+from .names import ABSENT, Absent, Closure, Members, Rows, Transform, Unknown, Variable
 
 
 class Mixed(Entity):
@@ -334,7 +334,7 @@ def has_functions(held: Any) -> bool:
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe):
         return has_functions(held.held)
-    return isinstance(held, Closure | Transform | Members | Variable)
+    return isinstance(held, Closure | Transform | Rows | Members | Variable)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:

@@ -108,7 +108,7 @@ class Loops(Counting):
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that are read in a later one, or after all."""
         names = self.surviving(node, self.liveness.after(node.body[-1] if node.body else node))
-        return [*names, *self.states, *[Name(self.frame, RETURNED)] * returns(node)]
+        return [*names, *self.unassigned, *[Name(self.frame, RETURNED)] * returns(node)]
 
     def repeat(self, loop: Loop, going: Value | None) -> None:
         """Adds a loop, from what its names hold to what they hold after it; `going`: whether it
@@ -145,8 +145,12 @@ class Loops(Counting):
         """Lowers an iteration for what is carried into it."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         nodes = self.one_by_one_for(loop)
-        began = zip(carried, self.names.of(loop.names), strict=True)
-        known = [v for v, first in began if type(self.builder.known.get(first)) is int]
+        began = zip(loop.names, carried, self.names.of(loop.names), strict=True)
+        known = [
+            v
+            for name, v, first in began
+            if name != self.draws and type(self.builder.known.get(first)) is int
+        ]
         self.counters.update(dict.fromkeys([index, *known], nodes))
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
@@ -257,16 +261,16 @@ class Loops(Counting):
         else:
             block.parameters = (iteration.number, *_flat(iteration.carried))
             self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
-        same = self.unchanged_states(loop, iteration)
+        same = self.unchanged(loop, iteration)
         pairs = zip(loop.names, carried, results, strict=True)
         self.names.put(loop.names, [a if name in same else b for name, a, b in pairs])
         return own
 
-    def unchanged_states(self, loop: Loop, iteration: Iteration) -> set[Name]:
-        """The states of variables that no iteration changes."""
-        given = iteration.given[loop.leaves :]
+    def unchanged(self, loop: Loop, iteration: Iteration) -> set[Name]:
+        """The names of what could change without being assigned, and no iteration changes."""
+        given, unassigned = iteration.given[loop.leaves :], self.unassigned
         pairs = zip(loop.names, iteration.carried, given, strict=True)
-        return {name for name, a, b in pairs if name in self.states and a is b}
+        return {name for name, a, b in pairs if name in unassigned and a is b}
 
     def add_while(
         self,
@@ -293,10 +297,10 @@ class Loops(Counting):
             flag = Value(BOOL) if flags else None
             asked.parameters = (*_some(flag), *([index] if indices else []), *_flat(held))
             self.names.put(loop.names, held)
-            states = self.state_values()
+            states = self.values_in(self.unassigned)
             asked.results = (self.goes_on(loop, flag, index),)
-            if self.state_values() != states:
-                raise NotCompiled("a condition that updates variables is not compiled", span)
+            if self.values_in(self.unassigned) != states:
+                raise NotCompiled("a condition that draws or updates is not compiled", span)
         self.names.held = before
         first = (*_some(going), *[builder.constant(0) for _ in indices])
         own = tuple([Value(v.type) for v in first])

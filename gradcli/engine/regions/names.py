@@ -73,9 +73,17 @@ class Transform(Entity):
     a list in the program, or one."""
 
     kind: str
-    function: Closure | Transform | Op
+    function: Closure | Transform | Rows | Op
     wrt: tuple[int, ...]
     listed: bool
+
+
+class Rows(Entity):
+    """A function that is mapped over rows: `axes` are those of its arguments, or of all; None for
+    what the rows share."""
+
+    function: Closure | Transform | Rows | Op
+    axes: Any
 
 
 class Members(Entity):
@@ -110,6 +118,8 @@ ABSENT = Absent()
 RETURNED = -1  # the slot of what a `return` in a loop gives
 STOPPED = -2  # the slot of whether a loop stopped before an iteration that isn't compiled
 SEQUENCE = -3  # the slot of what a loop goes over that is no range
+SEED = -4  # the slot of the seed of random numbers
+DRAWS = -5  # the slot of how many times random numbers have been drawn
 
 
 class Names:

@@ -9,15 +9,16 @@ from typing import Any
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
+from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
-from ..ir.instructions import Block, Region
+from ..ir.instructions import Block, Region, Value
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
 from .arrays import state_kind
-from .flow import assigned
+from .flow import assigned, is_draw
 from .given_kinds import is_value
 from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
@@ -74,10 +75,12 @@ def lower_program(
     inputs: Mapping[str, Any],
     for_rows: bool = False,
     real: Scalar = F64,
+    seed: int = 0,
 ) -> Lowered:
     """The region of a program, whose floats are `real`; `inputs` are values from outside, by name,
-    of which only the types count. `for_rows`: whether it is for rows, as `Lowering` says."""
-    return _Main(node, inputs, for_rows, real).lowered()
+    of which only the types count. `for_rows`: whether it is for rows, as `Lowering` says. `seed`
+    is that of random numbers."""
+    return _Main(node, inputs, for_rows, real, seed).lowered()
 
 
 class _Main:
@@ -87,6 +90,7 @@ class _Main:
         inputs: Mapping[str, Any],
         for_rows: bool,
         real: Scalar,
+        seed: int,
     ) -> None:
         self.node, self.inputs = node, inputs
         self.block = Block()
@@ -102,6 +106,8 @@ class _Main:
         everything = list(own_nodes(node.body, frozenset()))
         self.updates = any(isinstance(inner, program.Update) for inner in everything)
         self.has_variables = self.updates or any(map(_asks_of_variables, everything))
+        if seed <= INT_MAX and any(map(is_draw, everything)):
+            self.lowering.begin_draws(*map(self.lowering.builder.constant, (seed, 0)))
 
     def lowered(self) -> Lowered:
         span = self.node.span
@@ -161,9 +167,11 @@ class _Main:
 
     def forget(self, node: Any, unknown: Unknown) -> None:
         """What a statement that isn't compiled may have changed isn't known after it: the names
-        that it assigns, and where variables are updated all that may be one."""
+        that it assigns, the number of draws, and where variables are updated all that may be
+        one."""
         names, frame = self.lowering.names.held, self.lowering.frame
         names.update({Name(frame, slot.index): unknown for slot in assigned([node])})
+        names.pop(self.lowering.draws, None)
         if self.updates:
             names.update({name: unknown for name, held in names.items() if any(flat(held))})
 
@@ -187,15 +195,19 @@ class _Main:
             self.note(reason)
 
     def declare(self, node: program.Declare) -> None:
-        """A declared variable is a parameter of the type that its state has."""
+        """A declared variable is a parameter of the type that its state has. A constant int that
+        isn't given from outside is known besides."""
         name, span = self.path + node.slot.name, node.span
-        before = dict(self.lowering.names.held)
+        before, draws = dict(self.lowering.names.held), [self.lowering.draws]
+        began = self.lowering.names.of(draws)
         with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
             if type(value) is tuple:
                 value = self.lowering.whole(self.lowering.as_array(value, span), span)
             first = None if value is None else kind_of(value)
-        self.lowering.names.held = before
+        self.lowering.count_draws(began, state, ())
+        drawn, self.lowering.names.held = self.lowering.names.of(draws), before
+        self.lowering.names.put(draws, drawn)
         given = self.inputs.get(name)
         kind = declared_kind(node.type, first, given, self.lowering.builder.real)
         if not isinstance(kind, Scalar | ArrayOf | StoredOf):
@@ -206,6 +218,10 @@ class _Main:
         held = fresh(kind)
         self.block.parameters += tuple(flat(held))
         self.parameters[name] = kind
+        is_own = name in self.states and name not in self.inputs
+        if is_own and node.kind == "const" and isinstance(value, Value):
+            known = self.lowering.builder.known.get(value)
+            held = self.lowering.builder.constant(known) if type(known) is int else held
         if self.has_variables and node.kind != "const":
             held = self.lowering.variable(held, node.kind == "var")
         self.lowering.names.held[Name(self.lowering.frame, node.slot.index)] = held

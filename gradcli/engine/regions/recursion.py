@@ -48,6 +48,7 @@ from .names import (
     Members,
     Name,
     NotCompiled,
+    Rows,
     Transform,
     Unknown,
     UnknownInt,
@@ -118,9 +119,10 @@ class Recursion(Calls):
             with self.builder.undoing(Recursive):
                 given = super().entered(callee, arguments, span)
             if not has_functions(given):  # which may read the names of the call
-                states = self.names.of(self.states)
+                changed = self.unassigned
+                held = self.names.of(changed)
                 self.names.held = before
-                self.names.put(self.states, states)
+                self.names.put(changed, held)
             return given
         except Recursive:
             if function not in self.recursive or function in self.entering[:-1]:
@@ -214,7 +216,7 @@ class Recursion(Calls):
                 pending += held if isinstance(held, tuple) else held.items
             elif isinstance(held, Maybe):
                 pending.append(held.held)
-            elif isinstance(held, Transform):
+            elif isinstance(held, Transform | Rows):
                 pending.append(held.function)
             new = sorted((_read(held) & self.names.held.keys()) - found.keys())
             found.update(dict.fromkeys(new))

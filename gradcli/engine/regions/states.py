@@ -16,7 +16,7 @@ from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
 from .arrays import state_kind
 from .kinds import Array, Stored, kind_of, rebuilt, without_variable
-from .matrices import Matrices
+from .mapping import RowMaps
 from .names import NotCompiled, Variable
 from .stored import Pending
 
@@ -24,7 +24,7 @@ from .stored import Pending
 _WIDER = {**dict.fromkeys(FLOATS, (*FLOATS, I64, BOOL)), I64: (I64, BOOL), BOOL: (BOOL,)}
 
 
-class States(Matrices):
+class States(RowMaps):
     """The lowering of what changes the states of variables."""
 
     def update(self, node: program.Update) -> None:

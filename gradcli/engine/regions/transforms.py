@@ -21,7 +21,7 @@ from ..passes.rules import NoRule
 from ..passes.vjp import vjp
 from .given_kinds import is_value
 from .kinds import Array, Kind, Record, Stored, flat, fresh, kind_of, plain, rebuilt, types_of
-from .names import Closure, NotCompiled, Transform
+from .names import Closure, NotCompiled, Rows, Transform
 from .own_rules import OwnRules
 from .reductions import Options
 
@@ -45,7 +45,7 @@ class Transforms(OwnRules):
             del chosen["mode"]  # it decides about no more than rounding
         if chosen or op.name not in REVERSE + FORWARD + SECOND:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
-        if not isinstance(function, Closure | Transform | Op):
+        if not isinstance(function, Closure | Transform | Rows | Op):
             raise NotCompiled("what is differentiated here isn't known", span)
         listed = type(wrt) is tuple
         items = wrt if listed else () if wrt is None else (wrt,)
@@ -61,9 +61,9 @@ class Transforms(OwnRules):
             raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
         for k in callee.wrt:
             given[k] = self.values(given[k])
-        states = self.state_values()
+        states = self.values_in(self.states)
         block, kind = self.body(callee, given, named, span)
-        if self.state_values() != states:
+        if self.values_in(self.states) != states:
             raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
@@ -108,14 +108,23 @@ class Transforms(OwnRules):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
+        began = self.names.of([self.draws])
         with self.builder.inside(Block(tuple(parameters))) as block:
             result = self.called(callee.function, arguments, named, span)
+        self.count_draws(began, block, [v for k in callee.wrt for v in flat(given[k])])
         kind = plain(kind_of(result))
         types = list(types_of(kind))
         if not is_value(kind) or not types or not all(map(has_tangents, types)):
             raise NotCompiled("the derivative of what is no float is not compiled", span)
         block.results = tuple(flat(result))
         return block, kind
+
+    def count_draws(self, began: tuple[Any, ...], block: Block, arguments: Sequence[Value]) -> None:
+        """Counts what a block draws for these arguments, which has begun with so many draws."""
+        ended = self.names.of([self.draws])
+        if ended != began:
+            counted = Region("draws", Block(block.parameters, block.instructions, ended))
+            self.names.put([self.draws], self.inline(counted, arguments))
 
     def inline(self, region: Region, arguments: Sequence[Value]) -> tuple[Value, ...]:
         """Adds the instructions of a region, for these arguments; gives its results."""

@@ -32,7 +32,7 @@ from .frame_loops import (
 from .kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
 from .loops import Iteration, Loop
 from .lowering import Lowering
-from .names import STOPPED, Name, Variable
+from .names import DRAWS, STOPPED, Name, Variable
 
 FLAGS = 3  # the results before those of names
 
@@ -99,7 +99,7 @@ def lower_variable_loop(
     lowering.once, outer = once, lowering.scopes[0]
     lowering.scopes[0] = Scope(outer.path, outer.began, moving)
     _, read = lowering.liveness.into(node)
-    names = [Name(lowering.frame, slot) for slot in slots]
+    names = [Name(lowering.frame, slot) for slot in (*slots, *[DRAWS] * (DRAWS in entries))]
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         stopped = Name(lowering.frame, STOPPED)
         lowering.names.put([stopped], [lowering.builder.constant(False)])
@@ -137,8 +137,8 @@ def lower_variable_loop(
         [
             place
             for place, (name, value) in enumerate(_named(names, held), FLAGS)
-            if name not in numbers and (name.slot in read or slots[name.slot].cell)
-            if value in depends and has_tangents(value.type)
+            if name not in numbers and value in depends and has_tangents(value.type)
+            if name.slot in read or slots[name.slot].cell
         ],
         lowering.regions,
     )

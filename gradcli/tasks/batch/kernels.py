@@ -113,6 +113,7 @@ class Kernels:
                 options.max_memory,
                 backend_for(options.device),
                 options.dtype,
+                options.seed,
             )
         except NotCompiled as why:
             return reason_of(why.reason, why.span, self._node)
