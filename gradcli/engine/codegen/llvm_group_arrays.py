@@ -16,18 +16,22 @@ from ..ir.instructions import (
     Copy,
     Each,
     Element,
+    For,
     Instruction,
     NewArray,
+    Pop,
+    Push,
     Put,
     Region,
     Value,
+    While,
     every,
 )
 from ..passes.copying import used
 from .each_axes import combined_along_it, work_of_points
 from .llvm_each import combined
 from .llvm_frame import INT, Frame, PythonFunctions, count_up
-from .llvm_guards import Guards
+from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
 from .llvm_memory import at, in_memory
 from .llvm_places import Places
@@ -64,11 +68,20 @@ class GroupArrays(Places):
                     self.in_range.add(made.result)
             elif isinstance(made, Put):
                 self.columns[made.result] = self.columns[made.array]
-            elif isinstance(made, Each):
-                self.in_range.update(made.body.parameters)
-                for first, result in zip(made.initial, made.results, strict=True):
-                    if first in self.columns:
-                        self.columns[result] = self.columns[first]
+            elif isinstance(made, Each | While | For):
+                self._take_over(made.initial, made.results)
+                if isinstance(made, Each):
+                    self.in_range.update(made.body.parameters)
+                else:
+                    self._take_over(made.initial, made.carried)
+                if isinstance(made, While):
+                    self._take_over(made.initial, made.condition.parameters)
+
+    def _take_over(self, arrays: Sequence[Value], others: Sequence[Value]) -> None:
+        """Gives values the memory of arrays."""
+        for array, other in zip(arrays, others, strict=True):
+            if array in self.columns:
+                self.columns[other] = self.columns[array]
 
     def straight(
         self,
@@ -115,22 +128,79 @@ class GroupArrays(Places):
         if isinstance(made, Each):
             self._each(made, mask)
             return
-        size = made.result.array_type.size
+        if isinstance(made, Copy):
+            self.copy_arrays([made.result], [made.array], mask)
+            return
+
+        def number(emitter: RowEmitter, k: Any, row: Any) -> Any:
+            return emitter.read([made.number])[0]
+
+        self._fill(made.result, mask, number, [made.number])
+
+    def _fill(
+        self,
+        array: Value,
+        mask: Any,
+        number: Callable[[RowEmitter, Any, Any], Any],
+        reads: Sequence[Value] = (),
+    ) -> None:
+        """Gives all elements of an array numbers."""
+        size = array.array_type.size
         self.guards.count(GROUP * size // 4)
 
         def element(k: Any) -> None:
             def put(emitter: RowEmitter, row: Any) -> None:
-                if isinstance(made, NewArray):
-                    number = emitter.read([made.number])[0]
-                elif made.array in self.columns:
-                    number = self.load(self.columns[made.array](k), row)
-                else:
-                    number = self.builder.load(at(self.builder, self.shared[made.array], k))
-                self.keep(emitter, number, self.columns[made.result](k), row)
+                self.keep(emitter, number(emitter, k, row), self.columns[array](k), row)
 
-            self.straight((), mask, [made.number] if isinstance(made, NewArray) else (), put)
+            self.straight((), mask, reads, put)
 
         count_up(self.builder, INT(size), 1, element)
+
+    def copy_arrays(self, targets: Sequence[Value], arrays: Sequence[Value], mask: Any) -> None:
+        """Gives arrays the elements of others, which are elsewhere in memory or the same."""
+        for target, array in zip(targets, arrays, strict=True):
+            own = self.columns.get(array)
+            if target not in self.columns or own is self.columns[target]:
+                continue
+
+            def number(
+                emitter: RowEmitter, k: Any, row: Any, array: Value = array, own: Any = own
+            ) -> Any:
+                return self._element(array, own, k, row)
+
+            self._fill(target, mask, number)
+
+    def move_arrays(self, made: Push | Pop, mask: Any) -> None:
+        """Copies the arrays of an entry to a stack, or from there."""
+        entry, pops = self.entry(made), isinstance(made, Pop)
+        for array in entry.arrays:
+            self.guards.count(GROUP * array.array_type.size // 4)
+            self._move(array, (entry.stack, entry.start), entry.place_of(array), mask, pops)
+
+    def _move(
+        self, array: Value, entry: tuple[Stack, Any], first: int, mask: Any, pops: bool
+    ) -> None:
+        kind, own = llvm_type(array.type).pointee, self.columns.get(array)
+
+        def element(k: Any) -> None:
+            number = self.builder.add(k, INT(first))
+
+            def move(emitter: RowEmitter, row: Any) -> None:
+                place = self.entry_place(entry, number, row, kind)
+                if pops:
+                    self.keep(emitter, self.load_entry(kind, place), self.columns[array](k), row)
+                else:
+                    self.store_entry(self._element(array, own, k, row), place)
+
+            self.straight((), mask, (), move)
+
+        count_up(self.builder, INT(array.array_type.size), 1, element)
+
+    def _element(self, array: Value, own: Any, k: Any, row: Any) -> Any:
+        """An element of an array that each row has, or that all share."""
+        if own is not None:
+            return self.load(own(k), row)
+        return self.builder.load(at(self.builder, self.shared[array], k))
 
     # ---- each ------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ from ..ir.instructions import (
     is_straight,
     size_of,
 )
-from ..ir.types import StackType
+from ..ir.types import ArrayType, StackType
 from ..passes.copying import used
 from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
 from .llvm_group_arrays import Finish, GroupArrays
@@ -127,7 +127,13 @@ class Groups(GroupArrays):
                 self.stacks[made.result] = self.guards.new_stack()
             elif isinstance(made, Push | Pop):
                 self.stacks[made.result] = self.stacks[made.stack]
-                self.move(made)
+                if any(isinstance(value.type, ArrayType) for value in made.entry):
+                    self.straight(waiting, mask)
+                    waiting = []
+                    self.move(made)
+                    self.move_arrays(made, mask)
+                else:
+                    self.move(made)
                 waiting.append(made)
             elif isinstance(made, Put) or is_straight(Block((), [made])):
                 waiting.append(made)
@@ -154,7 +160,7 @@ class Groups(GroupArrays):
         """A branch with loops inside: each side runs if any row takes it. Where it pops, the sides
         come in the other order than where their entries were pushed."""
         for result in made.results:
-            if not isinstance(result.type, StackType):
+            if not isinstance(result.type, StackType | ArrayType):
                 self.place_of(result)
         sides = [(made.then, True), (made.otherwise, False)]
         for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
@@ -176,6 +182,7 @@ class Groups(GroupArrays):
 
             with self.builder.if_then(self.builder.load(self._any)):
                 self.run(block, taken, block.results, give)
+                self.copy_arrays(made.results, block.results, taken)
         for result, value in zip(made.results, made.then.results, strict=True):
             if value in self.stacks:
                 self.stacks[result] = self.stacks[value]
@@ -203,10 +210,12 @@ class Groups(GroupArrays):
         for parameter, value, result in zip(made.carried, made.initial, made.results, strict=True):
             if value in self.stacks:
                 self.stacks[parameter] = self.stacks[result] = self.stacks[value]
-            else:
+            elif parameter not in self.columns:
                 self.places[result] = self.place_of(parameter)
         given = [
-            (p, v) for p, v in zip(made.carried, made.initial, strict=True) if v not in self.stacks
+            (parameter, value)
+            for parameter, value in zip(made.carried, made.initial, strict=True)
+            if value not in self.stacks and value not in self.columns
         ]
 
         def first(emitter: RowEmitter, row: Any) -> None:
@@ -223,7 +232,7 @@ class Groups(GroupArrays):
         for asked, parameter in zip(made.condition.parameters, made.carried, strict=True):
             if parameter in self.stacks:
                 self.stacks[asked] = self.stacks[parameter]
-            else:
+            elif parameter not in self.columns:
                 self.places[asked] = self.places[parameter]
         active, taken = map(self.cleared, (self.new_place(BIT), self.new_place(INT)))
 
@@ -253,6 +262,7 @@ class Groups(GroupArrays):
             made.body.results,
             lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
         )
+        self.copy_arrays(made.carried, made.body.results, active)
         make.branch(head)
         make.position_at_end(after)
         if carries(made.body, Push):
@@ -290,6 +300,7 @@ class Groups(GroupArrays):
                 made.body.results,
                 lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
             )
+            self.copy_arrays(made.carried, made.body.results, active)
 
         count_up(make, most, 1, iteration)
         if carries(made.body, Push):

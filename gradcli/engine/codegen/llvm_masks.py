@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -55,10 +54,14 @@ class RowEmitter(Emitter):
 
     def instruction(self, made: Instruction) -> None:
         if isinstance(made, Push):
-            for value, place in zip(self.read(made.entry), self._places(made), strict=True):
+            entry = self.places.entry(made)
+            places = self.places.entry_places(entry, self.row)
+            for value, place in zip(self.read(entry.numbers), places, strict=True):
                 self.places.store_entry(value, place)
         elif isinstance(made, Pop):
-            for value, place in zip(made.entry, self._places(made), strict=True):
+            entry = self.places.entry(made)
+            places = self.places.entry_places(entry, self.row)
+            for value, place in zip(entry.numbers, places, strict=True):
                 self.values[value] = self.places.load_entry(llvm_type(value.type), place)
         elif isinstance(made, Put):
             number, target = self.read([made.number])[0], self.element_place(made.array, made.place)
@@ -80,9 +83,6 @@ class RowEmitter(Emitter):
         if place not in self.places.in_range:
             at_place = self.frame.safe(at_place)
         return self.places.columns[array](at_place)
-
-    def _places(self, made: Push | Pop) -> Iterator[Any]:
-        return self.places.entry_places(self.places.entry(made), self.row)
 
     def array(self, made: Any) -> None:
         """An element of a row's array; or of one that rows share, of which those that don't take

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
+from ..ir.types import ArrayType
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from .llvm_guards import Guards, Stack
 from .llvm_memory import in_memory, load, store
@@ -18,11 +19,23 @@ ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # of a mask, in which each row 
 
 
 class Entry(NamedTuple):
-    """The numbers of all rows on a stack: where they begin, and the types of those of a row."""
+    """The numbers of all rows on a stack, and after these their arrays: where they begin, and what
+    there is of a row."""
 
     stack: Stack
     start: Any
-    types: Sequence[Any]
+    numbers: Sequence[Value]
+    arrays: Sequence[Value]
+
+    @property
+    def width(self) -> int:
+        """How many numbers there are of a row."""
+        return len(self.numbers) + sum([array.array_type.size for array in self.arrays])
+
+    def place_of(self, array: Value) -> int:
+        """How many numbers of a row come before an array."""
+        before = self.arrays[: self.arrays.index(array)]
+        return len(self.numbers) + sum([each.array_type.size for each in before])
 
 
 class Places:
@@ -109,9 +122,10 @@ class Places:
 
     def move(self, made: Push | Pop) -> None:
         """Makes room on a stack for an entry of each row, or takes it back."""
-        types, stack = [llvm_type(value.type) for value in made.entry], self.stacks[made.stack]
+        stack, (numbers, arrays) = self.stacks[made.stack], _apart(made.entry)
         room = self._room if isinstance(made, Push) else self._taken_back
-        self._entries[id(made)] = Entry(stack, room(stack, types), types)
+        width = Entry(stack, None, numbers, arrays).width
+        self._entries[id(made)] = Entry(stack, room(stack, width), numbers, arrays)
 
     def entry(self, made: Push | Pop) -> Entry:
         """The entry of a push or a pop."""
@@ -121,37 +135,42 @@ class Places:
         """Pushes an int of each row, which is at a place."""
 
         def push(row: Any) -> None:
-            (place,) = self.entry_places(entry, row)
+            place = self.entry_place(entry, 0, row, INT)
             self.store_entry(self.load(counts, row), place)
 
-        entry = Entry(stack, self._room(stack, [INT]), [INT])
+        entry = stack, self._room(stack, 1)
         self.rows(push)
 
     def pop_counts(self, stack: Stack, counts: Any) -> None:
         """Pops an int of each row, and puts it at a place."""
 
         def pop(row: Any) -> None:
-            (place,) = self.entry_places(entry, row)
+            place = self.entry_place(entry, 0, row, INT)
             self.store(self.load_entry(INT, place), counts, row)
 
-        entry = Entry(stack, self._taken_back(stack, [INT]), [INT])
+        entry = stack, self._taken_back(stack, 1)
         self.rows(pop)
+
+    def entry_place(self, entry: tuple[Stack, Any], k: Any, row: Any, kind: Any) -> Any:
+        """The address of number `k` of a row in an entry, which begins somewhere on a stack."""
+        make, (stack, first) = self.builder, entry
+        start = make.gep(make.load(stack.base), [first])
+        k = ir.Constant(INT, k) if isinstance(k, int) else k
+        number = make.add(make.mul(k, ir.Constant(INT, GROUP)), row)
+        place = make.gep(start, [make.mul(number, ir.Constant(INT, NUMBER))], inbounds=True)
+        return make.bitcast(place, (INT if kind in (BIT, INT) else DOUBLE).as_pointer())
 
     def entry_places(self, entry: Entry, row: Any) -> Iterator[Any]:
         """The addresses of the numbers of a row in an entry."""
-        make = self.builder
-        start = make.gep(make.load(entry.stack.base), [entry.start])
-        for k, kind in enumerate(entry.types):
-            number = make.add(ir.Constant(INT, k * GROUP), row)
-            place = make.gep(start, [make.mul(number, ir.Constant(INT, NUMBER))], inbounds=True)
-            yield make.bitcast(place, (INT if kind in (BIT, INT) else DOUBLE).as_pointer())
+        for k, value in enumerate(entry.numbers):
+            yield self.entry_place((entry.stack, entry.start), k, row, llvm_type(value.type))
 
-    def _room(self, stack: Stack, types: Sequence[Any]) -> Any:
-        return self.guards.room(stack, _bytes(types))
+    def _room(self, stack: Stack, width: int) -> Any:
+        return self.guards.room(stack, _bytes(width))
 
-    def _taken_back(self, stack: Stack, types: Sequence[Any]) -> Any:
+    def _taken_back(self, stack: Stack, width: int) -> Any:
         make = self.builder
-        start = make.sub(make.load(stack.used), _bytes(types))
+        start = make.sub(make.load(stack.used), _bytes(width))
         self.frame.leave_if(make.icmp_signed("<", start, ir.Constant(INT, 0)), self.frame.step_back)
         make.store(start, stack.used)
         return start
@@ -174,7 +193,13 @@ class Places:
         count_up(make, ir.Constant(INT, GROUP), PART, part)
 
 
-def _bytes(types: Sequence[Any]) -> Any:
+def _bytes(width: int) -> Any:
     """The bytes of an entry. Its numbers have one size, whatever their types: so LLVM sees that
     they don't overlap."""
-    return ir.Constant(INT, GROUP * NUMBER * len(types))
+    return ir.Constant(INT, GROUP * NUMBER * width)
+
+
+def _apart(values: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+    """The numbers among values, and the arrays."""
+    arrays = [value for value in values if isinstance(value.type, ArrayType)]
+    return [value for value in values if value not in arrays], arrays

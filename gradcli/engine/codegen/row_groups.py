@@ -49,9 +49,9 @@ _KINDS = (
 
 
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
-    """Whether a region can run on groups: it has no calls, no large arrays, none that loops or
-    branches give or stacks hold, and nothing that reads the entries of one stack and adds to
-    another. Of large arrays that rows have, `by_row`, it is known which elements are read."""
+    """Whether a region can run on groups: it has no calls, no large arrays, no loops in which
+    arrays change places, and nothing that reads the entries of one stack and adds to another. Of
+    large arrays that rows have, `by_row`, it is known which elements are read."""
     block, instructions = region.block, [*every(region.block)]
     varying = {p for p, varies in zip(block.parameters, by_row, strict=True) if varies}
     known = {made.result for made in instructions if isinstance(made, Constant)}
@@ -74,7 +74,31 @@ def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
 
 def own_arrays(block: Block) -> list[Value]:
     """The arrays that have memory of their own."""
-    return [m.result for m in every(block) if isinstance(m, Room | NewArray | Copy)]
+    made = [m for m in every(block) if isinstance(m, Room | NewArray | Copy | Branch | Pop)]
+    given = [m.entry if isinstance(m, Pop) else m.results for m in made]
+    return [value for values in given for value in values if _is_array(value)]
+
+
+def _fits_each(made: Each) -> bool:
+    """Whether the points are straight code, and few numbers are combined along an axis."""
+    return is_straight(made.body) and (made.shape[-1] <= BLOCK or not combined_along_it(made))
+
+
+def _changes_places(made: While | For) -> bool:
+    """Whether a loop gives an array that it carries as another one."""
+    carried = [value for value in made.carried if _is_array(value)]
+    same = {value: value for value in carried}  # what has the memory of which
+    for inner in every(made.body):
+        ends = []
+        if isinstance(inner, Put):
+            ends = [(inner.array, inner.result)]
+        elif isinstance(inner, Each | While | For):
+            ends = [*zip(inner.initial, inner.results, strict=True)]
+            if not isinstance(inner, Each):
+                ends += zip(inner.initial, inner.carried, strict=True)
+        same.update({result: same[first] for first, result in ends if first in same})
+    pairs = zip(made.carried, made.body.results, strict=True)
+    return any(same.get(result, value) is not value for value, result in pairs)
 
 
 def _is_array(value: Value) -> bool:
@@ -85,13 +109,10 @@ def _fits(block: Block) -> bool:
     for made in every(block):
         if not isinstance(made, _KINDS):
             return False
-        if isinstance(made, Each):
-            if not is_straight(made.body) or (combined_along_it(made) and made.shape[-1] > BLOCK):
-                return False
-        elif isinstance(made, Branch | While | For | Push | Pop):
-            moved = (*made.results, *made.operands)
-            if any(map(_is_array, moved)):
-                return False
+        if isinstance(made, Each) and not _fits_each(made):
+            return False
+        if isinstance(made, While | For) and _changes_places(made):
+            return False
         if isinstance(made, For) and all(carries(made.body, kind) for kind in (Push, Pop)):
             return False
         if isinstance(made, Branch) and all(has_either_side(made, kind) for kind in (Push, Pop)):
