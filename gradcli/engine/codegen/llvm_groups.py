@@ -271,8 +271,11 @@ class Groups(GroupArrays):
     def for_loop(self, made: For, mask: Any) -> None:
         """A loop with as many iterations as any row has. Where it pops, rows take part in the last
         ones, else in the first."""
-        make, at_end = self.builder, carries(made.body, Pop)
         self.begin(made, mask)
+        if made.count in self.constants:
+            self.same_for_all(made, mask)
+            return
+        make, at_end = self.builder, carries(made.body, Pop)
         number, active, taken = made.body.parameters[0], self.new_place(BIT), self.new_place(INT)
         if at_end:
             self.pop_taken(made, taken)
@@ -305,6 +308,22 @@ class Groups(GroupArrays):
         count_up(make, most, 1, iteration)
         if carries(made.body, Push):
             self.push_taken(made, taken)
+
+    def same_for_all(self, made: For, mask: Any) -> None:
+        """The iterations of a loop of which all rows take part in each."""
+
+        def iteration(k: Any) -> None:
+            self.guards.count(_work(made.body))
+            self.shared[made.body.parameters[0]] = k
+            self.run(
+                made.body,
+                mask,
+                made.body.results,
+                lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
+            )
+            self.copy_arrays(made.carried, made.body.results, mask)
+
+        count_up(self.builder, self.shared[made.count], 1, iteration)
 
     def takes(self, count: Value, taken: Any) -> Finish:
         """What puts the number of a row's iterations at a place: none where the row takes no part,
