@@ -88,13 +88,20 @@ def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> i
     return rows
 
 
-def _begun(function: Any) -> Called:
-    """The frame of the function that goes over the rows: its columns are apart in memory."""
+def _begun(function: Any, parts: Sequence[Part]) -> tuple[Called, Guards, Any, Any]:
+    """The frame of the function that goes over the rows, whose columns are apart in memory; its
+    guards; the number of rows, and the address of what says how they end."""
     function.attributes.add("noinline")
     for argument in function.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
-    return Called(function)
+    frame = Called(function)
+    guards = Guards(frame, frame.left, unlocked=True)
+    n, status, *rest = frame.parameters
+    parameters = iter(rest)
+    for each in parts:
+        each.enter(frame, parameters)
+    return frame, guards, n, status
 
 
 def _group_loop(
@@ -105,13 +112,8 @@ def _group_loop(
     called: PythonFunctions,
 ) -> None:
     """The function that goes over groups of rows."""
-    frame = _begun(function)
-    make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, status, *rest = frame.parameters
-    groups = Groups(frame, guards, region, called)
-    parameters = iter(rest)
-    for each in (*takes, *gives):
-        each.enter(frame, parameters)
+    frame, guards, n, status = _begun(function, (*takes, *gives))
+    make, groups = frame.builder, Groups(frame, guards, region, called)
 
     def group(start: Any) -> None:
         groups.status = make.gep(status, [start], inbounds=True)
@@ -143,13 +145,8 @@ def _loop(
     multiple: int,
 ) -> None:
     """The function that goes over the rows. `row` computes one."""
-    frame = _begun(function)
-    make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, status, *rest = frame.parameters
-    parameters = iter(rest)
-    for each in (*takes, *gives):
-        each.enter(frame, parameters)
-    together = multiple > 1
+    frame, guards, n, status = _begun(function, (*takes, *gives))
+    make, together = frame.builder, multiple > 1
 
     def one(start: Any, k: Any) -> None:
         before, index = guards.counts(), make.add(start, k)
