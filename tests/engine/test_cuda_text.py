@@ -19,9 +19,10 @@ import pytest
 
 import gradcli
 from gradcli.engine.codegen import python
-from gradcli.engine.codegen.cuda import RESULTS, CudaText, NotNative, rows_text
+from gradcli.engine.codegen.cuda import RESULTS, CudaText, rows_text
 from gradcli.engine.codegen.cuda_each import each_text
 from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
 from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
 from gradcli.engine.passes.calls import Regions

@@ -24,7 +24,8 @@ from .ir_verifier import verify
 
 pytest.importorskip("llvmlite")
 
-from gradcli.engine.codegen.llvm import Limits, NotNative, compiled
+from gradcli.engine.codegen.llvm import Limits, compiled
+from gradcli.engine.codegen.scalar_ops import NotNative
 
 CHECKOUT = Path(__file__).parents[2]
 FOREVER = "while () {\n%1 = const True : bool\nyield %1\n} do () {\nyield\n}\nreturn %0"

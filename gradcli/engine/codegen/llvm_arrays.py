@@ -28,7 +28,7 @@ from .llvm_frame import (
     text_of,
 )
 from .llvm_guards import Guards, Stack
-from .llvm_memory import at, size_in_memory
+from .llvm_types import at, size_in_memory
 
 HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
 

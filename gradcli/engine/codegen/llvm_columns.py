@@ -14,9 +14,8 @@ from ..ir.types import ArrayType
 from .columns import Held, Layout
 from .llvm_frame import DOUBLE, INT, Frame, count_up
 from .llvm_groups import Groups
-from .llvm_memory import at, in_memory, load, size_in_memory, store
 from .llvm_turning import Turned
-from .llvm_types import llvm_types
+from .llvm_types import at, in_memory, llvm_types, load, size_in_memory, store
 from .row_groups import PART
 
 MAX_ELEMENTS = 16  # of arrays that are copied without a loop

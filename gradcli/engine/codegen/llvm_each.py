@@ -20,8 +20,8 @@ from ..ir.types import ArrayType
 from ..passes.copying import used
 from .each_axes import combined_along_it, of_last_axis
 from .llvm_frame import ADDRESS, INT, REALS, STATUS, Described, Frame, count_up
-from .llvm_memory import in_memory, load, size_in_memory, store
 from .llvm_regions import DONE, RAISED, STEPPED_BACK, Noting
+from .llvm_types import in_memory, load, size_in_memory, store
 
 WIDEST = 512  # bits
 Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]

@@ -33,9 +33,8 @@ from .llvm_each import combined
 from .llvm_frame import INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
-from .llvm_memory import at, in_memory
 from .llvm_places import Places
-from .llvm_types import llvm_type
+from .llvm_types import at, in_memory, llvm_type
 from .row_groups import GROUP, own_arrays
 
 MOST_IN_ROW = 2**6  # instructions of points that are computed together for each row

@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from ..backends.tiers import NO_LIMIT
 from .llvm_frame import ADDRESS, INT, NULL, STATUS, Frame, own_function, python
-from .llvm_memory import in_memory, load, size_in_memory, store
+from .llvm_types import in_memory, load, size_in_memory, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
 FIRST_SIZE = 4096  # bytes of a stack

@@ -11,8 +11,7 @@ from ..ir.instructions import Pop, Push, Value
 from ..ir.types import ArrayType
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from .llvm_guards import Guards, Stack
-from .llvm_memory import in_memory, load, store
-from .llvm_types import llvm_type
+from .llvm_types import in_memory, llvm_type, load, store
 from .row_groups import GROUP, NUMBER, PART
 
 ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # of a mask, in which each row has a byte

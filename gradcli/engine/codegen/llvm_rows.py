@@ -97,13 +97,36 @@ def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> i
     return rows
 
 
-def _begun(function: Any) -> Called:
-    """The frame of the function that goes over the rows: its columns are apart in memory."""
+class _Rows(NamedTuple):
+    """The function that goes over the rows, where it begins.
+
+    n        the number of rows
+    counted  that of the first ones, which count in sums
+    status   the address of what says how they end
+    rest     its other parameters
+    """
+
+    frame: Called
+    guards: Guards
+    n: Any
+    counted: Any
+    status: Any
+    rest: Sequence[Any]
+
+
+def _begun(function: Any, parts: Sequence[Part]) -> _Rows:
+    """Begins the function that goes over the rows, whose columns are apart in memory."""
     function.attributes.add("noinline")
     for argument in function.args:
         if isinstance(argument.type, ir.PointerType):
             argument.add_attribute("noalias")
-    return Called(function)
+    frame = Called(function)
+    guards = Guards(frame, frame.left, unlocked=True)
+    n, counted, status, *rest = frame.parameters
+    parameters = iter(rest)
+    for each in parts:
+        each.enter(frame, parameters)
+    return _Rows(frame, guards, n, counted, status, [*parameters])
 
 
 def _group_loop(
@@ -114,26 +137,22 @@ def _group_loop(
     called: PythonFunctions,
 ) -> None:
     """The function that goes over groups of rows."""
-    frame = _begun(function)
-    make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, counted, status, *rest = frame.parameters
-    parameters = iter(rest)
-    for each in (*takes, *gives):
-        each.enter(frame, parameters)
-    groups = Groups(frame, guards, region, called, [*parameters])
+    rows = _begun(function, (*takes, *gives))
+    frame, guards, make = rows.frame, rows.guards, rows.frame.builder
+    groups = Groups(frame, guards, region, called, rows.rest)
     numbers = [each for each in gives if not each.size]
     arrays = [each for each in gives if each.size]
     results = [value for each in numbers for value in each.values]
 
     def group(start: Any) -> None:
-        groups.status = make.gep(status, [start], inbounds=True)
+        groups.status = make.gep(rows.status, [start], inbounds=True)
         for each in takes:
             each.take(start)
             each.of_group(groups, start)
         places = [(each, place) for each in numbers for place in each.places(start)]
 
         def counts(row: Any, is_good: Any) -> Any:
-            return make.and_(make.icmp_signed("<", make.add(start, row), counted), is_good)
+            return make.and_(make.icmp_signed("<", make.add(start, row), rows.counted), is_good)
 
         def finish(emitter: RowEmitter, row: Any) -> None:
             in_sums = counts(row, emitter.is_good())
@@ -158,7 +177,7 @@ def _group_loop(
         for each in gives:
             each.give(start)
 
-    count_up(make, n, GROUP, group)
+    count_up(make, rows.n, GROUP, group)
     frame.done([], guards.release, guards.counts)
 
 
@@ -171,12 +190,8 @@ def _loop(
     multiple: int,
 ) -> None:
     """The function that goes over the rows. `row` computes one."""
-    frame = _begun(function)
-    make, guards = frame.builder, Guards(frame, frame.left, unlocked=True)
-    n, counted, status, *rest = frame.parameters
-    parameters = iter(rest)
-    for each in (*takes, *gives):
-        each.enter(frame, parameters)
+    rows = _begun(function, (*takes, *gives))
+    frame, guards, make = rows.frame, rows.guards, rows.frame.builder
     together = multiple > 1
 
     def one(start: Any, k: Any) -> None:
@@ -194,29 +209,29 @@ def _loop(
         if together:  # without branches, and nothing carried on
             guards.set_counts(before)
             stepped_back = ended(frame, end, STEPPED_BACK)
-            make.store(make.zext(stepped_back, BYTE), make.gep(status, [index], inbounds=True))
-            keep(make.and_(make.icmp_signed("<", index, counted), make.not_(stepped_back)))
+            make.store(make.zext(stepped_back, BYTE), make.gep(rows.status, [index], inbounds=True))
+            keep(make.and_(make.icmp_signed("<", index, rows.counted), make.not_(stepped_back)))
             return
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):
             with back:
-                make.store(BYTE(1), make.gep(status, [index], inbounds=True))
+                make.store(BYTE(1), make.gep(rows.status, [index], inbounds=True))
             with done:
                 keep()
         release_arrays(frame)
 
-    rows = multiple if together else CHUNK
+    several = multiple if together else CHUNK
 
     def some(start: Any) -> None:
-        guards.count(rows * (size_of(region.block) if together else 1))  # others count their own
+        guards.count(several * (size_of(region.block) if together else 1))  # others count their own
         for each in takes:
             each.take(start)
-        left, count = make.sub(n, start), ir.Constant(INT, rows)
+        left, count = make.sub(rows.n, start), ir.Constant(INT, several)
         if not together:
             count = make.select(make.icmp_signed("<", left, count), left, count)
         count_up(make, count, 1, lambda k: one(start, k))
         for each in gives:
             each.give(start)
 
-    count_up(make, n, rows, some)
+    count_up(make, rows.n, several, some)
     frame.done([], guards.release, guards.counts)

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from .columns import APART
 from .llvm_frame import INT, count_up
-from .llvm_memory import at, size_in_memory
+from .llvm_types import at, size_in_memory
 
 SQUARE = 4  # rows and columns that are turned in registers
 

@@ -1,13 +1,15 @@
-"""The types of the IR as LLVM has them."""
+"""The types of the IR as LLVM has them. A bool is a byte in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from llvmlite import ir
+
 from ..ir.instructions import Value
 from ..ir.types import BOOL, F32, F64, I64, ArrayType, Type
-from .llvm_frame import BIT, DOUBLE, FLOAT, INT
+from .llvm_frame import BIT, BYTE, DOUBLE, FLOAT, INT
 from .scalar_ops import NotNative
 
 _TYPES: dict[Type, Any] = {F64: DOUBLE, F32: FLOAT, I64: INT, BOOL: BIT}
@@ -26,3 +28,47 @@ def llvm_type(kind: Type) -> Any:
     if kind not in _TYPES:
         raise NotNative(f"{kind} has no machine code here")
     return _TYPES[kind]
+
+
+# ---- in memory -----------------------------------------------------------------------------------
+
+
+def in_memory(kind: Any) -> Any:
+    """The type that a value has in memory."""
+    return BYTE if kind == BIT else kind
+
+
+def size_in_memory(kind: Any) -> int:
+    """The bytes of a value."""
+    return 1 if kind in (BIT, BYTE) else 4 if kind == FLOAT else 8
+
+
+def at(builder: Any, start: Any, k: Any) -> Any:
+    """The address of the value `k` places after `start`, which is in the same memory."""
+    index = ir.Constant(INT, k) if isinstance(k, int) else k
+    return builder.gep(start, [index], inbounds=True)
+
+
+def load(
+    builder: Any, place: Any, align: int | None = None, mark: tuple[str, Any] | None = None
+) -> Any:
+    """Loads a value. `mark` is a kind of LLVM's metadata and its node, which say with what the
+    place may overlap."""
+    value = builder.load(place, align=align)
+    if mark is not None:
+        value.set_metadata(*mark)
+    return builder.trunc(value, BIT) if value.type == BYTE else value
+
+
+def store(
+    builder: Any,
+    value: Any,
+    place: Any,
+    align: int | None = None,
+    mark: tuple[str, Any] | None = None,
+) -> None:
+    """Stores a value. `mark` is as for `load`."""
+    held = builder.zext(value, BYTE) if value.type == BIT else value
+    made = builder.store(held, place, align=align)
+    if mark is not None:
+        made.set_metadata(*mark)

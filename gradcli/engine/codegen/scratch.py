@@ -26,8 +26,7 @@ from ..ir.instructions import (
     every,
 )
 from ..ir.types import ArrayType
-from .llvm_memory import size_in_memory
-from .llvm_types import llvm_type
+from .llvm_types import llvm_type, size_in_memory
 
 LEAST = 2**17  # bytes of an array that has a place here: the C library reuses less by itself
 MOST = 2**26  # of all places together
