@@ -33,6 +33,7 @@ from .program_values import (
     Part,
     few,
     forward_parts,
+    from_outside,
     moves,
     part_of,
     places_of,
@@ -195,7 +196,8 @@ def _is_straight(lowered: Lowered, inputs: Mapping[str, Any]) -> bool:
     """Whether all numbers from outside are floats, and nothing that a program does depends on
     them."""
     places = places_of(lowered.parameters)
-    given = {lowered.original.block.parameters[k] for name in inputs for k in places[name]}
+    varying = from_outside(lowered, inputs)
+    given = {lowered.original.block.parameters[k] for name in varying for k in places[name]}
     return not decides(lowered.original.block, given) and all(
         moves(lowered.parameters[name]) for name in inputs
     )

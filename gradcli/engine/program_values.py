@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from .backends.backend import CPU, INT_MAX, INT_MIN
 from .codegen.columns import stacked
-from .codegen.python import compiled
+from .codegen.python import StepBack, compiled
 from .ir.types import (
     BOOL,
     DTYPES,
@@ -23,6 +23,7 @@ from .ir.types import (
     has_tangents,
     is_float,
 )
+from .lowering.region_calls import compiled_form
 from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, leaves_of, types_of
 from .regions.names import NotCompiled
 from .regions.programs import Lowered
@@ -40,16 +41,38 @@ Part: TypeAlias = Callable[[Sequence[Any]], Any]
 
 
 def takes(lowered: Lowered, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Reader]]:
-    """The name of each parameter, and its reader."""
+    """The name of each parameter, and its reader, which is called after those before it."""
     if not inputs.keys() <= lowered.parameters.keys():
         raise NotCompiled("an input is no variable", None)
+    known: dict[int, Any] = {}  # numbers that are the same in all runs, by their positions
+    places, varying = places_of(lowered.parameters), from_outside(lowered, inputs)
     for name, kind in lowered.parameters.items():
         if name in inputs:
             yield name, _reader(kind, inputs[name])
-        elif name in lowered.states:
-            yield name, _fixed(list(compiled(lowered.states[name])()))
-        else:
+            continue
+        if name not in lowered.states:
             raise NotCompiled(f"the value of `{name}` isn't known before a run", None)
+        region, positions = lowered.states[name]
+        main, *others = compiled_form(region, *lowered.regions.called_by(region))
+        function = compiled(main, others)
+        if name in varying:
+            yield name, _computed(function, positions)
+            continue
+        try:
+            state = list(function(*[known[k] for k in positions]))
+        except StepBack:
+            raise NotCompiled(f"the value of `{name}` isn't known before a run", None) from None
+        known |= zip(places[name], state, strict=True)
+        yield name, _fixed(state)
+
+
+def from_outside(lowered: Lowered, inputs: Mapping[str, Any]) -> set[str]:
+    """The variables that are given from outside, or are computed from such."""
+    places, found = places_of(lowered.parameters), {*inputs}
+    for name, (_, positions) in lowered.states.items():
+        if any(not {*positions}.isdisjoint(places[other]) for other in found):
+            found.add(name)
+    return found
 
 
 def _reader(kind: Kind, given: Any) -> Reader:
@@ -64,6 +87,19 @@ def _reader(kind: Kind, given: Any) -> Reader:
 def _fixed(state: list[Any]) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
         numbers += state
+        return True
+
+    return reader
+
+
+def _computed(function: Callable[..., Sequence[Any]], positions: Sequence[int]) -> Reader:
+    """What a function gives of the numbers before, at some positions."""
+
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        try:
+            numbers += function(*[numbers[k] for k in positions])
+        except StepBack:
+            return False
         return True
 
     return reader
@@ -258,9 +294,16 @@ def forward_parts(
     return found
 
 
+def _as(kind: Scalar, numbers: Any) -> Any:
+    """A float, or an array of floats, of a type."""
+    if type(numbers) is CPU.ndarray:
+        return numbers.astype(DTYPES[kind], copy=False)
+    return float(numbers) if kind == F64 else numbers
+
+
 def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
     """A gradient: for each of its numbers, the sum of the tangents at some places, each followed by
-    whether it is one."""
+    whether it is one. It is of the variable's type, also where the target isn't."""
 
     def total(found: Sequence[Any], row: list[int]) -> float | None:
         there = [found[k] for k in row if found[k + 1]]
@@ -271,10 +314,11 @@ def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
         if all(t is None for t in totals):
             return None
         if isinstance(kind, Scalar):
-            return totals[0]
+            return _as(kind, totals[0])
         assert isinstance(kind, ArrayOf)
         there = next(t for t in totals if t is not None)
         zero = CPU.xp.zeros_like(there)
-        return _shaped(stacked([zero if t is None else t for t in totals]), kind.shape)
+        numbers = stacked([zero if t is None else t for t in totals])
+        return _shaped(_as(kind.type, numbers), kind.shape)
 
     return gradient

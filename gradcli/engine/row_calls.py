@@ -14,7 +14,7 @@ from .codegen.step_back import StepBack
 from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
 from .lowering.region_rows import RegionRows
 from .program_calls import NoRule, NotCompiled, derived
-from .program_values import EXACT, Reader, count_of, takes
+from .program_values import EXACT, Reader, count_of, from_outside, takes
 from .regions.flow import assigned
 from .regions.kinds import Kind, types_of
 from .regions.programs import Lowered, lower_program
@@ -72,6 +72,8 @@ class RowsCall:
         sources = [*(wrt or variables)] if grad else []
         self.summed = {name for name in targets if not isinstance(lowered.results[name], Scalar)}
         call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
+        if from_outside(lowered, columns) != columns.keys():
+            raise NotCompiled("a variable that is computed from a column is not compiled", None)
         self._takes = [
             (name, _column(lowered.parameters[name], backend.xp) if name in columns else reader)
             for name, reader in takes(lowered, inputs)

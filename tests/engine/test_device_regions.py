@@ -27,6 +27,7 @@ MORE = {
     "few elements": "a = array([s, y[3], u[2] * s])\nb = zeros([20])\nfor i in range(20) { b[i] = y[i] * i }\nz = sum(a) * s + sum(b * b) + sum(u * b[2])",
     "counts": "n = sum(u > 0.1)\nm = int64(u * 10)\nz = n * s + sum(m) + max(m) + sum(m * m) + sum(any(x > 1.0, axis = 1)) + sum(all(x > -9.0, axis = 0)) + sum(u) + any(u > 0.5) * s",
     "bools": "b = x > y\nz = sum(where(b == (x < 0.1), x, s)) + sum(b * 2) + sum(u)",
+    "random numbers": "z = sum(u * normal([300], std = 0.5)) * s + uniform() * s",
     "whole arrays": "a = x[:, :7] @ x[:, :7].T + 9.0 * eye(7)\nz = logdet(a) + sum(solve(a, x[:, 0])) * s + sum(sort(u) * u)",
 }  # fmt: skip
 # All variables are connected with what is asked for.

@@ -22,6 +22,7 @@ var x = 0.7
 fn path(x, n) { s = x; for k in range(n) { s = s * exp(0.1 * normal() * x) }; return s }
 fn first(x, most) { for k in range(most) { if uniform() < 0.3 { return x * k } }; return x }
 fn deep(x, k) { return x if k == 0 else normal() * deep(x, k - 1) }
+fn goes(k) = k < 6 and uniform() < 0.8
 s = 0.0
 """
 BODIES = {
@@ -35,6 +36,9 @@ BODIES = {
     "on one path": "if i % 2 == 0 { s += normal() } else { s += x }",
     "on both paths": "if normal() > 0.0 { s += uniform() } else { s += x * normal() * uniform() }",
     "decides how often": "k = 0; while k < 5 { k += 1; if uniform() < 0.4 { break }; s += x }",
+    "in a condition": "k = 0; while uniform() < 0.7 and k < 5 { k += 1; s += x }",
+    "in one of a loop that is left": "k = 0; while k < 3 or uniform() < 0.7 { k += 1; if normal() > 1.0 { break }; if uniform() > 0.5 { continue }; s += x * k }",
+    "in one that is a function": "k = 0; while goes(k) { k = k + 1; s += x * normal() }",
     "in a function": "s += path(x, 3)",
     "in one that is left": "s += first(x, 6) + first(x, 2)",
     "in one that is small and calls itself": "s += deep(x, 2)",
@@ -50,7 +54,6 @@ BODIES = {
 # What is not compiled, and what isn't for some numbers.
 OTHERS = {
     "in a list of some": "l = [x for k in range(4) if uniform() < 0.5]; s += len(l)",
-    "in a condition": "k = 0; while uniform() < 0.7 { k += 1; s += x }",
     "one that calls itself": "s += deep(x, 9)",
     "rows": "s += sum(vmap(fn(v) = v * normal())(array([x, 1.0, 2.0])))",
     "a permutation of rows": "s += permutation([1.0, 2.0, 3.0])[0] * x",
@@ -172,6 +175,8 @@ class Writer:
     def search(self) -> str:
         self.named += 1
         k = f"k{self.named}"
+        if self.random.random() < 0.3:
+            return f"{k} = 0; while {k} < 3 and uniform() < 0.6 {{ {k} += 1; {self.statements()} }}"
         leaves = f"if uniform() < 0.3 {{ break }}; {self.statements()}"
         return f"{k} = 0; while {k} < 4 {{ {k} += 1; {leaves} }}"
 

@@ -44,6 +44,8 @@ OTHERS = {
     "rows that differ in number": "s += sum(vmap(fn(a, r) = a * r[0])(v * 1.0, m[0:2 + i // 3]))",
     "as many axes as arguments": "s += sum(vmap(fn(a) = a, in_axes = [0, 0])(v))",
     "what fails": "s += sum(vmap(fn(k) = x * [1, 2, 3, 4][k + i // 5])(arange(4)))",
+    "a number": "s += vmap(fn(a) = a * x)(x)",
+    "no rows": "s += sum(vmap(fn(a) = a * x)(v[3:]))",
     "what is true": "s += x * sum(vmap(fn(a) = a > 0.5)(v))",
     "an int or a float": "s += x * sum(vmap(fn(a) = 1 if a > 0 else a)(v))",
     "what is printed": "vmap(fn(a) { print a; return a })(v); s += x",

@@ -83,7 +83,7 @@ class Applied(Struct):
         compute = partial(op.compute, xp, **options) if op.compute is not None else None
         assert compute is not None
         if op.category == "random":
-            return lambda seed, draw: compute(generator=generator_of(seed, draw))
+            return lambda seed, draw: compute(generator=generator_of(int(seed), int(draw)))
         counted = [k for k, kind in enumerate(self.takes) if op.counts_bools and _is_bool(kind)]
         if not counted:
             return compute

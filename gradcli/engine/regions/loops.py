@@ -8,6 +8,7 @@ left early carries whether it goes on; what it returns is carried as a name of i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from ...lang import program
@@ -51,7 +52,8 @@ class Iteration(NamedTuple):
 class Loop(NamedTuple):
     """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
     may have a `limit`: the number of iterations after which it stops. A `short` loop can be lowered
-    iteration by iteration. What `independent` names hold depends on no variable."""
+    iteration by iteration. What `independent` names hold depends on no variable. A condition that
+    draws is `asked_last`: each iteration ends with it."""
 
     node: program.While | program.For
     range: Over | None
@@ -61,6 +63,7 @@ class Loop(NamedTuple):
     peeled: bool = False
     limit: Value | None = None
     independent: frozenset[Name] = frozenset()
+    asked_last: Any = None
 
     @property
     def counts(self) -> bool:
@@ -91,10 +94,27 @@ class Loops(Counting):
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
         loop = Loop(node, over, names, leaves, short)
+        if isinstance(node, program.While) and self.draws_in_condition(node, names):
+            going = self.condition(node.condition)
+            loop = loop._replace(leaves=True, asked_last=node.condition)
         grown = [] if over is None else self.growing(loop, over.size)
         self.repeat(loop, going)
         self.settle(grown, node.span)
         self.forget_others(node, names)
+
+    def draws_in_condition(self, node: program.While, names: list[Name]) -> bool:
+        """Whether the condition of a loop that carries some names draws random numbers."""
+        before = dict(self.names.held)
+        if self.draws not in before:
+            return False
+        self.names.put(names, [fresh(kind_of(held)) for held in self.names.of(names)])
+        began = self.names.of([self.draws])
+        try:
+            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
+                self.condition(node.condition)
+            return self.names.of([self.draws]) != began
+        finally:
+            self.names.held = before
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each of the iterations, which nothing can leave."""
@@ -203,6 +223,8 @@ class Loops(Counting):
                 self.names.held[Name(self.frame, RETURNED)] = value
             goes_on = end in ("fall", "continue")
             flag = [self.builder.constant(goes_on)] if loop.leaves else []
+            if loop.asked_last is not None and goes_on:
+                flag = [self.condition(loop.asked_last)]
             return (*flag, *self.names.of(loop.names))
 
         return finish
@@ -232,6 +254,8 @@ class Loops(Counting):
         def asked() -> Value:
             if loop.range is not None:
                 return self.builder.apply("lt", [index, loop.range.size])
+            if loop.asked_last is not None:
+                return self.builder.constant(True)
             assert isinstance(node, program.While)
             return self.condition(node.condition)
 
@@ -270,7 +294,7 @@ class Loops(Counting):
         """The names of what could change without being assigned, and no iteration changes."""
         given, unassigned = iteration.given[loop.leaves :], self.unassigned
         pairs = zip(loop.names, iteration.carried, given, strict=True)
-        return {name for name, a, b in pairs if name in unassigned and a is b}
+        return {name for name, a, b in pairs if name in unassigned and [*flat(a)] == [*flat(b)]}
 
     def add_while(
         self,

@@ -51,7 +51,10 @@ class RowMaps(Matrices):
 
     def in_rows(self, held: Any, span: Span) -> Stored:
         """An argument whose rows are along its first axis, as one value."""
-        return Stored(self.in_one(self.values(held), span))
+        value = self.in_one(self.values(held), span)
+        if not isinstance(value.type, ArrayType):
+            raise NotCompiled("a number has no rows", span)
+        return Stored(value)
 
     def all_rows(
         self, function: Any, arguments: list[Any], axes: Sequence[int | None], size: int, span: Span

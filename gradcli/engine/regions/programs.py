@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
 from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
-from ..ir.instructions import Block, Region, Value
+from ..ir.instructions import Block, Instruction, Region, Value
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
 from ..passes.calls import Regions
@@ -28,6 +28,14 @@ MOST = 2**16  # instructions: to compile more takes a minute and gigabytes
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
+class Initial(NamedTuple):
+    """The value of a variable as the program computes it: a region of the same kind as the
+    variable, and the positions of the program's parameters that it takes."""
+
+    region: Region
+    takes: list[int]
+
+
 class Lowered:
     """A program in IR.
 
@@ -37,8 +45,7 @@ class Lowered:
     parameters  the names of the variables, each with its kind
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
-    states      of the variables whose values in the program are computed from constants alone: the
-                regions of these, of the same kind as the variable
+    states      how the program computes the values of variables that aren't given from outside
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class Lowered:
         parameters: dict[str, Kind],
         results: dict[str, Kind],
         reasons: list[NotCompiled],
-        states: dict[str, Region],
+        states: dict[str, Initial],
     ) -> None:
         self.original, self.regions = original, regions
         self.parameters, self.results = parameters, results
@@ -100,7 +107,8 @@ class _Main:
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []
-        self.states: dict[str, Region] = {}
+        self.states: dict[str, Initial] = {}
+        self.constants: set[int] = set()  # the positions of their parameters
         self.imports: dict[int, Members] = {}  # by the identity of the program
         self.path = ""  # of the import that is being lowered, with a dot
         everything = list(own_nodes(node.body, frozenset()))
@@ -195,36 +203,58 @@ class _Main:
             self.note(reason)
 
     def declare(self, node: program.Declare) -> None:
-        """A declared variable is a parameter of the type that its state has. A constant int that
-        isn't given from outside is known besides."""
-        name, span = self.path + node.slot.name, node.span
-        before, draws = dict(self.lowering.names.held), [self.lowering.draws]
-        began = self.lowering.names.of(draws)
+        """A declared variable is a parameter of the type that its state has. A constant that isn't
+        given from outside is known besides if it is an int; and where it depends on variables, it
+        is as any other value."""
+        name, span, names = self.path + node.slot.name, node.span, self.lowering.names
+        before, draws = dict(names.held), [self.lowering.draws]
+        own, began = Name(self.lowering.frame, node.slot.index), names.of(draws)
         with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
             if type(value) is tuple:
                 value = self.lowering.whole(self.lowering.as_array(value, span), span)
             first = None if value is None else kind_of(value)
+        drawn, names.held = names.of(draws), before
+        names.put(draws, drawn)
+        state.results = tuple(flat(value))
+        initial, given = self.initial(state), self.inputs.get(name)
+        is_constant = node.kind == "const" and name not in self.inputs
+        depends = is_constant and not self.constants.issuperset(initial.takes)
+        if depends and node.type is None:
+            self.lowering.builder.extend(state.instructions)
+            names.held[own] = value
+            return
         self.lowering.count_draws(began, state, ())
-        drawn, self.lowering.names.held = self.lowering.names.of(draws), before
-        self.lowering.names.put(draws, drawn)
-        given = self.inputs.get(name)
         kind = declared_kind(node.type, first, given, self.lowering.builder.real)
         if not isinstance(kind, Scalar | ArrayOf | StoredOf):
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
-        state.results = tuple(flat(value))
-        if [v.type for v in state.results] == [*types_of(kind)] and not used([state]):
-            self.states[name] = Region("state", state)
-        held = fresh(kind)
+        if depends:
+            raise NotCompiled("a typed constant that depends on variables is not compiled", span)
+        if [v.type for v in state.results] == [*types_of(kind)]:
+            self.states[name] = initial
+        held, first_place = fresh(kind), len(self.block.parameters)
         self.block.parameters += tuple(flat(held))
         self.parameters[name] = kind
-        is_own = name in self.states and name not in self.inputs
-        if is_own and node.kind == "const" and isinstance(value, Value):
+        if node.kind == "const":
+            self.constants.update(range(first_place, len(self.block.parameters)))
+        if is_constant and name in self.states and isinstance(value, Value):
             known = self.lowering.builder.known.get(value)
             held = self.lowering.builder.constant(known) if type(known) is int else held
         if self.has_variables and node.kind != "const":
             held = self.lowering.variable(held, node.kind == "var")
-        self.lowering.names.held[Name(self.lowering.frame, node.slot.index)] = held
+        names.held[own] = held
+
+    def initial(self, state: Block) -> Initial:
+        """A value that is computed by a block, and by what of the program so far it needs."""
+        wanted, needed = used([state]), list[Instruction]()
+        for made in reversed(self.block.instructions) if wanted else ():
+            if not wanted.keys().isdisjoint(made.results):
+                needed.append(made)
+                wanted |= used([Block((), [made])])
+        places = [k for k, value in enumerate(self.block.parameters) if value in wanted]
+        parameters = tuple([self.block.parameters[k] for k in places])
+        instructions = [*reversed(needed), *state.instructions]
+        return Initial(Region("state", Block(parameters, instructions, state.results)), places)
 
 
 def _asks_of_variables(node: Any) -> bool:
