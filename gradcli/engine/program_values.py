@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from .backends.backend import CPU, INT_MAX, INT_MIN
 from .codegen.columns import stacked
-from .codegen.python import StepBack, compiled
+from .codegen.python import compiled
+from .codegen.step_back import StepBack
 from .ir.types import (
     BOOL,
     DTYPES,
