@@ -219,13 +219,16 @@ def test_the_interpreter_answers_all_other_requests(options: dict[str, Any]) -> 
         "var x\nprint(x)\ny = x*x",
         "var x\nexpect x > 0.0\ny = x*x",
         "var x\nx = x*2.0\ny = x*x",
-        "var x\nvar w = normal(2)\ny = sum(w)*x",
-        "var x\nvar w = 2*x\ny = w*x",
-        "var x\nconst w = 2*x\ny = w*x",
     ],
 )
 def test_the_interpreter_runs_all_other_programs(source: str) -> None:
     assert not compare(source, [{"x": 0.5}, {"x": 1.5}, {"x": -2.5}])
+
+
+@pytest.mark.parametrize("value", ["sum(normal(2))", "2*x", "x if x > 1.0 else 0.5"])
+@pytest.mark.parametrize("kind", ["var", "const"])
+def test_what_is_computed_where_it_is_declared(kind: str, value: str) -> None:
+    assert compare(f"var x\n{kind} w = {value}\ny = w*x", [{"x": 0.5}, {"x": 1.5}, {"x": -2.5}])
 
 
 @pytest.mark.parametrize(
