@@ -80,15 +80,10 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
         return None
     k = made.results.index(read.array)
     number, place = made.given[k]
-    if made.ways[k] != "put":
+    if made.ways[k] != "put" or place is None:
         return None
-    names = dict(zip(made.body.parameters, by.body.parameters, strict=True))
-    own = copied(Block((), made.body.instructions, (number,)), names)
-    at = names.get(place, place) if place is not None else None
-    if place_key(read.place, places) != place_key(at, places_of(own.instructions)):
-        return None
-    needed, chosen = {*own.results}, list[Instruction]()
-    for each in reversed(own.instructions):
+    needed, chosen = {number}, list[Instruction]()
+    for each in reversed(made.body.instructions):
         if needed.intersection(each.results):
             needed.update(each.operands)
             chosen.append(each)
@@ -98,4 +93,10 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
     quick = simple and all(each.op.name in QUICK for each in operations)
     if not quick or len(operations) > MOST or len(reads) > 2:
         return None
-    return Block((), chosen[::-1], own.results)
+    names = dict(zip(made.body.parameters, by.body.parameters, strict=True))
+    sums = [] if place in needed else [m for m in made.body.instructions if m.results == (place,)]
+    own = copied(Block((), [*chosen[::-1], *sums], (number, place)), names)
+    found, at = own.results
+    if place_key(read.place, places) != place_key(at, places_of(own.instructions)):
+        return None
+    return Block((), own.instructions[: len(chosen)], (found,))
