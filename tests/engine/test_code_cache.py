@@ -150,7 +150,7 @@ def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.M
 PROGRAM = """
 from gradcli.engine.codegen import machine
 from gradcli.engine.codegen.llvm import compiled
-from tests.engine.ir_parser import parse
+from gradcli.engine.ir.parser import parse
 
 made = machine._object
 machine._object = lambda *given: print("made") or made(*given)
