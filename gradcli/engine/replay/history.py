@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from ...ops.op import OpError
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall, opaque_error
+from ..formulas.functions import scalar_function
 from ..operations.apply import apply
+from ..operations.structural import refuse
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..trace.windows import inputs_of
@@ -84,9 +87,11 @@ class History:
             )
             if self.complex is None and (is_complex(y) or site.takes_complex):
                 self.complex = site
-            self.steps.append(
-                Step(number, site, operands, {} if site.inline_operands else b, refs, body, segment)
-            )
+            function = None
+            if type(y) is float and site.op.elementwise and not any(map(is_complex, operands)):
+                function, operands = scalar_function(site.op), tuple(map(float, operands))
+            options = {} if site.inline_operands else b
+            self.steps.append(Step(number, site, operands, options, refs, body, segment, function))
         self.moving = moving
 
     @property
@@ -132,7 +137,13 @@ class History:
                 operands = list(step.operands)
                 for k, n in step.refs:
                     operands[k] = known[n] if n in known else moved(n, operands[k])
-                y = compute(self.run, step, operands, continues)
+                if step.function is None or goes_complex:
+                    y = compute(self.run, step, operands, continues)
+                else:
+                    try:
+                        y = step.function(*operands)
+                    except OpError as error:  # of a function that another package registered
+                        refuse(self.run, step.site, error)
                 if disturb is not None:
                     evaluate = partial(compute, self.run, step, continues=continues)
                     y = rounded(step.site.op, evaluate, operands, y, disturb)

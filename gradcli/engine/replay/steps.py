@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite
@@ -27,7 +27,8 @@ class Step(NamedTuple):
     that do.
 
     `body` has the values that the body of a function returned, where the step is a call of a
-    function with its own derivative rule."""
+    function with its own derivative rule; `function` is what an elementwise step on floats computes
+    of them."""
 
     number: int
     site: Site
@@ -36,6 +37,7 @@ class Step(NamedTuple):
     refs: tuple[tuple[int, int], ...]
     body: list[Any] | None
     segment: Segment
+    function: Callable[..., float] | None = None
 
     @property
     def calls(self) -> tuple[CallSite, ...]:
