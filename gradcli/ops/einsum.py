@@ -145,7 +145,9 @@ def _summed(
         return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 2)
     count, m, k, n = roles.sizes(sizes)
     left, right = [
-        _in_lines(xp, xp.transpose(a, [term.index(label) for label in labels]).reshape(shape))
+        xp.ascontiguousarray(
+            xp.transpose(a, [term.index(label) for label in labels]).reshape(shape)
+        )
         for a, term, labels, shape in (
             (arrays[0], terms[0], roles.left, (count, m, k)),
             (arrays[1], terms[1], roles.right, (count, k, n)),
@@ -153,12 +155,6 @@ def _summed(
     ]
     found = xp.matmul(left, right).reshape([sizes[label] for label in roles.result])
     return xp.transpose(found, [roles.result.index(label) for label in output])
-
-
-def _in_lines(xp: Any, matrices: Any) -> Any:
-    """Matrices whose rows or columns are contiguous, as products of them need it to be fast."""
-    lines = matrices.itemsize in matrices.strides[-2:]
-    return matrices if lines else xp.ascontiguousarray(matrices)
 
 
 def _of_rows(
