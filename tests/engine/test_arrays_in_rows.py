@@ -13,6 +13,9 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only, policy
 from gradcli.engine.codegen import llvm_rows
 from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.codegen.rows import RowsKernel
+from gradcli.engine.ir.instructions import Block, Constant, Element, NewArray, Region, Value
+from gradcli.engine.ir.types import F64, I64, ArrayType
 
 pytestmark = pytest.mark.skipif(
     not policy().compiles or not can_compile(0), reason="there is no machine code here"
@@ -83,8 +86,8 @@ def assert_same(found: list[Any], expected: list[Any]) -> None:
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12, atol=1e-12)
 
 
-def mapped(body: str, prefix: str = "") -> str:
-    return f"{HEAD}fn f(x, long, s, k) {{\n{body}\n}}\n{prefix}output vmap(f)(x, long, s, k)"
+def mapped(body: str) -> str:
+    return f"{HEAD}fn f(x, long, s, k) {{\n{body}\n}}\noutput vmap(f)(x, long, s, k)"
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -123,6 +126,18 @@ def test_a_row_has_its_bits_wherever_it_stands(name: str, monkeypatch: pytest.Mo
         ).outputs.values()
     for a, b in zip(whole, other, strict=True) if name == "two arrays" else [(whole, other)]:
         np.testing.assert_array_equal(a[places][5:], b)
+
+
+def test_sums_are_without_rows_for_which_there_is_no_memory() -> None:
+    x = Value(F64)
+    room = Value(ArrayType(F64, (100,)))
+    filled = NewArray(x, room)
+    place, read = Value(I64), Value(F64)
+    block = Block((x,), [filled, Constant(7, place), Element(room, place, read)], (read, read))
+    kernel = RowsKernel(Region("f", block), [], [True], [], [1])
+    for memory, total in ((None, 2850.0), (2**10, 0.0)):
+        (_, summed), stepped_back = kernel.run(76, [np.arange(76.0)], memory)
+        assert (float(summed), bool(stepped_back.any())) == (total, memory is not None)
 
 
 @pytest.mark.parametrize(

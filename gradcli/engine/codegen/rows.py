@@ -130,10 +130,14 @@ class RowsKernel:
             if layout is Layout.COLUMN and value.ndim > 1:
                 given.append(value.strides[-2] // value.itemsize)
         limits = () if memory is None else Limits(memory=memory)
+        parts = zip(into, self._found, strict=True)
+        before = [(part, part.copy()) for part, held in parts if held.layout is Layout.SUM]
         try:
             self._function(*given, *limits)
         except StepBack:  # for want of memory
             status[:] = True
+            for part, total in before:
+                part[...] = total
 
 
 class _Kind:
