@@ -50,7 +50,7 @@ from .llvm_frame import INT, Frame, PythonFunctions
 from .llvm_guards import Guards, Stack
 from .llvm_regions import call
 from .llvm_scalars import Machine
-from .llvm_types import llvm_type, llvm_types
+from .llvm_types import apart, llvm_type, llvm_types
 from .llvm_vectors import of_elements
 from .scalar_ops import NotNative
 from .scalar_writer import Scalars
@@ -142,7 +142,7 @@ class Emitter:
     def push(self, made: Push) -> None:
         """Pushes the numbers of an entry, and copies of its arrays."""
         stack = self.values[made.result] = self.values[made.stack]
-        numbers, arrays = _apart(made.entry)
+        numbers, arrays = apart(made.entry)
         if numbers or not arrays:
             self.guards.push(stack, self.read(numbers))
         for array in arrays:
@@ -150,7 +150,7 @@ class Emitter:
 
     def pop(self, made: Pop) -> None:
         stack = self.values[made.result] = self.values[made.stack]
-        numbers, arrays = _apart(made.entry)
+        numbers, arrays = apart(made.entry)
         for array in reversed(arrays):
             kind = llvm_type(array.type)
             self.values[array] = self.arrays.pop(stack, kind, array.array_type.size)
@@ -305,12 +305,6 @@ class Emitter:
         make.branch(head)
         make.position_at_end(after)
         return carried
-
-
-def _apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
-    """The numbers among values, and the arrays."""
-    arrays = [value for value in values if isinstance(value.type, ArrayType)]
-    return [value for value in values if value not in arrays], arrays
 
 
 def no_stack(value: Any) -> Any:

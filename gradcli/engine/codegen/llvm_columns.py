@@ -12,6 +12,7 @@ from llvmlite import ir
 from ..ir.instructions import Value
 from ..ir.types import ArrayType
 from .columns import Held, Layout
+from .llvm_each import two_by_two
 from .llvm_frame import DOUBLE, INT, Frame, count_up
 from .llvm_groups import Groups
 from .llvm_turning import Turned
@@ -277,10 +278,7 @@ class _Sum(Part):
         align = size_in_memory(self.kind)
         eights = reduce(make.fadd, [make.load(place, align=align) for place in places])
         numbers = [make.extract_element(eights, ir.Constant(INT, n)) for n in range(PART)]
-        while len(numbers) > 1:
-            pairs = zip(numbers[::2], numbers[1::2], strict=True)
-            numbers = [make.fadd(first, second) for first, second in pairs]
-        self._add(numbers[0], k)
+        self._add(two_by_two(make.fadd, numbers), k)
 
     def _add(self, number: Any, j: Any) -> None:
         total = at(self.make, self.given[0], j)

@@ -11,6 +11,7 @@ the bits of an element don't depend on its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -265,10 +266,7 @@ class _Function:
                 count_up(make, turns, 1, more)
                 found = make.load(sums)
                 numbers = [make.extract_element(found, STATUS(n)) for n in range(LANES)]
-                while len(numbers) > 1:
-                    pairs = zip(numbers[::2], numbers[1::2], strict=True)
-                    numbers = [combined(frame, way, a, b) for a, b in pairs]
-                make.store(numbers[0], total)
+                make.store(two_by_two(partial(combined, frame, way), numbers), total)
                 make.store(end, rest)
         start = make.load(rest)
 
@@ -278,6 +276,14 @@ class _Function:
 
         count_up(make, make.sub(size, start), 1, one)
         return load(make, total)
+
+
+def two_by_two(combine: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> Any:
+    """What numbers give that are combined two by two, and what these give again; they are as many
+    as a power of two."""
+    while len(numbers) > 1:
+        numbers = [combine(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+    return numbers[0]
 
 
 def combined(frame: Frame, way: str, a: Any, b: Any) -> Any:

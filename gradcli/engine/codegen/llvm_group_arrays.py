@@ -29,7 +29,7 @@ from ..ir.instructions import (
 )
 from ..passes.copying import used
 from .each_axes import combined_along_it, work_of_points
-from .llvm_each import combined
+from .llvm_each import combined, two_by_two
 from .llvm_frame import INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
@@ -62,6 +62,9 @@ class GroupArrays(Places):
         for array, start in zip(own_arrays(region.block), memory, strict=True):
             self.columns[array] = partial(self._column, start)
         for made in every(region.block):
+            if isinstance(made, Constant):
+                self.constants[made.result] = made.value
+                self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
             if isinstance(made, Constant | Affine):
                 if self.in_range.issuperset(made.operands):
                     self.in_range.add(made.result)
@@ -114,12 +117,6 @@ class GroupArrays(Places):
                 self._scratch[key] = self.builder.bitcast(start, whole.element.as_pointer())
         return partial(self._column, self._scratch[key])
 
-    def keep(self, emitter: RowEmitter, value: Any, place: Any, row: Any) -> None:
-        """Stores a value where the row takes part."""
-        if emitter.is_masked:
-            value = self.builder.select(emitter.active, value, self.load(place, row))
-        self.store(value, place, row)
-
     # ---- whole arrays ----------------------------------------------------------------------------
 
     def whole(self, made: NewArray | Copy | Each, mask: Any) -> None:
@@ -149,7 +146,7 @@ class GroupArrays(Places):
 
         def element(k: Any) -> None:
             def put(emitter: RowEmitter, row: Any) -> None:
-                self.keep(emitter, number(emitter, k, row), self.columns[array](k), row)
+                emitter.keep(number(emitter, k, row), self.columns[array](k))
 
             self.straight((), mask, reads, put)
 
@@ -187,7 +184,7 @@ class GroupArrays(Places):
             def move(emitter: RowEmitter, row: Any) -> None:
                 place = self.entry_place(entry, number, row, kind)
                 if pops:
-                    self.keep(emitter, self.load_entry(kind, place), self.columns[array](k), row)
+                    emitter.keep(self.load_entry(kind, place), self.columns[array](k))
                 else:
                     self.store_entry(self._element(array, own, k, row), place)
 
@@ -212,7 +209,7 @@ class GroupArrays(Places):
         def begin(emitter: RowEmitter, row: Any) -> None:
             for k in numbers:
                 value = emitter.read([made.initial[k]])[0]
-                self.keep(emitter, value, self.places[made.results[k]], row)
+                emitter.keep(value, self.places[made.results[k]])
 
         if numbers:
             self.straight((), mask, [made.initial[k] for k in numbers], begin)
@@ -271,10 +268,8 @@ class GroupArrays(Places):
                 combine = partial(combined, emitter.frame, made.ways[k])
                 lanes = lanes_of[k](row) if k in lanes_of else _lanes(combine, numbers[:whole])
                 rest = numbers if k in lanes_of else numbers[whole:]
-                while len(lanes) > 1:
-                    pairs = zip(lanes[::2], lanes[1::2], strict=True)
-                    lanes = [combine(first, second) for first, second in pairs]
-                value = reduce(combine, [*lanes, *rest])
+                first = [two_by_two(combine, lanes)] if lanes else []
+                value = reduce(combine, [*first, *rest])
                 self._combine(emitter, made, k, value, made.given[k][1], row)
 
         lanes_of: dict[int, Callable[[Any], list[Any]]] = {}
@@ -320,7 +315,7 @@ class GroupArrays(Places):
             target = emitter.element_place(made.initial[k], place)
         if made.ways[k] != "put":
             value = combined(emitter.frame, made.ways[k], self.load(target, row), value)
-        self.keep(emitter, value, target, row)
+        emitter.keep(value, target)
 
 
 def _lanes(combine: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> list[Any]:

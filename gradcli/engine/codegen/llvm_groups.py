@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -31,45 +32,38 @@ from ..ir.instructions import (
     Pop,
     Push,
     Put,
-    Region,
     Room,
     Value,
     While,
     blocks_of,
-    every,
     is_straight,
     size_of,
 )
 from ..ir.types import ArrayType, StackType
 from ..passes.copying import used
-from .llvm_frame import BIT, INT, Frame, PythonFunctions, count_up
+from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish, GroupArrays
-from .llvm_guards import Guards
 from .llvm_masks import RowEmitter
-from .llvm_types import llvm_type
 from .row_groups import GROUP, carries, has_either_side
 
 
 class Groups(GroupArrays):
     """Emits what computes a group of rows."""
 
-    def __init__(
-        self,
-        frame: Frame,
-        guards: Guards,
-        region: Region,
-        called: PythonFunctions,
-        memory: Sequence[Any],
-    ) -> None:
-        super().__init__(frame, guards, region, called, memory)
-        self.uses: Counter[Value] = Counter()
-        _count(region.block, self.uses)
-        for made in every(region.block):
-            if isinstance(made, Constant):
-                self.constants[made.result] = made.value
-                self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)
-        self._any = frame.variable(ir.Constant(BIT, 0))
-        self._most = frame.variable(ir.Constant(INT, 0))
+    @cached_property
+    def uses(self) -> Counter[Value]:
+        """How often each value of the region is used."""
+        counts: Counter[Value] = Counter()
+        _count(self._block, counts)
+        return counts
+
+    @cached_property
+    def _any(self) -> Any:
+        return self.frame.variable(ir.Constant(BIT, 0))
+
+    @cached_property
+    def _most(self) -> Any:
+        return self.frame.variable(ir.Constant(INT, 0))
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -178,7 +172,7 @@ class Groups(GroupArrays):
             self.straight((), mask, [made.condition], takes)
 
             def give(emitter: RowEmitter, row: Any, block: Block = block) -> None:
-                self.change(emitter, row, made.results, block.results)
+                self.change(emitter, made.results, block.results)
 
             with self.builder.if_then(self.builder.load(self._any)):
                 self.run(block, taken, block.results, give)
@@ -188,7 +182,7 @@ class Groups(GroupArrays):
                 self.stacks[result] = self.stacks[value]
 
     def change(
-        self, emitter: RowEmitter, row: Any, targets: Sequence[Value], values: Sequence[Value]
+        self, emitter: RowEmitter, targets: Sequence[Value], values: Sequence[Value]
     ) -> None:
         """Gives values to others, in the rows of the mask."""
         found = [
@@ -197,8 +191,7 @@ class Groups(GroupArrays):
             if t in self.places
         ]
         for target, value in found:
-            old = self.load(self.places[target], row)
-            self.store(self.builder.select(emitter.active, value, old), self.places[target], row)
+            emitter.keep(value, self.places[target])
 
     def note(self, holds: Any, mask: Any, row: Any) -> None:
         """Puts a bool into a mask, and notes whether any is true."""
@@ -225,6 +218,16 @@ class Groups(GroupArrays):
 
         if given:
             self.straight((), mask, [value for _, value in given], first)
+
+    def iterate(self, made: While | For, mask: Any) -> None:
+        """An iteration for the rows of a mask, after which they carry what it gives."""
+        given = made.body.results
+
+        def change(emitter: RowEmitter, row: Any) -> None:
+            self.change(emitter, made.carried, given)
+
+        self.run(made.body, mask, given, change)
+        self.copy_arrays(made.carried, given, mask)
 
     def while_loop(self, made: While, mask: Any) -> None:
         make = self.builder
@@ -256,13 +259,7 @@ class Groups(GroupArrays):
         make.cbranch(make.load(self._any), body, after)
         make.position_at_end(body)
         self.guards.count(_work(made.body) + _work(made.condition))
-        self.run(
-            made.body,
-            active,
-            made.body.results,
-            lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
-        )
-        self.copy_arrays(made.carried, made.body.results, active)
+        self.iterate(made, active)
         make.branch(head)
         make.position_at_end(after)
         if carries(made.body, Push):
@@ -297,13 +294,7 @@ class Groups(GroupArrays):
                 self.store(own, self.place_of(number), row)
 
             self.straight((), mask, (), takes)
-            self.run(
-                made.body,
-                active,
-                made.body.results,
-                lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
-            )
-            self.copy_arrays(made.carried, made.body.results, active)
+            self.iterate(made, active)
 
         count_up(make, most, 1, iteration)
         if carries(made.body, Push):
@@ -315,13 +306,7 @@ class Groups(GroupArrays):
         def iteration(k: Any) -> None:
             self.guards.count(_work(made.body))
             self.shared[made.body.parameters[0]] = k
-            self.run(
-                made.body,
-                mask,
-                made.body.results,
-                lambda emitter, row: self.change(emitter, row, made.carried, made.body.results),
-            )
-            self.copy_arrays(made.carried, made.body.results, mask)
+            self.iterate(made, mask)
 
         count_up(self.builder, self.shared[made.count], 1, iteration)
 

@@ -64,14 +64,16 @@ class RowEmitter(Emitter):
             for value, place in zip(entry.numbers, places, strict=True):
                 self.values[value] = self.places.load_entry(llvm_type(value.type), place)
         elif isinstance(made, Put):
-            number, target = self.read([made.number])[0], self.element_place(made.array, made.place)
-            if self.is_masked:
-                number = self.builder.select(
-                    self.active, number, self.places.load(target, self.row)
-                )
-            self.places.store(number, target, self.row)
+            self.keep(self.values[made.number], self.element_place(made.array, made.place))
         else:
             super().instruction(made)
+
+    def keep(self, value: Any, place: Any) -> None:
+        """Stores the value of the row at a place, if the row takes part."""
+        if self.is_masked:
+            old = self.places.load(place, self.row)
+            value = self.builder.select(self.active, value, old)
+        self.places.store(value, place, self.row)
 
     def element_place(self, array: Value, place: Value) -> Any:
         """The address of the places of an element of the rows' arrays. Rows that don't take part

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..ir.instructions import Pop, Push, Value
-from ..ir.types import ArrayType
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from .llvm_guards import Guards, Stack
-from .llvm_types import in_memory, llvm_type, load, store
+from .llvm_types import apart, in_memory, llvm_type, load, store
 from .row_groups import GROUP, NUMBER, PART
 
 ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # of a mask, in which each row has a byte
@@ -121,7 +120,7 @@ class Places:
 
     def move(self, made: Push | Pop) -> None:
         """Makes room on a stack for an entry of each row, or takes it back."""
-        stack, (numbers, arrays) = self.stacks[made.stack], _apart(made.entry)
+        stack, (numbers, arrays) = self.stacks[made.stack], apart(made.entry)
         room = self._room if isinstance(made, Push) else self._taken_back
         width = Entry(stack, None, numbers, arrays).width
         self._entries[id(made)] = Entry(stack, room(stack, width), numbers, arrays)
@@ -196,9 +195,3 @@ def _bytes(width: int) -> Any:
     """The bytes of an entry. Its numbers have one size, whatever their types: so LLVM sees that
     they don't overlap."""
     return ir.Constant(INT, GROUP * NUMBER * width)
-
-
-def _apart(values: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """The numbers among values, and the arrays."""
-    arrays = [value for value in values if isinstance(value.type, ArrayType)]
-    return [value for value in values if value not in arrays], arrays

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -28,6 +28,12 @@ def llvm_type(kind: Type) -> Any:
     if kind not in _TYPES:
         raise NotNative(f"{kind} has no machine code here")
     return _TYPES[kind]
+
+
+def apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
+    """The numbers among values, and the arrays."""
+    arrays = [value for value in values if isinstance(value.type, ArrayType)]
+    return [value for value in values if value not in arrays], arrays
 
 
 # ---- in memory -----------------------------------------------------------------------------------
