@@ -296,7 +296,7 @@ class Requests(States):
         here = {id(each) for each in scope.path[-1].instructions}
         before = [each for each in made if id(each) not in here]
         keep = [each for each in before if any(isinstance(m, _KEEPING) for m in every(_of(each)))]
-        moving = varied(Block((), list(made)), set(sources)) if keep else set()
+        moving = varied(Block((), list(made)), sources) if keep else set()
         return any(not moving.isdisjoint(each.results) for each in keep)
 
     def suspects(
