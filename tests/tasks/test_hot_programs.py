@@ -19,7 +19,7 @@ from ..engine.region_cases import PROGRAMS, STEPS_BACK
 from ..engine.region_programs import HEAD, Writer
 from .answers import NUMBER, answers
 
-AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0)
+AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0, instructions_first=0)
 POINTS: list[dict[str, Any]] = [{}, {"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}, {"y": -2.0}, {}]
 LOOP_POINTS: list[dict[str, Any]] = [{}, {}, {"x": 0.7, "w": 0.4}, {"w": 0.4, "x": 0.7}]
 CASE_POINTS: list[dict[str, Any]] = [{}, {"x": 0.4}, {"x": 1.1}, {"x": 1}, {}]

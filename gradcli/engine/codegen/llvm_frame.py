@@ -18,6 +18,7 @@ from .machine import offer
 DOUBLE, FLOAT = REALS = ir.DoubleType(), ir.FloatType()
 INT, BIT, BYTE = ir.IntType(64), ir.IntType(1), ir.IntType(8)
 STATUS = ir.IntType(32)
+DONE, STEPPED_BACK, RAISED = range(3)  # how a function ends, which is its status
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
 NULL = ir.Constant(ADDRESS, None)
 # Of Python's C interface: results, and parameters.
@@ -145,6 +146,8 @@ class Frame:
         function.attributes.add("nounwind")
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
+        self._ending: Any = None  # the block that functions lead to which weren't done
+        self._ends: Any = None  # how these have ended
 
     def here(self) -> Any:
         """Where the C stack stands."""
@@ -164,6 +167,22 @@ class Frame:
     def safe(self, place: Any) -> Any:
         """A place in an array, which is in it also where code goes on after a check has failed."""
         return place
+
+    def leave_as(self, status: Any) -> None:
+        """Leaves as a function has ended that was called, if it wasn't done."""
+        make = self.builder
+        if self.is_masked:
+            self.leave_if(make.icmp_signed("==", status, STATUS(RAISED)), self.raised)
+            self.step_back_if(make.icmp_signed("==", status, STATUS(STEPPED_BACK)))
+            return
+        if self._ending is None:
+            self._ending = make.append_basic_block()
+            with make.goto_block(self._ending):
+                self._ends = make.phi(STATUS)
+                has_raised = make.icmp_signed("==", self._ends, STATUS(RAISED))
+                make.cbranch(has_raised, self.raised, self.step_back)
+        self._ends.add_incoming(status, make.block)
+        self.leave_if(make.icmp_signed("!=", status, STATUS(DONE)), self._ending)
 
     def leave_if(self, condition: Any, block: Any) -> None:
         """Branches to one of the blocks that leave the kernel, which is seldom."""
@@ -216,13 +235,9 @@ class Kernel(Frame):
             return make.inttoptr(self._unboxed(argument, INT), kind)
         if kind == FLOAT:
             return make.fptrunc(self._unboxed(argument, DOUBLE), FLOAT)
-        name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
-        value = python(make, name, argument)
-        equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
-        with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
-            error = python(make, "PyErr_Occurred")
-            self.leave_if(make.icmp_unsigned("!=", error, NULL), self.raised)
-        return value
+        found = make.call(_unboxing(make.module, kind), [argument])
+        self.leave_as(make.extract_value(found, 0))
+        return make.extract_value(found, 1)
 
     # ---- out -------------------------------------------------------------------------------------
 
@@ -246,3 +261,21 @@ class Kernel(Frame):
         make.position_at_end(self.raised)
         release()
         make.ret(NULL)
+
+
+def _unboxing(module: Any, kind: Any) -> Any:
+    """The function that gives how it ended, and the number that an object is."""
+    result = ir.LiteralStructType([STATUS, kind])
+    function, make = own_function(module, f"unboxed_{kind}", result, [ADDRESS])
+    if make is None:
+        return function
+    name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
+    value = python(make, name, *function.args)
+    found = make.insert_value(ir.Constant(result, (DONE, ir.Undefined)), value, 1)
+    equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
+    with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
+        is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
+        with make.if_then(is_error):
+            make.ret(ir.Constant(result, (RAISED, ir.Undefined)))
+    make.ret(found)
+    return function

@@ -12,12 +12,13 @@ from ..backends.tiers import NO_LIMIT
 from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
-from .llvm_blocks import Emitter, no_stack, work_of
+from .llvm_blocks import Emitter, no_stack
 from .llvm_frame import ADDRESS, INT, Kernel, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
+from .llvm_work import work_of
 from .scalar_ops import NotNative
 from .scratch import Scratch, scratch_of
 

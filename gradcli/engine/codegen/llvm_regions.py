@@ -11,10 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, BIT, INT, STATUS, Frame
+from .llvm_frame import ADDRESS, BIT, DONE, INT, RAISED, STATUS, STEPPED_BACK, Frame
 from .llvm_guards import Counts, Guards
 
-DONE, STEPPED_BACK, RAISED = range(3)
 MOST_OF_THE_STACK = 2**19  # bytes; the smallest stacks of threads have twice as many
 _COUNTS = len(Counts._fields)
 
@@ -32,8 +31,7 @@ def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequ
 def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
     """Emits a call that leaves as the function does; gives its results."""
     status, results = attempt(frame, guards, function, operands)
-    frame.leave_if(ended(frame, status, STEPPED_BACK), frame.step_back)
-    frame.leave_if(ended(frame, status, RAISED), frame.raised)
+    frame.leave_as(status)
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -95,6 +96,11 @@ def assembled(text: str, passes: Sequence[str] = FEW) -> tuple[Any, int]:
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")
+
+
+def is_loaded() -> bool:
+    """Whether LLVM's library is in the process."""
+    return "llvmlite.binding" in sys.modules
 
 
 def can_compile(instructions: int) -> bool:
