@@ -32,6 +32,7 @@ from .llvm_frame import (
     Described,
     Frame,
     count_up,
+    declared,
 )
 from .llvm_regions import Noting
 from .llvm_types import in_memory, load, size_in_memory, store
@@ -54,9 +55,12 @@ def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) 
     computes the same; gives its results."""
     make = frame.builder
     outside = [v for v in used([made.body]) if v not in made.initial]
-    function = _Function(make.module, made, outside, around)
+    function = _Function(frame.apart, made, outside, around)
     given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
-    whole = make.module.globals.get(f"each_{function.name}") or function.whole()
+    whole = frame.apart.globals.get(f"each_{function.name}") or function.whole()
+    if frame.apart is not make.module:
+        whole.linkage = "external"
+        whole = declared(make.module, whole.name, whole.function_type)
     found = make.call(whole, given)
     frame.leave_as(make.extract_value(found, 0))
     numbers = iter([make.extract_value(found, k + 1) for k in range(len(function.single))])

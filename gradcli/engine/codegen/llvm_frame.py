@@ -132,6 +132,7 @@ class Frame:
     held       the address of the kernel's `self`
     bottom     where the C stack stood when the kernel was called, as an int
     arrays     the place of the address of the first array in the kernel's list
+    apart      the module of the functions of its `each`, which LLVM optimises
     is_masked  whether code goes on where it steps back, and its results are not kept
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
@@ -142,7 +143,9 @@ class Frame:
     arrays: Any
     is_masked = False
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        """`apart` is the function's own module, if it isn't given."""
+        self.apart = apart or function.module
         function.attributes.add("nounwind")
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
@@ -194,10 +197,10 @@ class Frame:
 class Kernel(Frame):
     """The function that Python calls."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, apart: Any = None) -> None:
         kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
         function = ir.Function(module, kind, "kernel")
-        super().__init__(function)
+        super().__init__(function, apart)
         self.held, self._arguments, self._count = function.args
         self.bottom = self.here()
         self.arrays = self.variable(NULL)

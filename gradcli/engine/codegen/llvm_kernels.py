@@ -24,10 +24,12 @@ from .scratch import Scratch, scratch_of
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, the Python functions that it calls, and the bytes of its
-    scratch memory: where that is comes after all parameters."""
+    """The module of the function `kernel`, that of the functions of its `each`, if it has any, the
+    Python functions that it calls, and the bytes of its scratch memory: where that is comes after
+    all parameters."""
 
     text: str
+    apart: str
     called: PythonFunctions
     scratch: int
 
@@ -37,12 +39,13 @@ def kernel_text(
 ) -> KernelText:
     """A kernel that computes a region. `others` are those that it calls; `stack_bytes` are those
     that a stack may take. Raises NotNative."""
-    module, called = ir.Module(), PythonFunctions()
-    functions = functions_of(module, others, called, stack_bytes=stack_bytes)
+    module, apart, called = ir.Module(), ir.Module(), PythonFunctions()
+    functions = functions_of(module, others, called, stack_bytes=stack_bytes, apart=apart)
     scratch = scratch_of(region.block)
-    _kernel(region.block, Kernel(module), functions, called, stack_bytes, scratch)
-    keep_versions(module)
-    return KernelText(str(module), called, scratch.size)
+    _kernel(region.block, Kernel(module, apart), functions, called, stack_bytes, scratch)
+    for each in (module, apart):
+        keep_versions(each)
+    return KernelText(str(module), str(apart) if apart.globals else "", called, scratch.size)
 
 
 def functions_of(
@@ -52,10 +55,12 @@ def functions_of(
     unlocked: bool = False,
     vectors: bool = False,
     stack_bytes: int = NO_LIMIT,
+    apart: Any = None,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
     have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
-    compute several numbers at once."""
+    compute several numbers at once. `apart`: the module of the functions of their `each`, if it is
+    another."""
     functions = {
         each.name: function_of(
             module,
@@ -66,7 +71,10 @@ def functions_of(
         for k, each in enumerate(regions)
     }
     for each in regions:
-        _called(each.block, functions[each.name], functions, called, unlocked, vectors, stack_bytes)
+        is_one_path = vectors and is_straight(each.block)
+        frame = (WithoutBranches if is_one_path else Called)(functions[each.name], apart)
+        guards = Guards(frame, frame.left, unlocked, stack_bytes)
+        _called(each.block, frame, guards, functions, called, vectors)
     return functions
 
 
@@ -120,15 +128,12 @@ def _origin(block: Block, value: Value) -> Value:
 
 def _called(
     block: Block,
-    function: Any,
+    frame: Called,
+    guards: Guards,
     functions: dict[str, Any],
     called: PythonFunctions,
-    unlocked: bool,
     vectors: bool,
-    stack_bytes: int,
 ) -> None:
-    frame = WithoutBranches(function) if vectors and is_straight(block) else Called(function)
-    guards = Guards(frame, frame.left, unlocked, stack_bytes)
     if not is_straight(block):
         frame.verify_stack()
         guards.count(work_of([block]))

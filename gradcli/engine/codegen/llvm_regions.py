@@ -59,8 +59,8 @@ class Noting(Frame):
 
     is_masked = True
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
         self._bad = self.variable(ir.Constant(BIT, 0))
 
     def step_back_if(self, condition: Any) -> None:
@@ -76,8 +76,8 @@ class Noting(Frame):
 class Called(Frame):
     """The function of a region that others call."""
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
         self._kind = function.function_type.return_type
         self.held, self.bottom, self.arrays, *rest = function.args
         self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]
