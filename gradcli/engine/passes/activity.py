@@ -1,4 +1,4 @@
-"""Which values of a region depend on its inputs, as derivatives see it."""
+"""Activity: the values of a region that depend on its inputs in a way that has derivatives."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ..ir.types import STACK, has_tangents, is_float
 
 
 def varied(block: Block, inputs: set[Value]) -> set[Value]:
-    """The floats that depend on `inputs` on some path, and the stacks that hold such at some
-    time: all entries of these have derivatives."""
+    """The floats that depend on `inputs` on some path, and the stacks that hold one at any time.
+    All entries of such a stack have derivatives."""
     found, size, instructions = set(inputs), -1, list(every(block))
     while len(found) > size:  # until nothing is added
         size = len(found)
@@ -72,7 +72,7 @@ def _may_vary(value: Value) -> bool:
 
 
 def _stacks(made: Instruction, found: set[Value]) -> None:
-    """Adds the stacks that those in `found` are made of."""
+    """Adds the stacks that become those in `found`."""
     given = passed_on(made)
     if isinstance(made, Push | Pop):
         given = iter([(made.stack, made.result)])
