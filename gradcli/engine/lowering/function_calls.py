@@ -12,7 +12,7 @@ from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import draws
 from ..regions.frame_calls import lower_call
-from ..regions.given_kinds import has_long_lists
+from ..regions.result_kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET

@@ -13,8 +13,8 @@ from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import appends, assigned, draws, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
-from ..regions.given_kinds import has_long_lists
 from ..regions.names import DRAWS, RETURNED, STOPPED
+from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site

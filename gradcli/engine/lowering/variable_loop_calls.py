@@ -15,8 +15,8 @@ from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, Iterated
-from ..regions.given_kinds import has_long_lists
 from ..regions.names import NotCompiled
+from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import FLAGS, lower_variable_loop, may_end
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
