@@ -1,10 +1,10 @@
 """Functions that call themselves, in IR: regions that call each other.
 
 A function that is inlined inside itself again and again becomes a region of its own, one for each
-kinds of arguments. A small region that calls no other is inlined all the same. What the function
-reads from outside is passed to the region, and so is the depth of the call: the region steps back
-where the interpreter would say that calls are too deep. The kind of the result follows from the
-paths on which the function doesn't call itself, and then from the others.
+combination of kinds of its arguments. A small region that calls no other is inlined all the same.
+What the function reads from outside is passed to the region, and so is the depth of the call: the
+region steps back where the interpreter would say that calls are too deep. The kind of the result
+follows from the paths on which the function doesn't call itself, and then from the others.
 """
 
 from __future__ import annotations
