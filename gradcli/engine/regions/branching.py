@@ -87,7 +87,7 @@ class Branching:
 
     def values_in(self, names: Sequence[Name]) -> list[Value]:
         """The IR values in what some names hold."""
-        return [value for held in self.names.of(names) for value in flat(held)]
+        return list(flat(*self.names.of(names)))
 
     def copy(self, held: Any, names: Mapping[Name, Any], span: Span | None) -> Any:
         """What is held, with a variable replaced by its state. That is needed where another path

@@ -37,9 +37,13 @@ class Calls(Expressions):
 
     def call(self, node: program.Call) -> Any:
         callee = self.expression(node.callee)
+        return self.called(callee, *self.given_to(node), node.span)
+
+    def given_to(self, node: program.Call | program.MethodCall) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call without names, and those with names."""
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]
         named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
-        return self.called(callee, given, named, node.span)
+        return given, named
 
     def method(self, node: program.MethodCall) -> Any:
         return self.member_call(self.expression(node.receiver), node)
@@ -47,8 +51,7 @@ class Calls(Expressions):
     def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
         """A call of a member, if the receiver has members of its own; otherwise of a function with
         the receiver as its first argument."""
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        given, named = self.given_to(node)
         if isinstance(receiver, Members | Record):
             callee = self.own_member(receiver, node.name, node.span)
             return self.called(callee, given, named, node.span)

@@ -231,9 +231,7 @@ class Elements(Parts):
     def chosen(self, items: list[Any], at: Value, in_array: bool, span: Span) -> Any:
         """The item at an index. As in the interpreter, an element of an array depends on all
         elements, the item of a list on nothing but itself."""
-        known = self.builder.known.get(at)
-        if not (items if known is None else -len(items) <= known < len(items)):
-            raise NotCompiled("this index is out of range", span)
+        known = self.known_index(at, len(items), span)
         if known is not None:
             return items[known]
         self.verify_not_counted(at, span)
@@ -251,6 +249,13 @@ class Elements(Parts):
             )
 
         return among(0, len(items))
+
+    def known_index(self, at: Value, n: int, span: Span) -> int | None:
+        """An index into `n` items, if it is known. Raises NotCompiled where it is out of range."""
+        known: int | None = self.builder.known.get(at)
+        if not (n if known is None else -n <= known < n):
+            raise NotCompiled("this index is out of range", span)
+        return known
 
     def verify_not_counted(self, at: Value, span: Span) -> None:
         """Raises Picks if single iterations of loops would know the index."""
@@ -313,9 +318,7 @@ class Elements(Parts):
         span: Span,
     ) -> list[Any]:
         """The items, with the one at an index replaced by what `put` returns for it."""
-        known = self.builder.known.get(at)
-        if not (items if known is None else -len(items) <= known < len(items)):
-            raise NotCompiled("this index is out of range", span)
+        known = self.known_index(at, len(items), span)
         if known is not None:
             items[known] = put(items[known])
             return items

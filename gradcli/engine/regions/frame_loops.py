@@ -81,7 +81,7 @@ def lower_loop(
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
         lowering.settle(grown, node.span)
         held = lowering.in_memory(lowering.names.of(names))
-        block.results = (ended, ran, *[value for each in held for value in flat(each)])
+        block.results = (ended, ran, *flat(*held))
     found = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
     return FrameLoop(Region("loop", block), found, lowering.regions)
 

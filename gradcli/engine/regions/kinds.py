@@ -240,26 +240,26 @@ def _maybe(kind: Kind) -> Kind:
 # ---- values --------------------------------------------------------------------------------------
 
 
-def flat(held: Any) -> Iterator[Value]:
+def flat(*held: Any) -> Iterator[Value]:
     """The IR values in what is held, in order."""
-    if isinstance(held, Value):
-        yield held
-    elif isinstance(held, tuple | Record):
-        for item in held if isinstance(held, tuple) else held.items:
-            yield from flat(item)
-    elif isinstance(held, Array):
-        yield from held.items
-    elif isinstance(held, Stored):
-        yield held.value
-    elif isinstance(held, Growing):
-        yield from (held.value, held.count)
-    elif isinstance(held, Mixed):
-        yield from (held.is_int, held.whole, held.real)
-    elif isinstance(held, Word):
-        yield held.place
-    elif isinstance(held, Maybe):
-        yield held.there
-        yield from flat(held.held)
+    for each in held:
+        if isinstance(each, Value):
+            yield each
+        elif isinstance(each, tuple | Record):
+            yield from flat(*(each if isinstance(each, tuple) else each.items))
+        elif isinstance(each, Array):
+            yield from each.items
+        elif isinstance(each, Stored):
+            yield each.value
+        elif isinstance(each, Growing):
+            yield from (each.value, each.count)
+        elif isinstance(each, Mixed):
+            yield from (each.is_int, each.whole, each.real)
+        elif isinstance(each, Word):
+            yield each.place
+        elif isinstance(each, Maybe):
+            yield each.there
+            yield from flat(each.held)
 
 
 def leaves(held: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ that can be left early carries whether it goes on; what it returns is carried as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
@@ -184,7 +184,7 @@ class Loops(Counting):
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
-        with self.scope(Block(), list(_flat(moving))) as block:
+        with self.scope(Block(), list(flat(*moving))) as block:
             try:
                 given = self.turn(loop, index)
             except Unresolved:  # as if there were no iteration
@@ -287,13 +287,13 @@ class Loops(Counting):
             on = zip(given[loop.leaves :], kinds, strict=True)
             block.results = tuple([v for pair in on for v in flat(as_kind(self.builder, *pair))])
         results = [fresh(kind) for kind in kinds]
-        after = tuple(_flat(results))
+        after = tuple(flat(*results))
         own: tuple[Value, ...] = ()
         if loop.range is None or loop.leaves:
-            own = self.add_while(loop, iteration, kinds, tuple(_flat(initial)), after, going)
+            own = self.add_while(loop, iteration, kinds, tuple(flat(*initial)), after, going)
         else:
-            block.parameters = (iteration.number, *_flat(iteration.carried))
-            self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
+            block.parameters = (iteration.number, *flat(*iteration.carried))
+            self.builder.add(For(loop.range.size, tuple(flat(*initial)), block, after))
         same = self.unchanged(loop, iteration)
         pairs = zip(loop.names, carried, results, strict=True)
         self.names.put(loop.names, [a if name in same else b for name, a, b in pairs])
@@ -319,7 +319,7 @@ class Loops(Counting):
         flags = [Value(BOOL)] if going is not None else []
         indices = [iteration.number] if loop.counts else []
         body, builder = iteration.block, self.builder
-        body.parameters = (*flags, *indices, *_flat(iteration.carried))
+        body.parameters = (*flags, *indices, *flat(*iteration.carried))
         with builder.inside(body):
             one = builder.constant(1) if indices else None
             stepped = [builder.apply("add", [index, one]) for index in indices]  # type: ignore[list-item]
@@ -328,7 +328,7 @@ class Loops(Counting):
         with builder.inside(Block()) as condition:
             index, held = Value(I64), [fresh(kind) for kind in kinds]
             flag = Value(BOOL) if flags else None
-            condition.parameters = (*_some(flag), *([index] if indices else []), *_flat(held))
+            condition.parameters = (*_some(flag), *([index] if indices else []), *flat(*held))
             self.names.put(loop.names, held)
             states = self.values_in(self.unassigned)
             condition.results = (self.goes_on(loop, flag, index),)
@@ -363,11 +363,6 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
     is_int = before == I64 or isinstance(before, MixedKind)
     return "float" if is_int and isinstance(after, Scalar) and is_float(after) else ""
-
-
-def _flat(held: Sequence[Any]) -> Iterator[Value]:
-    for each in held:
-        yield from flat(each)
 
 
 def _some(value: Value | None) -> tuple[Value, ...]:

@@ -77,10 +77,7 @@ class Matrices(Transforms):
     ) -> Any:
         """The Jacobian of a function by some of its arguments: blocks, in the structure of its
         result and of these arguments."""
-        states = self.values_in(self.states)
         block, kind = self.body(callee, given, named, span)
-        if self.values_in(self.states) != states:
-            raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = tuple([given[k] for k in callee.wrt])
         by = plain(kind_of(moving if callee.listed else moving[0]))
         target, source = _as_one(kind, span), _as_one(by, span)

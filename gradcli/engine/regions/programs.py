@@ -130,7 +130,7 @@ class _Main:
         except TooLong:
             reason = NotCompiled(f"what takes more than {MOST} instructions is not compiled", span)
             return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
-        self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
+        self.block.results = tuple(flat(*self.results.values()))
         kinds = {name: kind_of(held) for name, held in self.results.items()}
         region, regions = Region("main", self.block), self.lowering.regions
         return Lowered(region, regions, self.parameters, kinds, self.reasons, self.states)

@@ -9,7 +9,7 @@ follows from the paths on which the function doesn't call itself, and then from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...diagnostics import Span
@@ -148,7 +148,7 @@ class Recursion(Calls):
             raise NotCompiled(found.result.reason, span)
         if self.states:
             self.copy_returned(found.region, given, span)
-        operands = [self.next_level(span), *_flat(held)]
+        operands = [self.next_level(span), *flat(*held)]
         if not found.is_open and callee.function.rule is None and _is_small(found.region.block):
             return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
@@ -290,7 +290,7 @@ class Recursion(Calls):
         self.depth = self.deepest = 0
         try:
             with self.builder.inside(Block()) as block:
-                block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
+                block.parameters = (self.level, *flat(*arguments, *outside.values()))
                 with self.builder.inside(Block()) as body:
                     numbers = {k: self.builder.constant(n) for k, n in made.known.items()}
                     given = [numbers.get(k, each) for k, each in enumerate(arguments)]
@@ -334,8 +334,3 @@ def _read(held: Any) -> set[Name]:
         captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
         return {*captured, *held.defaults}
     return set()
-
-
-def _flat(held: Any) -> Iterator[Value]:
-    for each in held:
-        yield from flat(each)

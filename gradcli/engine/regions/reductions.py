@@ -258,14 +258,14 @@ class Reductions(Elements):
 
         return self.reduced(operands[0], options, span, of)
 
+    def squares(self, items: Group, span: Span) -> Group:
+        """The squares of elements: not of their sizes, which have other derivatives."""
+        return self.each(items, lambda item: self.builder.apply("mul", [item, item], span), span)
+
     def norm(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The root of the sum of squares. Steps back where the interpreter may scale: unless all
         elements are 0, or the sum is far from the ends of the range."""
         builder = self.builder
-
-        def square(item: Value) -> Value:
-            """Of the item itself: its size has another derivative, and none at 0."""
-            return builder.apply("mul", [item, item], span)
 
         def is_safe(total: Value, sizes: Value) -> Value:
             zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
@@ -277,7 +277,7 @@ class Reductions(Elements):
 
         def of(items: Group) -> Found:
             items = self.several(self.as_floats(items, span), span)
-            total = self.total(self.each(items, square, span), span)
+            total = self.total(self.squares(items, span), span)
             sizes = self.total(
                 self.each(items, lambda item: builder.apply("abs", [item], span), span), span
             )

@@ -154,8 +154,7 @@ class Requests(States):
         """`t.gradient(y, x)`, or a call of a method of something else."""
         if not isinstance(receiver, Window):
             return super().member_call(receiver, node)
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        given, named = self.given_to(node)
         try:
             slots, chosen = _GRADIENT.bind("gradient", len(given), list(named))
         except BindingError:
@@ -316,7 +315,7 @@ class Requests(States):
             moving = {*states, *outer.carried, *outside}
             outside |= varied(Block((), outer.instructions), moving)
         outside.update(scope.carried)
-        outside.difference_update([v for state in began.values() for v in flat(state)])
+        outside.difference_update(flat(*began.values()))
         return {v for v in used([Block((), list(made))]) if v in outside and has_tangents(v.type)}
 
     def gradient_by(self, held: Any, began: Sequence[Value], found: Derivatives, span: Span) -> Any:

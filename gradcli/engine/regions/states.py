@@ -15,7 +15,7 @@ from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
 from .arrays import state_kind
-from .kinds import Array, Stored, kind_of, rebuilt, without_variable
+from .kinds import Array, Stored, flat, kind_of, rebuilt, without_variable
 from .mapping import RowMaps
 from .names import NotCompiled, Variable
 from .stored import Pending
@@ -55,7 +55,7 @@ class States(RowMaps):
             raise NotCompiled("a value that is broadcast into a part is not compiled", node.span)
         part = self.restated(before, value, node.span)
         new = self.with_part(without_variable(old), steps, without_variable(part), node.span)
-        self.names.held[variable.state] = rebuilt(kind_of(old), iter(_flat(new)))
+        self.names.held[variable.state] = rebuilt(kind_of(old), flat(new))
 
     def state_to_change(self, variable: Variable, span: Span) -> Any:
         if variable.state in self.copied:
@@ -82,11 +82,7 @@ class States(RowMaps):
         value = self.whole(value, span)
         if not shape:
             return value
-        return rebuilt(state_kind(shape, kind), iter(_flat(value)))
-
-
-def _flat(held: Any) -> tuple[Value, ...]:
-    return held.items if isinstance(held, Array) else (held.value,)
+        return rebuilt(state_kind(shape, kind), flat(value))
 
 
 def shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:

@@ -189,15 +189,12 @@ class Statistics(Products):
         def apart(a: Value, b: Value) -> Value:
             return builder.apply("sub", [a, b], span)
 
-        def square(item: Value) -> Value:
-            return builder.apply("mul", [item, item], span)
-
         items = self.several(self.as_floats(items, span), span)
         first = builder.apply("fixed", [self.first(items)], span)
         items = self.several(self.each(items, apart, span, first), span)
         mean = builder.apply("div", [self.total(items, span), count], span)
         items = self.several(self.each(items, apart, span, mean), span)
-        total = self.total(self.each(items, square, span), span)
+        total = self.total(self.squares(items, span), span)
         return builder.apply("div", [total, builder.constant(float(n - ddof))], span)
 
     def first(self, items: Group) -> Value:

@@ -61,10 +61,7 @@ class Transforms(OwnRules):
             raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
         for k in callee.wrt:
             given[k] = self.values(given[k])
-        states = self.values_in(self.states)
         block, kind = self.body(callee, given, named, span)
-        if self.values_in(self.states) != states:
-            raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
         try:
@@ -108,7 +105,7 @@ class Transforms(OwnRules):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
-        began = self.names.of([self.draws])
+        states, began = self.values_in(self.states), self.names.of([self.draws])
         with self.builder.inside(Block(tuple(parameters))) as block:
             result = self.called(callee.function, arguments, named, span)
         self.count_draws(began, block, [v for k in callee.wrt for v in flat(given[k])])
@@ -117,6 +114,8 @@ class Transforms(OwnRules):
         if not is_value(kind) or not types or not all(map(has_tangents, types)):
             raise NotCompiled("the derivative of what is no float is not compiled", span)
         block.results = tuple(flat(result))
+        if self.values_in(self.states) != states:
+            raise NotCompiled("a function that updates variables is not differentiated here", span)
         return block, kind
 
     def count_draws(self, began: tuple[Any, ...], block: Block, arguments: Sequence[Value]) -> None:

@@ -118,7 +118,7 @@ def lower_variable_loop(
         lowering.settle(grown, node.span)
         others = [name for name in loop.names if name != stopped]
         held = lowering.in_memory(lowering.names.of((stopped, *others)))
-        block.results = (ended, ran, *[value for each in held for value in flat(each)])
+        block.results = (ended, ran, *flat(*held))
     moving += [
         value
         for variable in lowering.given_variables
