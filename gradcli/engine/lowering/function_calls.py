@@ -16,9 +16,10 @@ from ..regions.result_kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET
-from .draws import Reach, draws_so_far, go_on_from
+from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
+from .reach import Reach
 from .region_calls import RegionCall, cost_of
 from .region_values import as_parameter, held_of, may_be
 from .variants import Variants

@@ -20,9 +20,10 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, RESULT, RETURN, set_slot
-from .draws import Reach, draws_so_far, go_on_from
+from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
+from .reach import Reach
 from .region_calls import RegionCall, cost_of
 from .region_op import REGION
 from .region_values import MISSING, as_parameter, held_of, may_be
