@@ -280,11 +280,11 @@ class Emitter:
     def loop(
         self,
         initial: list[Any],
-        more: Callable[[list[Any]], Any],
+        condition: Callable[[list[Any]], Any],
         iteration: Callable[[list[Any]], list[Any]],
         work: int,
     ) -> list[Any]:
-        """Emits a loop, and returns the carried values after it. `more` emits its condition.
+        """Emits a loop, and returns the carried values after it. `condition` emits its condition.
         `iteration` emits an iteration and returns the carried values of the next one; an iteration
         counts as `work`, none of which was counted before."""
         make = self.builder
@@ -295,7 +295,7 @@ class Emitter:
         carried = [self.joined(value) for value in initial]
         for held, value in zip(carried, initial, strict=True):
             _join(held, value, before)
-        make.cbranch(more(carried), body, after)
+        make.cbranch(condition(carried), body, after)
         make.position_at_end(body)
         if work:
             self.guards.count(work)

@@ -35,7 +35,7 @@ from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
 from .llvm_types import at, in_memory, llvm_type
-from .row_groups import GROUP, own_arrays
+from .row_groups import GROUP, own_arrays, work_of_group
 
 MOST_IN_ROW = 2**6  # instructions, at most, of points that are computed together for each row
 
@@ -142,7 +142,7 @@ class GroupArrays(Places):
     ) -> None:
         """Puts a number into each element of an array."""
         size = array.array_type.size
-        self.guards.count(GROUP * size // 4)
+        self.guards.count(work_of_group(size))
 
         def element(k: Any) -> None:
             def put(emitter: RowEmitter, row: Any) -> None:
@@ -170,7 +170,7 @@ class GroupArrays(Places):
         """Copies the arrays of an entry to a stack, or from it."""
         entry, pops = self.entry(made), isinstance(made, Pop)
         for array in entry.arrays:
-            self.guards.count(GROUP * array.array_type.size // 4)
+            self.guards.count(work_of_group(array.array_type.size))
             self._move(array, (entry.stack, entry.start), entry.place_of(array), mask, pops)
 
     def _move(
@@ -201,7 +201,7 @@ class GroupArrays(Places):
     # ---- each ------------------------------------------------------------------------------------
 
     def _each(self, made: Each, mask: Any) -> None:
-        self.guards.count(GROUP * work_of_points(made) // 4)
+        self.guards.count(work_of_group(work_of_points(made)))
         numbers = [k for k, (_, place) in enumerate(made.given) if place is None]
         for k in numbers:
             self.place_of(made.results[k])

@@ -45,7 +45,7 @@ from ..passes.copying import used
 from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish, GroupArrays
 from .llvm_masks import RowEmitter
-from .row_groups import GROUP, carries, has_either_side
+from .row_groups import carries, has_either_side, work_of_group
 
 
 class Groups(GroupArrays):
@@ -358,4 +358,4 @@ def _count(block: Block, counts: Counter[Value]) -> None:
 
 
 def _work(block: Block) -> int:
-    return 1 + GROUP * size_of(block) // 4
+    return 1 + work_of_group(size_of(block))

@@ -119,10 +119,10 @@ class Guards:
             yield make.bitcast(place, in_memory(kind).as_pointer())
             offset += size_in_memory(kind)
 
-    def _grow(self, stack: Stack, size: Any, more: Any) -> None:
+    def _grow(self, stack: Stack, size: Any, needed: Any) -> None:
         """Doubles the memory of a stack, and at least makes room for one entry."""
         make = self.builder
-        least = ir.Constant(INT, max(FIRST_SIZE, more.constant))
+        least = ir.Constant(INT, max(FIRST_SIZE, needed.constant))
         added = make.add(size, least)
         self.reserve(added)
         larger = make.add(size, added)

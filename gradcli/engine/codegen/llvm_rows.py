@@ -27,7 +27,7 @@ from .llvm_masks import RowEmitter
 from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
 from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
-from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
+from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays, work_of_group
 from .scalar_ops import NotNative
 
 MOST_TURNED = 2**14  # numbers that are turned at a time; they are on C's stack
@@ -159,7 +159,7 @@ def _group_loop(
             for (each, place), value in zip(places, emitter.read(results), strict=True):
                 groups.store(each.kept(value, in_sums), place, row)
 
-        guards.count(GROUP * size_of(region.block) // 4)
+        guards.count(work_of_group(size_of(region.block)))
         groups.run(region.block, None, results, finish)
         for each in arrays:
             columns = groups.columns[each.values[0]]

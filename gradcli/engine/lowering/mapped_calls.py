@@ -27,7 +27,7 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import UNSET, Transform, read
 from .frame_entries import Observed, is_array, observe_values
-from .mapped_regions import MAPPED, MappedRegion, work_of
+from .mapped_regions import MAPPED, MappedRegion, work_of_row
 from .region_values import as_parameter, held_of
 from .variants import Variants
 
@@ -135,7 +135,7 @@ class MappedCall:
             raise NotCompiled(str(reason), span) from None
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
-        self.work = work_of(self._call.region.block, {})
+        self.work = work_of_row(self._call.region.block, {})
 
     @property
     def tells_reads(self) -> bool:

@@ -99,7 +99,7 @@ class MappedRegion(RegionCall):
         if (active, of) not in self._backward:
             block = self.region.block
             shared = {block.parameters[k] for k in active if not self._by_row[k]}
-            most = min(MOST_SHARED, max(FEW_SHARED, work_of(block, {})))
+            most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block, {})))
             most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(elements_of(value.type) > most for value in shared):
                 raise NoRule("what rows share has too many elements for a cotangent of each row")
@@ -287,16 +287,16 @@ def _has_products(region: Region, shared: set[Value]) -> bool:
     return False
 
 
-def work_of(block: Block, known: dict[Value, Any]) -> int:
-    """About how many instructions a block takes. A loop takes as many iterations as its count says,
-    if that is `known`."""
+def work_of_row(block: Block, known: dict[Value, Any]) -> int:
+    """About how many instructions a row takes: both sides of a branch, as rows may take either, and
+    as many iterations of a loop as its count says, if that is `known`."""
     total = 0
     for made in block.instructions:
         if isinstance(made, Constant):
             known[made.result] = made.value
         times = known.get(made.count, 1) if isinstance(made, For) else 1
         times = made.size if isinstance(made, Each) else max(times, 1)
-        total += 1 + times * sum([work_of(inside, known) for inside in blocks_of(made)])
+        total += 1 + times * sum([work_of_row(inside, known) for inside in blocks_of(made)])
     return total
 
 

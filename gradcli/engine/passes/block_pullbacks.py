@@ -142,9 +142,9 @@ class BlockPullback(Pullbacks):
         made.condition.parameters += (Value(I64),)
         count = Value(I64)
         with self.builder.inside(made.body):
-            more = self.builder.apply("add", [count, self.builder.constant(1)])
+            counted = self.builder.apply("add", [count, self.builder.constant(1)])
         made.body.parameters += (count,)
-        made.body.results += (more,)
+        made.body.results += (counted,)
         made.results += (Value(I64),)
 
     # ---- backwards -------------------------------------------------------------------------------

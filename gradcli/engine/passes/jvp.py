@@ -180,11 +180,11 @@ class _Pushforward(Differentiation):
                 value = self.builder.product(
                     left, right, made.sizes, made.transposed, made.result.array_type.shape
                 )
-                more = Derivative(value, t.connected)
+                term = Derivative(value, t.connected)
                 if found is not None:
-                    total = self.sum(found.value, more.value)
-                    more = Derivative(total, self.either(found.connected, more.connected))
-                found = more
+                    total = self.sum(found.value, term.value)
+                    term = Derivative(total, self.either(found.connected, term.connected))
+                found = term
         return found or self.of_array(made.result, {})
 
     def structural(self, made: Structural, tangents: Derivatives) -> None:
